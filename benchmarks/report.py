@@ -1,0 +1,95 @@
+"""Tables of the benchmark: aligned on the terminal, Markdown between markers in a file, JSON."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- begin:train_step -->", "<!-- end:train_step -->"
+Table = tuple[list[str], list[list[str]]]
+
+
+def machine(threads: int) -> dict[str, Any]:
+    """What was measured on, with which versions."""
+    model = platform.processor() or platform.machine()
+    try:
+        cpuinfo = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        cpuinfo = ""
+    if found := re.search(r"model name\s*:\s*(.+)", cpuinfo):
+        model = found.group(1)
+    features = sorted({f for f in ("avx2", "avx512f", "amx_tile") if re.search(rf"\b{f}\b", cpuinfo)})
+    versions = {}
+    for name in ("jaxtorch-xla", "torch", "jax", "jaxlib", "optax", "numpy"):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return {
+        "date": datetime.date.today().isoformat(),
+        "cpu": " ".join([model, *features]),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": versions,
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def describe(about: dict[str, Any]) -> list[str]:
+    """The machine in two lines."""
+    versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
+    return [
+        f"{about['date']}, {about['cpu']}, {about['cores']} cores, {about['threads']} threads a side, "
+        f"{about['system']}, load average {about['load']} at the start",
+        f"Python {about['python']}, {versions}",
+    ]
+
+
+def duration(seconds: float | None) -> str:
+    """Three digits with a unit."""
+    if seconds is None:
+        return "-"
+    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
+        if seconds < limit:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def number(value: float | None, form: str = ".2f") -> str:
+    return "-" if value is None else format(value, form)
+
+
+def aligned(table: Table) -> list[str]:
+    """The table in columns, the first two to the left and the rest to the right."""
+    header, rows = table
+    widths = [max(len(r[i]) for r in [header, *rows]) for i in range(len(header))]
+    lines = []
+    for row in [header, ["-" * w for w in widths], *rows]:
+        cells = [c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def markdown(table: Table) -> list[str]:
+    header, rows = table
+    rule = [":---" if i < 2 else "---:" for i in range(len(header))]
+    return ["| " + " | ".join(row) + " |" for row in [header, rule, *rows]]
+
+
+def write_markdown(path: Path, lines: list[str]) -> None:
+    """Put the lines between the file's markers; a file without them gets them at its end."""
+    block = "\n".join([BEGIN, *lines, END])
+    text = path.read_text() if path.exists() else ""
+    if BEGIN in text and END in text:
+        before, rest = text.split(BEGIN, 1)
+        text = before + block + rest.split(END, 1)[1]
+    else:
+        text = f"{text.rstrip()}\n\n{block}\n".lstrip()
+    path.write_text(text)

@@ -1,0 +1,317 @@
+"""Times a training step of jaxtorch, PyTorch and hand-written JAX on the same models, interleaved in one run.
+
+    python benchmarks/train_step.py --models mlp,lenet,gpt --markdown docs/performance.md
+
+Each side is a process of its own, on the same cores, with the same number of threads, starting from the same
+parameters. The sides take turns: in every round each runs one burst of steps while the others wait, so that
+whatever else the machine does meets all of them alike. Times are medians over rounds; ratios are medians of
+the ratios within a round. The losses of the first steps must agree, or the run ends with an error: then the
+sides did not do equal work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import Pipe
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import report
+from models import MODELS
+from sides import SIDES
+
+HERE = Path(__file__).resolve().parent
+FIRST_STEPS = 10
+TOLERANCE = 2e-3  # relative, on the losses of the first steps: float32, sums in different orders
+REST = 0.03  # seconds between bursts, for the threads of the side before to fall asleep
+NOISY = 1.5  # a side whose slowest round took this many times its fastest was disturbed, and is marked
+
+
+class Failed(Exception):
+    """A side stopped, with the reason in one line."""
+
+
+class Side:
+    """A worker process and the pipe to it."""
+
+    def __init__(self, side: str, model: str, state: str, env: dict[str, str], log: Path) -> None:
+        self.name = side
+        self.pipe, theirs = Pipe()
+        command = [sys.executable, str(HERE / "sides.py"), side, model, state, str(theirs.fileno())]
+        with log.open("ab") as stderr:
+            self.process = subprocess.Popen(
+                command,
+                env=env,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=stderr,
+                stderr=stderr,
+            )
+        theirs.close()
+        self.log = log
+
+    def answer(self) -> Any:
+        try:
+            kind, value = self.pipe.recv()
+        except (EOFError, ConnectionResetError):
+            kind, value = "error", f"process ended with status {self.process.wait()}"
+        if kind != "ok":
+            self.close()
+            raise Failed(value)
+        return value
+
+    def ask(self, command: str, argument: int) -> Any:
+        self.pipe.send((command, argument))
+        return self.answer()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.pipe.send(None)
+        self.pipe.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def environment(threads: int, cache: Path | None) -> dict[str, str]:
+    """The workers' environment: threads for every library, and a compilation cache of their own."""
+    env = dict(os.environ)
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), env.get("PYTHONPATH", "")]))
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):
+        env[name] = str(threads)
+    env["JAX_PLATFORMS"] = "cpu"
+    if cache is not None:
+        env["JAX_COMPILATION_CACHE_DIR"] = str(cache / "jax")
+        env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        env["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "inductor")
+        env["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "1"
+        env["XDG_CACHE_HOME"] = str(cache / "xdg")
+    return env
+
+
+def note(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict[str, dict[str, Any]]:
+    """All sides on one model: first steps, interleaved bursts, memory, first steps with a warm cache."""
+    state = folder / f"{model}.npz"
+    arguments = [sys.executable, str(HERE / "sides.py"), "initial", model, str(state), "-1"]
+    subprocess.run(arguments, check=True, env=environment(options.threads, None))
+    results: dict[str, dict[str, Any]] = {}
+    workers: dict[str, Side] = {}
+
+    def start(side: str) -> Side:
+        cache = folder / f"cache-{model}-{side}"
+        log = folder / f"{model}-{side}.log"
+        return Side(side, model, str(state), environment(options.threads, cache), log)
+
+    def attempt(side: str, work: Any) -> Any:
+        try:
+            return work()
+        except Failed as failure:
+            note(f"{model}: {SIDES[side]} skipped: {failure}")
+            workers.pop(side, None)
+            results[side] = {"skipped": str(failure)}
+
+    for side in options.sides:
+        worker = start(side)
+
+        def begin(worker=worker):
+            worker.answer()
+            return worker.ask("first", FIRST_STEPS)
+
+        if (found := attempt(side, begin)) is not None:
+            note(f"{model}: {SIDES[side]}: first step {found['first']:.2f} s, five {found['five']:.2f} s")
+            results[side], workers[side] = found, worker
+    counts = {}
+    for side, worker in list(workers.items()):
+
+        def pilot(worker=worker):
+            seconds = min(worker.ask("burst", 2) for _ in range(2))
+            return worker.ask("burst", max(2, min(200, int(0.1 / seconds))))
+
+        if (seconds := attempt(side, pilot)) is not None:
+            counts[side] = max(2, int(options.burst / seconds))
+            results[side]["rounds"] = []
+    for turn in range(options.rounds):
+        order = list(workers)
+        shift = turn % max(1, len(order))
+        for side in order[shift:] + order[:shift]:
+            time.sleep(REST)
+            seconds = attempt(side, lambda side=side: workers[side].ask("burst", counts[side]))
+            if seconds is not None:
+                results[side]["rounds"].append(seconds)
+    for side, worker in workers.items():
+        results[side]["steady"] = worker.ask("memory", max(2, counts[side] // 4))
+        worker.close()
+    for side in [] if options.no_warm else list(workers):
+        worker = start(side)
+
+        def again(worker=worker):
+            worker.answer()
+            return worker.ask("first", 5)
+
+        if (warm := attempt(side, again)) is not None:
+            results[side] |= {"warm_first": warm["first"], "warm_five": warm["five"]}
+            worker.close()
+    return results
+
+
+def compare(model: str, results: dict[str, dict[str, Any]]) -> list[str]:
+    """Fill in medians, ratios and deviations of the loss; returns what is wrong."""
+    wrong = []
+    running = {side: r for side, r in results.items() if r.get("rounds")}
+    reference = next((s for s in ("torch", "jax", *running) if s in running), None)
+    for side, r in running.items():
+        r["median"] = median(r["rounds"])
+        r["noisy"] = max(r["rounds"]) > NOISY * min(r["rounds"])
+        if r["noisy"]:
+            note(f"{model}: {SIDES[side]}: rounds of {min(r['rounds']):.2e} to {max(r['rounds']):.2e} s; noisy")
+        for yardstick in ("jax", "torch"):
+            if yardstick in running:
+                pairs = zip(r["rounds"], running[yardstick]["rounds"], strict=True)
+                r[f"over_{yardstick}"] = median(a / b for a, b in pairs)
+                r[f"best_over_{yardstick}"] = min(r["rounds"]) / min(running[yardstick]["rounds"])
+        expected = running[reference]["losses"]
+        r["deviation"] = max(abs(a - b) / abs(b) for a, b in zip(r["losses"], expected, strict=True))
+        if not r["deviation"] <= TOLERANCE:
+            wrong.append(
+                f"{model}: the losses of {SIDES[side]} are up to {r['deviation']:.1e} (relative) away from "
+                f"those of {SIDES[reference]}: {r['losses']} against {expected}"
+            )
+    return wrong
+
+
+def step_table(everything: dict[str, dict[str, Any]]) -> report.Table:
+    header = ["model", "side", "step", "best", "x JAX", "x eager", "best x JAX", "best x eager"]
+    header += ["1st cold", "5 cold", "5 warm", "peak MiB", "steady MiB", "loss dev."]
+    rows = []
+    for model, results in everything.items():
+        for side, r in results.items():
+            if "median" not in r:
+                continue
+            rows.append(
+                [
+                    model,
+                    SIDES[side],
+                    ("~" if r["noisy"] else "") + report.duration(r["median"]),
+                    report.duration(min(r["rounds"])),
+                    report.number(r.get("over_jax")),
+                    report.number(r.get("over_torch")),
+                    report.number(r.get("best_over_jax")),
+                    report.number(r.get("best_over_torch")),
+                    report.duration(r["first"]),
+                    report.duration(r["five"]),
+                    report.duration(r.get("warm_five")),
+                    report.number(r["peak"], ".0f"),
+                    report.number(r["steady"], ".0f"),
+                    report.number(r["deviation"], ".0e"),
+                ]
+            )
+    return header, rows
+
+
+def measure_recording(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    """Recording cost of jaxtorch beside PyTorch's dispatch."""
+    rows = []
+    for library in ("jaxtorch", "torch"):
+        if library not in options.sides:
+            continue
+        env = environment(options.threads, folder / "cache-recording")
+        env |= {"JAXTORCH_PROGRAM_LIMIT": str(10**9), "JAXTORCH_COMPILE_AFTER": str(10**9)}
+        arguments = json.dumps({"library": library, "rounds": 5 if options.quick else 15})
+        worker = Side("recording", arguments, "-", env, folder / f"recording-{library}.log")
+        try:
+            rows += worker.answer()
+            worker.close()
+        except Failed as failure:
+            note(f"recording: {library} skipped: {failure}")
+    return rows
+
+
+def recording_table(rows: list[dict[str, Any]]) -> report.Table:
+    lengths = sorted({r["length"] for r in rows})
+    header = ["us an operation", "gradient", *[f"{n} operations" for n in lengths]]
+    lines = []
+    labels = {"jaxtorch": "jaxtorch, recording only", "torch": "PyTorch eager, dispatch and run"}
+    for library, label in labels.items():
+        for grad in (False, True):
+            found = {r["length"]: r["us"] for r in rows if r["library"] == library and r["grad"] == grad}
+            if found:
+                figures = [report.number(found.get(n)) for n in lengths]
+                lines.append([label, "yes" if grad else "no", *figures])
+    return header, lines
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--models", default="mlp,lenet,gpt", help=f"comma list of {','.join(MODELS)}, or all")
+    parser.add_argument("--sides", default=",".join(SIDES), help=f"comma list of {','.join(SIDES)}")
+    parser.add_argument("--rounds", type=int, help="rounds of bursts (9; 3 with --quick)")
+    parser.add_argument("--burst", type=float, help="seconds a side has in a round (0.4; 0.1 with --quick)")
+    parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
+    parser.add_argument("--quick", action="store_true", help="few short rounds, no warm-cache runs: a rough look")
+    parser.add_argument("--no-recording", action="store_true", help="leave the recording cost out")
+    parser.add_argument("--no-warm", action="store_true", help="leave the warm-cache runs out")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write tables between FILE's markers")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (3 if options.quick else 9)
+    options.burst = options.burst or (0.1 if options.quick else 0.4)
+    options.no_warm |= options.quick
+    options.models = list(MODELS) if options.models == "all" else options.models.split(",")
+    options.sides = options.sides.split(",")
+    for given, known in ((options.models, MODELS), (options.sides, SIDES)):
+        for name in given:
+            if name not in known:
+                parser.error(f"unknown name {name!r}; known are {', '.join(known)}")
+    return options
+
+
+def main() -> int:
+    options = parse()
+    if hasattr(os, "sched_setaffinity"):  # workers inherit it; XLA sizes its thread pool by these cores
+        cores = sorted(os.sched_getaffinity(0))[: options.threads]
+        os.sched_setaffinity(0, cores)
+    about = report.machine(options.threads)
+    everything: dict[str, dict[str, Any]] = {}
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="jaxtorch-benchmark-") as name:
+        folder = Path(name)
+        for model in options.models:
+            everything[model] = measure_model(model, options, folder)
+            wrong += compare(model, everything[model])
+        recording = [] if options.no_recording else measure_recording(options, folder)
+    tables = [step_table(everything)] + ([recording_table(recording)] if recording else [])
+    print("\n".join(report.describe(about)))
+    for table in tables:
+        print("\n" + "\n".join(report.aligned(table)))
+    if options.markdown:
+        how = [f"- {m}: {MODELS[m][2]}" for m in options.models]
+        how.append(f"- {options.rounds} rounds, {options.burst} s a burst")
+        lines = [*report.describe(about), "", *how]
+        for table in tables:
+            lines += ["", *report.markdown(table)]
+        report.write_markdown(options.markdown, lines)
+    if options.json:
+        figures = {"machine": about, "models": everything, "recording": recording}
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    for text in wrong:
+        note("ERROR: " + text)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

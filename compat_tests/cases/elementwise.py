@@ -1,0 +1,123 @@
+"""Element by element: one or two tensors in, one of the broadcast shape out."""
+
+from __future__ import annotations
+
+from parity import ALL, BASIC, COMPLEX, FLOATS, HALVES, INTS, REAL, M, V, X, row
+
+A = X(2, 3)
+POSITIVE = X(2, 3, low=0.1, high=3)
+UNIT = X(2, 3, low=-0.9, high=0.9)
+NONZERO = X(2, 3, low=1, high=4)
+EDGES = V([0.0, -0.0, 1.0, -1.5, 2.5, float("inf"), -float("inf"), float("nan")])
+BITS = ("bool", *INTS)
+WIDE = (*FLOATS, *COMPLEX)
+
+CASES = [
+    # one tensor
+    *[row(name, A).on(*ALL) for name in ("abs", "neg", "square", "sign", "positive", "conj_physical")],
+    *[row(name, A).on(*ALL) for name in ("sin", "cos", "tanh", "exp", "sigmoid", "reciprocal", "sinh", "cosh")],
+    *[row(name, A).on(*REAL) for name in ("floor", "ceil", "trunc", "frac", "round", "relu", "expm1", "erf", "exp2")],
+    *[row(name, POSITIVE).on(*ALL) for name in ("sqrt", "log", "rsqrt")],
+    *[row(name, POSITIVE).on("int64", *HALVES, *FLOATS) for name in ("log2", "log10", "log1p", "lgamma", "digamma")],
+    *[row(name, UNIT).on("int64", *WIDE) for name in ("asin", "acos", "atan", "tan", "atanh", "asinh")],
+    *[row(name, UNIT).on(*BASIC) for name in ("erfinv", "erfc", "sinc", "deg2rad", "rad2deg", "i0")],
+    row("logit", UNIT).on(*BASIC).upto(1),
+    row("acosh", X(2, 3, low=1.1, high=3)).on(*FLOATS),
+    row("abs", X()).op("abs"),
+    row("neg", A).op("neg"),
+    row("logical_not", A).on(*ALL),
+    row("bitwise_not", A).on(*BITS).op("~"),
+    *[row(name, EDGES) for name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit", "sgn")],
+    *[row(name, EDGES) for name in ("sign", "floor", "round", "trunc", "frac", "exp", "tanh", "sigmoid", "relu")],
+    *[row(name, EDGES).upto(0) for name in ("sqrt", "log", "reciprocal", "rsqrt", "log1p", "abs")],
+    row("round", X(2, 3, low=-50, high=50), decimals=1).upto(0),
+    row("round", V([0.5, 1.5, 2.5, -0.5, -1.5])),
+    row("nan_to_num", EDGES),
+    row("nan_to_num", EDGES, nan=1.0, posinf=2.0, neginf=-3.0),
+    row("clamp", A, min=-0.5, max=0.5).on(*BASIC, *HALVES),
+    row("clamp", A, min=1).on(*BASIC),
+    row("clamp", A, max=0).on(*BASIC),
+    row("clamp", A, X(2, 3), X(3)),
+    row("clamp_min", A, 0.25).on(*BASIC),
+    row("clamp_max", A, 0.25).on(*BASIC),
+    row("logit", X(2, 3, low=0, high=1), eps=0.2).upto(1),
+    row("polygamma", 1, X(2, 3, low=0.5, high=3)),
+    row("cumsum", A, dim=1).on("float64", "int64", "float16"),
+    row("real", A).on(*COMPLEX, "float64"),
+    row("angle", A).on("float64", *COMPLEX),
+    # two tensors
+    row("add", A, X(3)).op("+").on(*ALL),
+    row("add", A, X(2, 1), alpha=2).on(*BASIC, *COMPLEX),
+    row("add", A, 2).on(*ALL),
+    row("add", A, 1.5).on(*ALL),
+    row("sub", A, X(3)).op("-").on(*ALL),
+    row("sub", A, X(3), alpha=0.5),
+    row("rsub", A, X(3)),
+    row("rsub", A, 2, alpha=3).on(*BASIC),
+    row("mul", A, X(3)).op("*").on(*ALL),
+    row("mul", A, 2.5).on(*ALL),
+    row("mul", X(), X(2, 0)).any_stride(),
+    row("div", A, NONZERO).op("/").on(*ALL),
+    row("div", A, X(3, low=1, high=4), rounding_mode="floor").on(*REAL),
+    row("div", A, X(3, low=1, high=4), rounding_mode="trunc").on(*REAL),
+    row("div", A, V([0.0, 1.0, -2.0]), rounding_mode="floor").upto(0),
+    row("div", A, 2).on(*ALL),
+    row("true_divide", A, 4).on("bool", *BASIC),
+    row("floor_divide", X(2, 3, low=-9, high=9), X(3, low=1, high=4)).op("//").on(*REAL).upto(0),
+    row("floor_divide", X(2, 3, low=-9, high=9), -2).on(*BASIC).upto(0),
+    row("remainder", X(2, 3, low=-9, high=9), X(3, low=1, high=4)).op("%").on(*REAL),
+    row("remainder", X(2, 3, low=-9, high=9), -3).on(*BASIC),
+    row("fmod", X(2, 3, low=-9, high=9), X(3, low=1, high=4)).on(*REAL),
+    row("fmod", X(2, 3, low=-9, high=9), -3).on(*BASIC),
+    row("pow", POSITIVE, X(3, low=0, high=3)).op("**").on(*ALL),
+    row("pow", A, 2).on(*REAL),
+    row("pow", A, 3.0).on(*WIDE, "int64"),
+    row("pow", POSITIVE, 0.5).on("int64", *WIDE),
+    row("pow", A, 0),
+    row("pow", A, -1),
+    row("pow", 2.0, A).on(*BASIC),
+    row("float_power", POSITIVE, 2).on(*BASIC).upto(1),
+    row("maximum", A, X(3)).on(*REAL),
+    row("minimum", A, X(3)).on(*REAL),
+    row("maximum", V([1.0, 2.0, 3.0]), V([1.0, 5.0, 3.0])),
+    row("max", A, X(3)),
+    row("fmax", EDGES, V([float("nan"), 1.0, 1.0, 0.0, 9.0, 1.0, 1.0, 1.0])),
+    row("fmin", EDGES, V([float("nan"), 1.0, 1.0, 0.0, 9.0, 1.0, 1.0, 1.0])),
+    row("atan2", A, NONZERO).on(*BASIC),
+    row("hypot", A, X(2, 3)),
+    row("copysign", A, X(3)),
+    row("nextafter", A, X(3)).upto(0),
+    row("logaddexp", A, X(3)),
+    row("logaddexp2", A, X(3)),
+    row("xlogy", A, POSITIVE),
+    row("heaviside", V([-1.0, 0.0, 2.0]), X(3)).upto(0),
+    row("lerp", A, X(2, 3), 0.3),
+    row("lerp", A, X(2, 3), X(3)),
+    row("addcmul", A, X(2, 3), X(3), value=0.5),
+    row("addcdiv", A, X(2, 3), NONZERO, value=0.5),
+    row("gcd", X(2, 3, low=1, high=50), X(3, low=1, high=50)).on("int32", "int64"),
+    row("lcm", X(2, 3, low=1, high=9), X(3, low=1, high=9)).on("int64"),
+    # comparison and logic
+    *[row(name, A, X(3)).op(symbol).on(*ALL).upto(0) for name, symbol in (("eq", "=="), ("ne", "!="))],
+    *[row(n, A, X(3)).op(s).on(*REAL).upto(0) for n, s in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))],
+    *[row(name, A, 1).on(*ALL).upto(0) for name in ("eq", "lt")],
+    *[
+        row(name, EDGES, V([0.0, 0.0, 1.0, 2.0, 2.5, 0.0, 0.0, float("nan")])).upto(0)
+        for name in ("eq", "ne", "le", "gt")
+    ],
+    *[row(name, A, X(3)).on(*ALL).upto(0) for name in ("logical_and", "logical_or", "logical_xor")],
+    *[row(f"bitwise_{n}", A, X(3)).op(s).on(*BITS) for n, s in (("and", "&"), ("or", "|"), ("xor", "^"))],
+    row("bitwise_left_shift", NONZERO, X(3, low=0, high=3)).op("<<").on(*INTS),
+    row("bitwise_right_shift", X(2, 3, low=0, high=99), X(3, low=0, high=3)).op(">>").on(*INTS),
+    row("isclose", A, X(3), atol=0.5).on(*BASIC).upto(0),
+    row("allclose", A, X(2, 3), rtol=9.0).upto(0),
+    row("equal", A, X(2, 3)),
+    # choosing
+    row("where", M(2, 3), A, X(3)).on(*ALL),
+    row("where", M(2, 3), A, 0.5).on(*BASIC),
+    row("where", M(2, 3)),
+    row("masked_fill", A, M(2, 3), 7).on(*ALL),
+    row("masked_fill", A, M(3), X()),
+    row("masked_select", A, M(2, 3)).on(*BASIC),
+    row("masked_scatter", A, V([[True, False, True], [False, True, True]], "bool"), X(6)),
+]

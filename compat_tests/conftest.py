@@ -1,0 +1,88 @@
+"""Set-up shared by all tests: the CPU as the device, one thread a test process, fresh interpreters."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+# PyTorch, the reference, runs on the CPU. JAX_PLATFORMS=cuda,cpu in the environment runs the suite on a GPU.
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+ROOT = Path(__file__).parent.parent
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+SAMPLED = {
+    "test_ops.py": 8, "test_views.py": 3, "test_strides.py": 4, "test_random_streams.py": 2, "test_creation.py": 2,
+    "test_construction.py": 2, "test_module_containers.py": 2, "test_module.py": 2, "test_random_ops.py": 2,
+}  # fmt: skip
+"""Of each of these files, one test in so many runs unless `--whole` is given: the same ones every time."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="run every test, also of the files that are sampled")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--whole") or config.getoption("keyword") or any("::" in a for a in config.args):
+        return
+    left_out = [i for i in items if zlib.crc32(i.nodeid.split("/")[-1].encode()) % SAMPLED.get(i.path.name, 1)]
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(map(id, left_out))
+    items[:] = [i for i in items if id(i) not in gone]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def pytest_report_header() -> str:
+    return f"execution: {os.environ.get('JAXTORCH_EXECUTION', 'recorded')}, JAX on {os.environ['JAX_PLATFORMS']}"
+
+
+@pytest.fixture(autouse=True)
+def no_errors_left_over() -> Iterator[None]:
+    """Errors that a test's programs have flagged but that it never waited for must not surface in the next test."""
+    yield
+    checks, program = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("checks", "program"))
+    if checks is not None and program is not None:
+        with contextlib.suppress(Exception):  # a program that cannot run is the business of the test that made it
+            program.flush_all()
+        checks.forget()
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Run:
+    """`run_python(*arguments)`: a fresh interpreter in an empty folder, with jaxtorch importable.
+
+    Fails the test where the exit status is not `status`. `env` sets environment variables; None removes one.
+    """
+
+    def run(
+        *arguments: str, status: int = 0, env: dict[str, str | None] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        variables: dict[str, str | None] = {**os.environ, "PYTHONPATH": path, **(env or {})}
+        result = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env={name: value for name, value in variables.items() if value is not None},
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert result.returncode == status, result.stdout + result.stderr
+        return result
+
+    return run

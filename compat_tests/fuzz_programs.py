@@ -1,0 +1,504 @@
+"""Random programs of views, in-place writes, NumPy writes to shared memory, and autograd, on both modules.
+
+A program is a list of Python lines over the names `torch`, `np`, `t0, t1, ...` (tensors) and `a0, a1, ...`
+(arrays), so a failing one prints as the text that reproduces it. Each line may raise; the program goes on,
+and afterwards everything there is to see must be equal: values, gradients, shapes, strides, offsets,
+versions, leaves, grad_fn names, sharing, and which lines raised what. A failing program is shrunk by
+leaving lines out.
+
+    python compat_tests/fuzz_programs.py --count 10000 --seed 0
+    python compat_tests/fuzz_programs.py --only 1234 --seed 0      # one program again, with its differences
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import random
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from parity import candidate, grad_fn_name, reference, to_array
+
+Program = list[str]
+
+
+# -- running ---
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(line: str) -> CodeType:
+    return compile(line, "<program>", "exec")
+
+
+def step(line: str, scope: dict[str, Any]) -> str:
+    """Run one line; the name of the exception type it raised, or nothing."""
+    try:
+        exec(_compiled(line), scope)  # the lines are generated here
+    except Exception as error:  # which exception is what we compare
+        return type(error).__name__
+    return ""
+
+
+def new_scope(torch: Any) -> dict[str, Any]:
+    return {"torch": torch, "np": np}
+
+
+def names(scope: dict[str, Any]) -> list[str]:
+    return [name for name in scope if name[0] in "ta" and name[1:].isdigit()]
+
+
+def describe(torch: Any, scope: dict[str, Any]) -> dict[str, Any]:
+    """What can be seen of every tensor and array in a scope."""
+    tensors = {name: scope[name] for name in names(scope) if isinstance(scope[name], torch.Tensor)}
+    seen: dict[str, Any] = {}
+    for name in names(scope):
+        value = scope[name]
+        if name not in tensors:
+            seen[name] = {
+                "array": np.array(value),
+                "strides": value.strides if isinstance(value, np.ndarray) else None,
+            }
+            continue
+        seen[name] = {
+            "values": to_array(torch, value),
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "shape": tuple(value.shape),
+            "stride": tuple(value.stride()),
+            "offset": value.storage_offset(),
+            "contiguous": value.is_contiguous(),
+            "version": value._version,
+            "is_leaf": value.is_leaf,
+            "requires_grad": value.requires_grad,
+            "grad_fn": grad_fn_name(value),
+            "is_view": value._is_view(),
+            "base": next((n for n, other in tensors.items() if other is value._base), None),
+            "same": next(n for n, other in tensors.items() if other is value),
+            "grad": None,
+        }
+        if value.is_leaf or value.retains_grad:
+            gradient = value.grad
+            seen[name]["grad"] = None if gradient is None else to_array(torch, gradient)
+    return seen
+
+
+def run(torch: Any, program: Program) -> dict[str, Any]:
+    """Run a program; what each line raised, and what is left at the end."""
+    scope = new_scope(torch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        errors = {i: step(line, scope) for i, line in enumerate(program)}
+        try:
+            return {"errors": errors, "seen": describe(torch, scope)}
+        except Exception as error:  # an error that comes late is a difference, not a crash
+            return {"errors": errors, "seen": {"late": {"error": type(error).__name__}}}
+
+
+def _close(expected: np.ndarray, actual: np.ndarray) -> bool:
+    """Equal up to rounding, relative to the largest value: lines may cancel what lines before them grew."""
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        return False
+    if expected.dtype.kind not in "fc":
+        return np.array_equal(expected, actual)
+    with np.errstate(all="ignore"):
+        finite = np.abs(expected[np.isfinite(expected)])
+        size = max(1.0, float(finite.max()) if finite.size else 1.0)
+        relative = 1e-4 if expected.dtype.itemsize == 4 else 1e-9
+        return bool(np.isclose(actual, expected, relative, relative * size, equal_nan=True).all())
+
+
+def _equal(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, np.ndarray) and isinstance(actual, np.ndarray):
+        return _close(expected, actual)
+    return type(expected) is type(actual) and expected == actual
+
+
+def differences(program: Program, expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
+    """What differs between two runs, one line each."""
+    found = []
+    for i, line in enumerate(program):
+        want, got = expected["errors"][i], actual["errors"][i]
+        if want != got:
+            found.append(f"error: `{line}` raises {want or 'nothing'} on PyTorch, {got or 'nothing'} here")
+    for name in {**expected["seen"], **actual["seen"]}:
+        want, got = expected["seen"].get(name), actual["seen"].get(name)
+        if want is None or got is None:
+            found.append(f"presence: {name} is {got}, should be {want}")
+            continue
+        for key in {**want, **got}:
+            if not _equal(want.get(key), got.get(key)):
+                found.append(f"{key}: of {name}: expected {want.get(key)}, got {got.get(key)}")
+    return found
+
+
+def compare(program: Program, expected_from: Any, actual_from: Any) -> list[str]:
+    """Run on both modules; what differs."""
+    return differences(program, run(expected_from, program), run(actual_from, program))
+
+
+def shrink(program: Program, fails: Callable[[Program], bool]) -> Program:
+    """Leave out lines, large pieces first, as long as the program still fails."""
+    size = max(1, len(program) // 2)
+    while size:
+        start, smaller = 0, False
+        while start < len(program):
+            shorter = program[:start] + program[start + size :]
+            if shorter and fails(shorter):
+                program, smaller = shorter, True
+            else:
+                start += size
+        if not smaller:
+            size //= 2
+    return program
+
+
+# -- generating ---
+
+
+def _dense(t: Any) -> bool:
+    """Do the elements fill their memory, in whatever order?"""
+    step = 1
+    for s, n in sorted((s, n) for n, s in zip(t.shape, t.stride(), strict=True) if n != 1):
+        if s != step:
+            return False
+        step *= n
+    return True
+
+
+class Generator:
+    """Writes one program, running it on PyTorch as it goes so that most lines make sense."""
+
+    def __init__(self, torch: Any, seed: str, length: int = 18) -> None:
+        self.torch, self.random, self.length = torch, random.Random(seed), length
+        self.scope, self.program, self.count = new_scope(torch), [], 0
+
+    def write(self) -> Program:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.add(self.create())
+            while len(self.program) < self.length:
+                (maker,) = self.random.choices(list(KINDS), list(KINDS.values()))
+                line = maker(self)
+                if line is not None:
+                    self.add(line)
+        return self.program
+
+    def add(self, line: str) -> None:
+        self.program.append(line)
+        step(line, self.scope)
+
+    # choices
+
+    def new(self, letter: str = "t") -> str:
+        self.count += 1
+        return f"{letter}{self.count - 1}"
+
+    def tensors(self) -> list[str]:
+        return [n for n in names(self.scope) if isinstance(self.scope[n], self.torch.Tensor)]
+
+    def tensor(self) -> str:
+        """A tensor's name, the younger the likelier."""
+        found = self.tensors()
+        return self.random.choice(found[-3:] if self.random.random() < 0.6 else found) if found else "t0"
+
+    def value(self, name: str) -> Any:
+        return self.scope.get(name, self.torch.zeros(()))
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return tuple(self.value(name).shape)
+
+    def axis(self, name: str) -> int:
+        ndim = len(self.shape(name))
+        return self.random.randrange(-ndim, ndim) if ndim else 0
+
+    def size(self, name: str, axis: int) -> int:
+        shape = self.shape(name)
+        return shape[axis] if shape else 1
+
+    def number(self) -> str:
+        return self.random.choice(["2", "-1", "0.5", "3", "0", "-1.5"])
+
+    def partner(self, name: str) -> str:
+        """A tensor of the same shape where there is one, else any, else a number."""
+        shape = self.shape(name)
+        same = [n for n in self.tensors() if self.shape(n) in (shape, shape[1:], ())]
+        if same and self.random.random() < 0.7:
+            return self.random.choice(same)
+        return self.number() if self.random.random() < 0.85 else self.tensor()
+
+    def repeats(self, name: str) -> bool:
+        """Has the tensor several elements in one place, in a way that PyTorch does not look for?"""
+        places = np.zeros((), np.int64)
+        value = self.value(name)
+        if any(s == 0 and n > 1 for n, s in zip(value.shape, value.stride(), strict=True)):
+            return False
+        for n, s in zip(value.shape, value.stride(), strict=True):
+            places = np.add.outer(places, np.arange(n) * s)
+        return len(np.unique(places)) < places.size
+
+    def source(self, target: str, wanted: str) -> str:
+        """What is to be read while `target` is written: a number instead of an operand that overlaps it unnoticed.
+
+        PyTorch refuses a partial overlap of dense tensors. Of others, what is read depends on the order of its loop.
+        """
+        if wanted == target or wanted[0] != "t" or "torch" in wanted:
+            return wanted
+        a, b = self.value(target), self.value(wanted)
+        if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr():
+            return wanted
+        same = a.shape == b.shape and a.stride() == b.stride() and a.data_ptr() == b.data_ptr()
+        return wanted if same or (_dense(a) and _dense(b)) else self.number()
+
+    def read_apart(self, target: str, wanted: str) -> str:
+        """For writes to a part of `target`: the same part may be dense where the whole is not."""
+        if wanted[0] != "t" or wanted not in self.scope:
+            return wanted
+        shared = self.value(target).untyped_storage().data_ptr() == self.value(wanted).untyped_storage().data_ptr()
+        return f"{wanted}.clone()" if shared else wanted
+
+    def index(self, shape: tuple[int, ...], advanced: bool) -> str:
+        """An index expression for a tensor of this shape; now and then one that is out of range."""
+        parts, r = [], self.random
+        if advanced and shape and r.random() < 0.2:
+            return f"torch.arange({int(np.prod(shape))}).reshape({shape}) % {r.choice([2, 3])} == 0"
+        for size in shape[: r.randint(0, len(shape))] if shape else ():
+            choice = r.random()
+            if advanced and choice < 0.35 and size:
+                chosen = [r.randrange(-size, size) for _ in range(r.randint(1, 2))]
+                parts.append(f"torch.tensor({chosen})" if r.random() < 0.7 else f"{chosen}")
+            elif choice < 0.3:
+                parts.append(str(r.randrange(-size, size) if size and r.random() < 0.97 else size + 1))
+            elif choice < 0.4:
+                parts.append("None")
+            else:
+                start, stop = r.choice(["", "1", "-2"]), r.choice(["", "2", "-1"])
+                parts.append(f"{start}:{stop}" + (":2" if r.random() < 0.2 else ""))
+        if r.random() < 0.15:
+            parts.append("...")
+        return ", ".join(parts) or "..."
+
+    def quietly(self, line: str) -> str:
+        """Sometimes under no_grad, as optimizers and initialisers write."""
+        wrapped = f"with torch.no_grad(): {line}"
+        return wrapped if self.random.random() < 0.3 else line
+
+    # lines
+
+    def create(self) -> str:
+        r = self.random
+        # Few sizes and types: a kernel for shapes seen before costs nothing, one for new shapes 20 ms.
+        shape = r.choice([(2,), (2, 3), (3, 3), (2, 3, 2), (1, 2), (), (3,), (2, 1), (2, 2)])
+        count = int(np.prod(shape))
+        dtype = r.choices(["float64", "float32", "int64"], [8, 1, 1])[0]
+        values = np.array([r.randint(-4, 4) for _ in range(count)]).reshape(shape).tolist()
+        grad = ", requires_grad=True" if dtype != "int64" and r.random() < 0.45 else ""
+        return f"{self.new()} = torch.tensor({values}, dtype=torch.{dtype}{grad})"
+
+    def view(self) -> str:
+        x, r = self.tensor(), self.random
+        shape, axis, other = self.shape(x), self.axis(x), self.axis(x)
+        size, count = self.size(x, axis), int(np.prod(self.shape(x)))
+        divisors = [d for d in (1, 2, 3, 4) if count and count % d == 0]
+        flat = f"({r.choice(divisors)}, -1)" if divisors and r.random() < 0.7 else "(-1,)"
+        forms = [
+            f"view({flat})", f"reshape({flat})", "t()", f"transpose({axis}, {other})", f"select({axis}, 0)",
+            f"narrow({axis}, {r.randint(0, max(0, size - 1))}, 1)", f"unsqueeze({axis})", "squeeze()",
+            f"squeeze({axis})",
+            f"expand({r.choice([1, 2])}, {', '.join('-1' for _ in shape) or '1'})", f"chunk(2, {axis})[0]",
+            f"split(1, {axis})[-1]", f"unbind({axis})[-1]", "diagonal()", f"movedim({axis}, {other})",
+            "flatten()", "detach()",
+            f"unfold({axis}, {min(2, size)}, 1)", f"view_as({self.tensor()})", "data", "contiguous()",
+            "mT", f"permute({', '.join(map(str, reversed(range(len(shape)))))})", f"flatten({axis}, -1)",
+        ]  # fmt: skip
+        if count > 3:
+            forms.append(f"as_strided((2, 2), ({r.randint(1, 2)}, 1), {r.choice([0, 0, 1])})")
+        return f"{self.new()} = {x}.{r.choice(forms)}"
+
+    def basic_index(self) -> str:
+        x = self.tensor()
+        return f"{self.new()} = {x}[{self.index(self.shape(x), False)}]"
+
+    def advanced_index(self) -> str:
+        x = self.tensor()
+        return f"{self.new()} = {x}[{self.index(self.shape(x), True)}]"
+
+    def in_place(self) -> str:
+        x, r = self.tensor(), self.random
+        y = self.source(x, self.partner(x))
+        if self.repeats(x):  # what changes an element twice depends on the order: jaxtorch refuses it
+            return self.quietly(f"{x}.{r.choice(['zero_()', f'fill_({self.number()})'])}")
+        forms = [
+            f"add_({y})", f"mul_({y})", f"sub_({y})", "zero_()", "neg_()", "clamp_(-3, 3)",
+            f"fill_({self.number()})",
+            "relu_()", "tanh_()", f"copy_({y if y[0] == 't' else x})",
+            f"masked_fill_({x} > 1, {self.number()})",
+            f"index_fill_({self.axis(x)}, torch.tensor([0]), {self.number()})", f"add_({y}, alpha=2)",
+            "transpose_(0, -1)", "squeeze_()", "unsqueeze_(0)", "t_()",
+        ]  # fmt: skip
+        weights = [3] * (len(forms) - 4) + [1] * 4
+        return self.quietly(f"{x}.{r.choices(forms, weights)[0]}")
+
+    def operator_in_place(self) -> str:
+        x = self.tensor()
+        if self.repeats(x):
+            return self.quietly(f"{x}.zero_()")
+        partner = self.source(x, self.partner(x))
+        return self.quietly(f"{x} {self.random.choice(['+=', '-=', '*='])} {partner}")
+
+    def assign(self) -> str:
+        x, r = self.tensor(), self.random
+        index = self.index(self.shape(x), r.random() < 0.5)
+        symbol = r.choices(["=", "+=", "*="], [5, 1, 1])[0]
+        if self.repeats(x):
+            return self.quietly(f"{x}[{self.index(self.shape(x), False)}] = {self.number()}")
+        given = self.number() if r.random() < 0.6 else self.partner(x)
+        return self.quietly(f"{x}[{index}] {symbol} {self.read_apart(x, given)}")
+
+    def operation(self) -> str:
+        x, axis = self.tensor(), self.axis(self.tensor())
+        y = self.partner(x)
+        forms = [
+            f"{x} + {y}", f"{x} * {y}", f"{x} - {y}", f"-{x}", f"{x}.relu()", f"{x}.tanh()",
+            f"{x}.clone()", f"{x}.sum({axis})",
+            f"{x}.mean()", f"torch.cat([{x}, {x}])",
+            f"torch.stack([{x}, {y if y[0] == 't' else x}])", f"{x}.mT @ {x}",
+            f"torch.where({x} > 0, {x}, {y})", f"{x}.repeat(2)", f"{x}.exp().clamp(0, 3)", f"{x} > {y}",
+            f"{x}.double()",
+            f"{x}.cumsum({axis})", f"{x} / 2", f"{x} ** 2", f"torch.zeros_like({x})",
+        ]  # fmt: skip
+        return f"{self.new()} = {self.random.choice(forms)}"
+
+    def autograd(self) -> str:
+        x, r = self.tensor(), self.random
+        # The strides of a gradient that nobody has stored are how PyTorch happened to compute it (expanded, transposed).
+        fresh = ".clone(memory_format=torch.contiguous_format)"
+        forms = [
+            f"{x}.sum().backward()", f"{x}.sum().backward(retain_graph=True)",
+            f"({x} * {x}).sum().backward()",
+            f"{x}.requires_grad_()", f"{x}.detach_()", f"{x}.retain_grad()",
+            f"{x}.grad = None", f"{x}.grad.zero_()",
+            f"{x}.grad.mul_(2)", f"{x}.requires_grad_(False)",
+            f"{self.new()} = torch.autograd.grad({x}.sum(), {self.tensor()}, retain_graph=True)[0]{fresh}",
+            f"{self.new()} = torch.autograd.grad(({x} * {x}).sum(), {x}, create_graph=True)[0]{fresh}",
+            f"{self.new()} = {x}.grad",
+        ]  # fmt: skip
+        return r.choices(forms, [4, 4, 3, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1])[0]
+
+    def array(self) -> str | None:
+        r = self.random
+        arrays = [n for n in names(self.scope) if n[0] == "a" and isinstance(self.scope[n], np.ndarray)]
+        if not arrays or r.random() < 0.4:
+            if r.random() < 0.5:
+                x = self.tensor()
+                return f"{self.new('a')} = {x}{r.choice(['', '.detach()'])}.numpy()"
+            shape = r.choice(["4", "2, 3", "3, 2"])
+            return f"{self.new('a')} = np.arange(12.0)[:{4 if shape == '4' else 6}].reshape({shape})"
+        a = r.choice(arrays)
+        ndim = np.ndim(self.scope[a])
+        forms = [
+            f"{self.new()} = torch.from_numpy({a})",
+            f"{self.new()} = torch.as_tensor({a})",
+            f"{a} *= 2",
+            f"{a}[...] = 5",
+        ]
+        if ndim:
+            forms += [
+                f"{a}[0] = 7",
+                f"{self.new('a')} = {a}[1:]",
+                f"{self.new('a')} = {a}.T",
+                f"{a}[-1:] += 1",
+            ]
+        return r.choice(forms)
+
+    def read(self) -> str:
+        """Demand a value in the middle: laziness must not show."""
+        x = self.tensor()
+        return self.random.choice([f"{x}.tolist()", f"{x}.sum().item()", f"bool(({x} > 0).any())", f"repr({x})"])
+
+    def forget(self) -> str | None:
+        found = names(self.scope)
+        return f"del {self.random.choice(found)}" if len(found) > 4 else None
+
+
+KINDS: dict[Callable[[Generator], str | None], int] = {
+    Generator.create: 2, Generator.view: 7, Generator.basic_index: 3, Generator.advanced_index: 1,
+    Generator.in_place: 6,
+    Generator.operator_in_place: 2, Generator.assign: 4, Generator.operation: 5, Generator.autograd: 4,
+    Generator.array: 3, Generator.read: 2, Generator.forget: 1,
+}  # fmt: skip
+
+
+def generate(torch: Any, seed: int, number: int, length: int = 18) -> Program:
+    """Program `number` of the sweep with this seed; the same one every time."""
+    return Generator(torch, f"{seed}:{number}", length).write()
+
+
+def kind(difference: str) -> str:
+    """What sort of difference a line of `differences` tells of; for errors, which were expected and came."""
+    return "error" + difference.rsplit("`", 1)[-1] if "`" in difference else difference.split(":")[0]
+
+
+def report(program: Program, expected_from: Any, actual_from: Any, number: int) -> str:
+    """A failing program made minimal, with what differs."""
+    wanted = kind(compare(program, expected_from, actual_from)[0])
+
+    def fails(shorter: Program) -> bool:
+        expected = run(expected_from, shorter)
+        if "NameError" in expected["errors"].values():
+            return False  # a line without the lines it needs explains nothing
+        return wanted in map(kind, differences(shorter, expected, run(actual_from, shorter)))
+
+    smallest = shrink(program, fails)
+    for line in smallest:
+        ast.parse(line)
+    found = compare(smallest, expected_from, actual_from)
+    return "\n".join(
+        [
+            f"program {number}:",
+            *(f"    {line}" for line in smallest),
+            "differs:",
+            *(f"  {f}" for f in found[:8]),
+        ]
+    )
+
+
+def sweep(count: int, seed: int, length: int, start: int = 0, most: int = 10) -> tuple[list[str], Counter[str]]:
+    """Compare programs start .. start + count; reports of at most `most` failures, and counts by kind."""
+    failed, kinds = [], Counter[str]()
+    for number in range(start, start + count):
+        program = generate(reference(), seed, number, length)
+        found = compare(program, reference(), candidate())
+        kinds.update(set(map(kind, found)) or {"agree"})
+        if found and len(failed) < most:
+            failed.append(report(program, reference(), candidate(), number))
+    return failed, kinds
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--length", type=int, default=18, help="lines in a program")
+    parser.add_argument("--only", type=int, help="run this program alone and print it whole first")
+    parser.add_argument("--show", type=int, default=10, help="failures to shrink and print")
+    options = parser.parse_args()
+    if options.only is not None:
+        print("\n".join(generate(reference(), options.seed, options.only, options.length)), end="\n\n")
+    began = time.perf_counter()
+    start, count = (options.only, 1) if options.only is not None else (0, options.count)
+    failed, kinds = sweep(count, options.seed, options.length, start, options.show)
+    print("\n\n".join(failed))
+    seconds = time.perf_counter() - began
+    print(f"{count} programs in {seconds:.1f} s, seed {options.seed}: {dict(kinds.most_common())}")
+    return 1 if set(kinds) != {"agree"} else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,187 @@
+"""autograd.Function: contexts, marks, errors, double backward, next to PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parity import attempt, grad_fn_name, parity_test
+
+
+def leaf(torch: Any, *values: float) -> Any:
+    return torch.tensor(values or (1.0, 2.0, 3.0), dtype=torch.float64, requires_grad=True)
+
+
+@parity_test
+def test_function(torch: Any) -> Any:
+    log: list[Any] = []
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any, factor: float) -> Any:
+            ctx.save_for_backward(x, y)
+            ctx.factor = factor
+            log.append([x.requires_grad, torch.is_grad_enabled(), list(ctx.needs_input_grad)])
+            return x * y * factor
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            x, y = ctx.saved_tensors
+            log.append([x.requires_grad, torch.is_grad_enabled(), list(ctx.needs_input_grad)])
+            return grad * y * ctx.factor, grad * x * ctx.factor if ctx.needs_input_grad[1] else None, None
+
+    x, y, constant = leaf(torch), leaf(torch, 4.0, 5.0, 6.0), torch.ones(3, dtype=torch.float64)
+    out = Scale.apply(x, y, 3.0)
+    seen = [
+        out,
+        out.grad_fn.name(),
+        type(out.grad_fn).__name__,
+        [n[0].name() for n in out.grad_fn.next_functions if n[0]],
+    ]
+    out.sum().backward()
+    seen += [x.grad, y.grad, attempt(lambda: out.sum().backward(), match="second time")]
+    Scale.apply(x, constant, 1.0).sum().backward()
+    with torch.no_grad():
+        seen += [Scale.apply(x, y, 1.0).requires_grad]
+    (first,) = torch.autograd.grad(Scale.apply(x, x * y, 2.0).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.pow(2).sum(), x)
+    return seen, x.grad, first.detach(), second, log
+
+
+@parity_test
+def test_function_setup_context(torch: Any) -> Any:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x**3, x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any, other: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return grad * 3 * x**2 + other * 2
+
+    x = leaf(torch)
+    a, b = Cube.apply(x)
+    a.sum().backward(retain_graph=True)
+    first = x.grad.clone()
+    (a * b).sum().backward()
+    return first, x.grad, a.output_nr, b.output_nr, b.grad_fn is a.grad_fn
+
+
+@parity_test
+def test_function_marks(torch: Any) -> Any:
+    log: list[Any] = []
+
+    class Dirty(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    class Sort(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            values, indices = x.sort()
+            extra = x * 2
+            ctx.mark_non_differentiable(indices, extra)
+            ctx.save_for_backward(indices)
+            return values, indices, extra
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any, *others: Any) -> Any:
+            log.append([None if o is None else o.tolist() for o in others])
+            return torch.zeros_like(grad).index_copy_(0, ctx.saved_tensors[0], grad)
+
+    class Lazy(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx: Any, a: Any, b: Any) -> Any:
+            log.append([a is None, b is None])
+            return b * 2
+
+    x = leaf(torch, 3.0, 1.0, 2.0)
+    y = x * 1
+    z = Dirty.apply(y)
+    z.sum().backward()
+    seen = [z is y, y.detach(), y._version, grad_fn_name(y), x.grad.clone(), attempt(lambda: Dirty.apply(x))]
+    values, indices, extra = Sort.apply(x)
+    (values * torch.tensor([1.0, 10.0, 100.0], dtype=torch.float64)).sum().backward()
+    Lazy.apply(x)[1].sum().backward()
+    return seen, x.grad, values.requires_grad, indices.requires_grad, extra.requires_grad, log
+
+
+@parity_test
+def test_function_errors(torch: Any) -> Any:
+    def function(backward: Callable[..., Any], forward: Callable[..., Any] = lambda ctx, x: x * 2) -> Any:
+        kinds = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        return type("Made", (torch.autograd.Function,), kinds)
+
+    def run(made: Any) -> Any:
+        x = leaf(torch)
+        made.apply(x).sum().backward()
+        return x.grad
+
+    return [
+        attempt(lambda: run(function(lambda ctx, g: (g, g))), match="incorrect number of gradients"),
+        attempt(lambda: run(function(lambda ctx, g: g[:2])), match="invalid gradient"),
+        attempt(lambda: run(function(lambda ctx, g: "text"))),
+        attempt(lambda: run(function(lambda ctx, g: None))),
+        attempt(lambda: run(function(lambda ctx, g: 1 / 0))),
+        attempt(lambda: run(function(lambda ctx, g: (g, None, None)))),
+        attempt(lambda: run(function(lambda ctx, g: g, lambda ctx, x: "text"))),
+        attempt(lambda: run(function(lambda ctx, g: g.float()))),
+        attempt(lambda: run(function(lambda ctx, g: g, lambda ctx, x: x))),
+        attempt(lambda: run(function(lambda ctx, g: g * 3, lambda ctx, x: x.view(3)))),
+        attempt(lambda: function(lambda ctx, g: g)()(leaf(torch))),
+        attempt(lambda: torch.autograd.Function.apply(leaf(torch))),
+    ]
+
+
+@parity_test
+def test_once_differentiable(torch: Any) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2 * ctx.saved_tensors[0]
+
+    x = leaf(torch)
+    (first,) = torch.autograd.grad((Square.apply(x) * x).sum(), x, create_graph=True)
+    return first.detach(), attempt(lambda: torch.autograd.grad(first.sum(), x), match="once_differentiable")
+
+
+@parity_test
+def test_function_saved_then_written(torch: Any) -> Any:
+    class Save(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * ctx.saved_tensors[0]
+
+    x = leaf(torch)
+    y = x * 1
+    out = Save.apply(y).sum()
+    y.add_(1)
+    return attempt(lambda: out.backward(), match="modified by an inplace operation"), x.grad

@@ -1,0 +1,279 @@
+"""Anomaly detection, saved tensors and their hooks, inference tensors, order of hooks, functional, gradcheck."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+
+def leaf(torch: Any, *values: float) -> Any:
+    return torch.tensor(values or (1.0, 2.0, 3.0), dtype=torch.float64, requires_grad=True)
+
+
+def message(fn: Callable[[], Any]) -> str:
+    """The whole text of the error that `fn` raises."""
+    try:
+        fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "no error"
+
+
+def _no_grad_add(torch: Any, t: Any) -> None:
+    with torch.no_grad():
+        t.add_(1)
+
+
+MODIFIED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "input": lambda torch, x, y: (y.sin(), y.add_(1))[0],
+    "input_twice": lambda torch, x, y: (y.sin(), y.add_(1), y.mul_(2))[0],
+    "result": lambda torch, x, y: y.exp().mul_(2),
+    "through_view": lambda torch, x, y: (y.sin(), y[:1].add_(1))[0],
+    "view_saved": lambda torch, x, y: (y[:2].sin(), y.add_(1))[0],
+    "leaf": lambda torch, x, y: (x.sin(), _no_grad_add(torch, x))[0],
+    "not_first_version": lambda torch, x, y: (y.add_(1), y.sin(), y.mul_(3))[1],
+}
+
+
+@pytest.mark.parametrize("name", MODIFIED)
+@parity_test
+def test_message_of_modified(torch: Any, name: str) -> Any:
+    """The whole message: type, shape, which output of what, versions, hint."""
+    x = leaf(torch)
+    out = MODIFIED[name](torch, x, x * 1).sum()
+    plain = message(lambda: out.backward())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with torch.autograd.detect_anomaly():
+            return plain, message(lambda: out.backward())
+
+
+@parity_test
+def test_anomaly(torch: Any) -> Any:
+    x = leaf(torch, 0.0, 1.0)
+    seen: list[Any] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with torch.autograd.detect_anomaly():
+            y = x.sqrt()
+            seen.append(message(lambda: (y * 0).sum().backward()))
+        z = x.sqrt()
+        with torch.autograd.set_detect_anomaly(True):
+            seen.append(message(lambda: (z * 0).sum().backward()))
+        with torch.autograd.detect_anomaly(check_nan=False):
+            (x.sqrt() * 0).sum().backward()
+    texts = [str(w.message) for w in caught]
+    told = [t for t in texts if t.startswith("Error detected in SqrtBackward0. Traceback of forward call")]
+    untold = [t for t in texts if t.startswith("Error detected in SqrtBackward0. No forward pass information")]
+    return seen, len(told), len(untold), any("y = x.sqrt()" in t for t in told), x.grad.isnan()
+
+
+@parity_test
+def test_saved_attributes(torch: Any) -> Any:
+    x = leaf(torch)
+    y = x.exp()
+    power, both = (x**2).grad_fn, (x * y).grad_fn
+    seen = [
+        y.grad_fn._saved_result.detach(), power._saved_self is x or power._saved_self.detach(), power._saved_exponent,
+        both._saved_other.detach(), (x * 2).grad_fn._saved_self, x.sum().grad_fn._saved_self_sym_sizes,
+        x.softmax(0).grad_fn._saved_dim, attempt(lambda: power._saved_nothing),
+    ]  # fmt: skip
+    y.sum().backward()
+    return seen, message(lambda: y.grad_fn._saved_result)
+
+
+@parity_test
+def test_saved_tensors_hooks(torch: Any) -> Any:
+    log: list[Any] = []
+    x = leaf(torch)
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2 * ctx.saved_tensors[0]
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(
+        lambda t: (log.append(list(t.shape)), t.detach() * 10)[1], lambda t: t
+    )
+    with hooks:
+        y, z = x.sin(), Double.apply(x)
+    (y + z).sum().backward()
+    first, x.grad = x.grad, None
+    with torch.autograd.graph.save_on_cpu():
+        (x.exp() * x.view(3, 1).cos()).sum().backward()
+    graph = torch.autograd.graph
+    with graph.disable_saved_tensors_hooks("not here"):
+        seen = [message(lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t).__enter__())]
+        x.exp().sum().backward()
+    with graph.saved_tensors_hooks(lambda t: 1, lambda t: 2):
+        bad = x.exp().sum()
+    return log, first, x.grad, seen, message(lambda: bad.backward())
+
+
+@parity_test
+def test_order_of_leaf_hooks(torch: Any) -> Any:
+    """A leaf gets its gradient, and runs its hooks, as soon as nothing more can arrive."""
+    log: list[str] = []
+    x, w, b = leaf(torch), leaf(torch), leaf(torch)
+    for name, t in (("x", x), ("w", w), ("b", b)):
+        t.register_hook(lambda g, name=name: log.append(name))
+        t.register_post_accumulate_grad_hook(lambda t, name=name: log.append("after " + name))
+    node = (x * 1).grad_fn.next_functions[0][0]
+    node.register_hook(lambda gin, gout: log.append(f"node x {len(gin)} {gout[0].tolist()}"))
+    node.register_prehook(lambda gout: log.append("before node x"))
+
+    def graph() -> Any:
+        h = x * w + b
+        h.register_hook(lambda g: log.append("h"))
+        h.grad_fn.register_prehook(lambda g: log.append("before h"))
+        e = h.exp()
+        e.register_hook(lambda g: log.append("e"))
+        return h, (e * w).sum()
+
+    graph()[1].backward()
+    log.append("|")
+    h, loss = graph()
+    loss.backward(inputs=[w, h])
+    log.append("|")
+    h, loss = graph()
+    grads = torch.autograd.grad(loss, [h, b])
+    return log, grads, x.grad, w.grad, b.grad
+
+
+@parity_test
+def test_errors_of_node_hooks(torch: Any) -> Any:
+    def run(post: Any = None, pre: Any = None) -> str:
+        y = leaf(torch).exp()
+        if post is not None:
+            y.grad_fn.register_hook(post)
+        if pre is not None:
+            y.grad_fn.register_prehook(pre)
+        return message(lambda: y.sum().backward())
+
+    return [
+        run(lambda gin, gout: (gin[0], gin[0])), run(lambda gin, gout: "text"), run(lambda gin, gout: (gin[0][:1],)),
+        run(pre=lambda gout: (gout[0], gout[0])), run(lambda gin, gout: None), run(pre=lambda gout: gout[0] * 2),
+    ]  # fmt: skip
+
+
+@parity_test
+def test_inference_tensors(torch: Any) -> Any:
+    x = leaf(torch)
+    normal = torch.zeros(3)
+    with torch.inference_mode():
+        made = torch.ones(3, dtype=torch.float64)
+        inside, of_normal, detached = made[:2], x[:1], x.detach()
+        normal.add_(1)
+    tensors = [
+        made,
+        inside,
+        of_normal,
+        detached,
+        normal,
+        made[:1],
+        made.detach(),
+        made.clone(),
+        made.view(3, 1),
+        made * 2,
+    ]
+    seen = [t.is_inference() for t in tensors]
+    errors = [
+        message(lambda: made.add_(1)), message(lambda: made[0].add_(1)), message(lambda: made.__setitem__(0, 1.0)),
+        message(lambda: made._version), message(lambda: x * made), message(lambda: of_normal.add_(1)),
+        message(lambda: torch.add(x.detach(), 1, out=made)), message(lambda: made.requires_grad_()),
+    ]  # fmt: skip
+    with torch.inference_mode():
+        fresh = torch.zeros(2)
+        fresh.add_(1)
+        with torch.inference_mode(False):
+            errors.append([torch.is_grad_enabled(), (x * 2).requires_grad, torch.ones(1).is_inference()])
+    return seen, errors, fresh, normal._version, (x + made).requires_grad
+
+
+FUNCTIONAL: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "jacobian": lambda f, torch, x: f.jacobian(lambda a: a.exp(), x),
+    "jacobian_many": lambda f, torch, x: f.jacobian(lambda a, b: (a.outer(b), a.sum()), (x, x * 2)),
+    "jacobian_graph": lambda f, torch, x: torch.autograd.grad(
+        f.jacobian(lambda a: a**3, x, create_graph=True).sum(), x
+    ),
+    "hessian": lambda f, torch, x: f.hessian(lambda a: (a**3).sum() * a[0], x),
+    "hessian_many": lambda f, torch, x: f.hessian(lambda a, b: (a * b * b).sum(), (x, x.exp())),
+    "vjp": lambda f, torch, x: f.vjp(lambda a: a.exp(), x, torch.arange(3.0).double()),
+    "vjp_scalar": lambda f, torch, x: f.vjp(lambda a: a.exp().sum(), x),
+    "jvp": lambda f, torch, x: f.jvp(lambda a: a.exp() * a.sum(), x, torch.arange(3.0).double()),
+    "hvp": lambda f, torch, x: f.hvp(lambda a: (a**3).prod(), x, torch.arange(3.0).double()),
+    "vhp": lambda f, torch, x: f.vhp(lambda a: (a**3).prod(), x, torch.arange(3.0).double()),
+    "hessian_of_vector": lambda f, torch, x: message(lambda: f.hessian(lambda a: a**3, x)),
+    "no_vector": lambda f, torch, x: message(lambda: f.vjp(lambda a: a.exp(), x)),
+    "no_vector_in": lambda f, torch, x: message(lambda: f.jvp(lambda a: a.exp(), x)),
+    "bad_vector": lambda f, torch, x: message(lambda: f.vjp(lambda a: a.exp(), x, torch.ones(2))),
+    "no_tensor": lambda f, torch, x: message(lambda: f.jacobian(lambda a: a, 3)),
+    "no_tensor_out": lambda f, torch, x: message(lambda: f.jacobian(lambda a: 1, x)),
+    "independent": lambda f, torch, x: f.jacobian(lambda a: torch.ones(2), x),
+    "strict": lambda f, torch, x: message(lambda: f.jacobian(lambda a: torch.ones(2), x, strict=True)),
+    "strict_graph": lambda f, torch, x: message(lambda: f.jacobian(lambda a: a * 2, x, strict=True, create_graph=True)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONAL)
+@parity_test
+def test_functional(torch: Any, name: str) -> Any:
+    x = leaf(torch)
+    found = FUNCTIONAL[name](torch.autograd.functional, torch, x)
+    flat: list[Any] = []
+
+    def walk(t: Any) -> None:
+        if isinstance(t, (tuple, list)):
+            flat.append(len(t))
+            [walk(u) for u in t]
+        else:
+            flat.append(t if isinstance(t, str) else t.detach().clone(memory_format=torch.contiguous_format))
+
+    walk(found)
+    return flat
+
+
+@parity_test
+def test_gradcheck(torch: Any) -> Any:
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 3 * ctx.saved_tensors[0]
+
+    check, second = torch.autograd.gradcheck, torch.autograd.gradgradcheck
+    x, y = leaf(torch, 0.3, 0.4), leaf(torch, 2.0, 5.0)
+    z = torch.tensor([1 + 2j, 0.5 - 1j], dtype=torch.complex128, requires_grad=True)
+    return [
+        check(lambda a, b: (a * b, a.sin()), (x, y)), second(lambda a, b: a.sin() * b, (x, y)),
+        check(lambda c: (c * c.conj() * c, c.abs()), (z,)), check(lambda c: c.real * 2, (z,)),
+        check(Wrong.apply, (x,), raise_exception=False), message(lambda: check(Wrong.apply, (x,))),
+        message(lambda: check(lambda a: a, (x.detach(),))), message(lambda: check(lambda a: a.sin().detach(), (x,))),
+        second(Wrong.apply, (x,)),
+    ]  # fmt: skip
+
+
+@parity_test
+def test_gradient_edges(torch: Any) -> Any:
+    x = leaf(torch)
+    y = x * 2
+    edge = torch.autograd.graph.get_gradient_edge
+    loss = (y.exp() * x).sum()
+    at_y, at_x = torch.autograd.grad(loss, [edge(y), edge(x)], retain_graph=True)
+    (from_edge,) = torch.autograd.grad([edge(y)], [x], [torch.ones(3, dtype=torch.float64)], retain_graph=True)
+    torch.autograd.backward(loss, inputs=[y, x])
+    return at_y, at_x, from_edge, y.grad, x.grad, edge(y).output_nr, edge(x).node.name()

@@ -1,0 +1,214 @@
+"""Errors that only the data shows: raised when values are next waited for."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch as reference
+
+import jaxtorch as torch
+from jaxtorch._core import checks, program
+from jaxtorch._core.checks import flag
+from jaxtorch._core.op import Array, op
+
+RECORDED = not program.IMMEDIATE
+
+
+@op(function=False, method=False, name="_test_positive")
+def positive(input: Array):
+    """The input, all of whose elements must be positive."""
+    code = jnp.where(jnp.any(input <= 0), 1 + jnp.sum(input <= 0), 0).astype(np.int64)
+    flag(code, lambda code: ValueError(f"positive(): {code - 1} elements are not positive"))
+    return input * 2
+
+
+@op(function=False, method=False, name="_test_twice_checked")
+def twice_checked(input: Array):
+    flag((jnp.max(input) > 10).astype(np.int64), lambda code: ValueError("too large"))
+    flag((jnp.min(input) < -10).astype(np.int64), lambda code: IndexError("too small"))
+    return input + 1, input - 1
+
+
+@pytest.fixture(autouse=True)
+def nothing_pending() -> Iterator[None]:
+    yield
+    program.flush_all()
+    checks._pending.clear()
+
+
+GOOD, BAD, WORSE = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -2.0]), torch.tensor([-1.0, -2.0])
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "item": lambda t: t.sum().item(),
+    "tolist": lambda t: t.tolist(),
+    "numpy": lambda t: t.numpy(),
+    "repr": repr,
+    "bool": lambda t: bool((t > 0).all()),
+    "float": lambda t: float(t[0]),
+    "deepcopy": lambda t: __import__("copy").deepcopy(t).tolist(),
+    "array": np.asarray,
+    "another tensor": lambda t: torch.ones(1).item(),
+}
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+@pytest.mark.parametrize("reader", READERS)
+def test_it_is_raised_at_the_next_synchronisation(reader: str):
+    y = positive(BAD)
+    y = y + 1
+    with pytest.raises(ValueError, match=re.escape("positive(): 1 elements are not positive")):
+        READERS[reader](y)
+
+
+def test_nothing_is_raised_where_all_is_well():
+    assert positive(GOOD).tolist() == [2.0, 4.0]
+    a, b = twice_checked(GOOD)
+    assert (a.tolist(), b.tolist()) == ([2.0, 3.0], [0.0, 1.0])
+
+
+def test_the_message_names_the_line():
+    with pytest.raises(ValueError) as caught:
+        here = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+        y = positive(BAD)
+        y.tolist()
+    assert f"(the operation was called at {__file__}:{here})" in str(caught.value)
+
+
+def test_it_is_raised_once():
+    with pytest.raises(ValueError):
+        positive(BAD).tolist()
+    assert positive(GOOD).tolist() == [2.0, 4.0]
+    assert torch.ones(2).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_several_are_raised_one_after_the_other():
+    positive(BAD)
+    positive(GOOD)
+    positive(WORSE)
+    a, _ = twice_checked(torch.tensor([-20.0, 20.0]))
+    found = []
+    for _ in range(5):
+        try:
+            found.append(a.tolist())
+        except (ValueError, IndexError) as error:
+            found.append(str(error).split("\n")[0])
+    assert found == [
+        "positive(): 1 elements are not positive",
+        "positive(): 2 elements are not positive",
+        "too large",
+        "too small",
+        [-19.0, 21.0],
+    ]
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_an_unused_result_is_checked_all_the_same():
+    positive(BAD)
+    with pytest.raises(ValueError):
+        torch.ones(1).item()
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_a_loop_that_reads_nothing_is_stopped_in_the_end():
+    with pytest.raises(ValueError, match="not positive"):
+        for i in range(200):
+            positive(BAD if i == 3 else GOOD)
+            program.flush_all()
+
+
+def test_every_tier_checks():
+    for _ in range(3):
+        assert positive(GOOD + 1).tolist() == [4.0, 6.0]
+        with pytest.raises(ValueError):
+            positive(BAD + 1 - 1).tolist()
+
+
+def test_with_gradients():
+    for _ in range(3):
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        positive(w).sum().backward()
+        assert w.grad.tolist() == [2.0, 2.0]
+        w = torch.tensor([1.0, -2.0], requires_grad=True)
+        with pytest.raises(ValueError, match="not positive"):
+            positive(w).sum().backward()
+            w.grad.tolist()
+
+
+def test_a_jax_transformation_does_not_check():
+    """Inside `jax.jit` nothing can be raised from data; JAX's own rule holds."""
+    out = jax.jit(lambda a: positive(torch.from_jax(a)).jax())(jnp.array([1.0, -1.0]))
+    assert out.tolist() == [2.0, -2.0]
+    assert checks._pending == []
+
+
+# -- PyTorch's own errors --
+
+
+def _take(torch: Any) -> Any:
+    return torch.arange(3.0)[torch.tensor([0, 7])]
+
+
+def _take_negative(torch: Any) -> Any:
+    return torch.arange(6.0).reshape(2, 3)[:, torch.tensor([-4])]
+
+
+def _index_select(torch: Any) -> Any:
+    return torch.arange(3.0).index_select(0, torch.tensor([3]))
+
+
+def _gather(torch: Any) -> Any:
+    return torch.arange(6.0).reshape(2, 3).gather(1, torch.tensor([[0], [3]]))
+
+
+def _scatter(torch: Any) -> Any:
+    return torch.zeros(3).scatter(0, torch.tensor([3]), torch.tensor([1.0]))
+
+
+def _index_put(torch: Any) -> Any:
+    x = torch.zeros(3)
+    x[torch.tensor([5])] = 1.0
+    return x
+
+
+def _embedding(torch: Any) -> Any:
+    return torch.nn.functional.embedding(torch.tensor([1, 4]), torch.ones(3, 2))
+
+
+def _cross_entropy(torch: Any) -> Any:
+    return torch.nn.functional.cross_entropy(torch.ones(2, 3), torch.tensor([0, 3]))
+
+
+def _nll(torch: Any) -> Any:
+    return torch.nn.functional.nll_loss(torch.ones(2, 3), torch.tensor([-1, 2]))
+
+
+def _integer_division(torch: Any) -> Any:
+    return torch.tensor([1, 2]) // torch.tensor([1, 0])
+
+
+def _in_range(torch: Any) -> Any:
+    return torch.arange(3.0)[torch.tensor([0, -3, 2])]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [_take, _take_negative, _index_select, _gather, _scatter, _index_put, _embedding, _cross_entropy, _nll,
+     _integer_division, _in_range],
+    ids=lambda f: f.__name__.strip("_"),
+)  # fmt: skip
+def test_pytorchs_errors_for_bad_data(body: Callable[[Any], Any]):
+    def observe(module: Any) -> Any:
+        try:
+            return body(module).tolist()
+        except Exception as error:
+            return type(error)
+
+    assert observe(torch) == observe(reference)

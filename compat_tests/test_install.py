@@ -1,0 +1,222 @@
+"""`python -m jaxtorch` and `jaxtorch.install()`: programs that say `import torch` get jaxtorch."""
+
+from __future__ import annotations
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import jaxtorch
+from conftest import Run
+from jaxtorch import _install
+
+# Stands in for a machine without PyTorch: what comes first on the path cannot be imported.
+NO_TORCH = "raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')\n"
+
+
+@pytest.fixture(params=["torch installed", "torch absent"])
+def script(request: pytest.FixtureRequest, tmp_path: Path):
+    """`script(text, name)` writes a program; when torch is absent a broken one lies on its path."""
+    if request.param == "torch absent":
+        (tmp_path / "torch.py").write_text(NO_TORCH)
+
+    def write(text: str, name: str = "program.py") -> str:
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        return name
+
+    return write
+
+
+def test_every_form_of_import_gives_jaxtorchs_own_modules(script, run_python: Run):
+    script("import torch.optim as late\nfrom torch import Tensor\n", "helper.py")
+    program = script("""
+        import importlib
+        import sys
+        import jaxtorch
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        import torch.utils.data
+        from torch import optim
+        from torch.nn import Linear
+        from torch.utils.data import DataLoader
+        import helper
+
+        assert sys.modules["torch"] is torch is jaxtorch
+        assert torch.nn is nn is jaxtorch.nn is sys.modules["torch.nn"]
+        assert F is jaxtorch.nn.functional is importlib.import_module("torch.nn.functional")
+        assert optim is helper.late is jaxtorch.optim and helper.Tensor is jaxtorch.Tensor
+        assert Linear is jaxtorch.nn.Linear and DataLoader is jaxtorch.utils.data.DataLoader
+        assert torch.__spec__.name == "jaxtorch" and F.__spec__.name == F.__name__ == "jaxtorch.nn.functional"
+        assert not any(name.startswith("torch._C") for name in sys.modules)
+        print(torch.ones(2) + 1)
+    """)
+    assert run_python("-m", "jaxtorch", program).stdout == "tensor([2., 2.])\n"
+
+
+def test_what_says_which_torch_there_is(script, run_python: Run):
+    program = script("""
+        import importlib.metadata as metadata
+        import importlib.util
+        import torch
+
+        assert importlib.util.find_spec("torch") is not None
+        assert importlib.util.find_spec("torch.nn.functional") is not None
+        assert importlib.util.find_spec("torch.no_such_module") is None
+        assert metadata.version("torch") == metadata.distribution("torch").version == "2.13.0"
+        assert metadata.metadata("torch")["Name"] == "torch"
+        assert str(torch.__version__).split("+")[0] == "2.13.0"
+        assert metadata.version("jax")
+    """)
+    run_python("-m", "jaxtorch", program)
+
+
+def test_a_module_that_is_not_there_is_named(script, run_python: Run):
+    program = script("""
+        import importlib
+
+        for name in ("torch.no_such_module", "torch.nn.no_such_module", "torch._core", "torch.__main__"):
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                assert (error.name, str(error)) == (name, f"No module named {name!r}"), error
+            else:
+                raise AssertionError(f"imported {name}")
+    """)
+    run_python("-m", "jaxtorch", program)
+
+
+PROGRAMS = {
+    "globals": """
+        import sys
+        names = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__cached__")
+        print({name: globals()[name] for name in names})
+        print(__builtins__, type(__loader__).__name__, sys.argv, sys.path[0])
+        print(sys.modules["__main__"].__dict__ is globals())
+    """,
+    "exception": """
+        def divide(x):
+            return x / 0
+        try:
+            {}["key"]
+        except KeyError:
+            divide(1)
+    """,
+    "syntax error": "x = = 1\n",
+    "exit status": "import sys; sys.exit(7)",
+    "exit message": "import sys; sys.exit('stopped')",
+    "interrupt": "raise KeyboardInterrupt",
+    "own excepthook": """
+        import sys, traceback
+        def hook(kind, error, trace):
+            print("hook:", error, [frame.name for frame in traceback.extract_tb(trace)])
+        sys.excepthook = hook
+        raise ValueError("seen")
+    """,
+    "at exit": """
+        import atexit, pickle
+        class Point: pass
+        atexit.register(lambda: print(type(pickle.loads(pickle.dumps(Point())))))
+    """,
+}
+STATUS = {
+    "exception": 1,
+    "syntax error": 1,
+    "exit status": 7,
+    "exit message": 1,
+    "interrupt": -2,  # ended by SIGINT
+    "own excepthook": 1,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_script_runs_as_python_runs_it(name: str, tmp_path: Path, run_python: Run):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "program.py").write_text(textwrap.dedent(PROGRAMS[name]))
+    status = STATUS.get(name, 0)
+    plain = run_python("folder/program.py", "-x", "--flag=1", status=status)
+    ours = run_python("-m", "jaxtorch", "folder/program.py", "-x", "--flag=1", status=status)
+    assert (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
+
+
+@pytest.mark.parametrize("name", ["package", "package.module"])
+def test_dash_m_runs_as_python_runs_it(name: str, tmp_path: Path, run_python: Run):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    report = "import sys\nprint(__name__, __file__, __package__, __spec__.name, sys.argv, sys.path[0])\n"
+    for module in ("__main__.py", "module.py"):
+        (package / module).write_text(report)
+    assert run_python("-m", "jaxtorch", "-m", name, "-m", "x").stdout == run_python("-m", name, "-m", "x").stdout
+
+
+def test_folders_run_as_python_runs_them(tmp_path: Path, run_python: Run):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "part.py").write_text("NUMBER = 3\n")
+    (tmp_path / "app" / "__main__.py").write_text("import part, sys\nprint(part.NUMBER, __name__, sys.argv)\n")
+    assert run_python("-m", "jaxtorch", "app", "x").stdout == run_python("app", "x").stdout
+
+
+def test_what_cannot_be_run(run_python: Run):
+    missing = run_python("-m", "jaxtorch", "missing.py", status=2)
+    assert missing.stderr == run_python("missing.py", status=2).stderr
+    module = run_python("-m", "jaxtorch", "-m", "no_such_module", status=1)
+    assert module.stderr == f"{sys.executable}: No module named no_such_module\n"
+    assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", status=1).stderr
+    assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", "--help").stdout
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_child_processes_get_jaxtorch_too(method: str, script, run_python: Run):
+    """A child imports the main module again, which says `import torch`, to find its functions."""
+    program = script(f"""
+        import multiprocessing
+        import torch
+
+        class Work:
+            number = 20
+
+        def answer(work):
+            return work.number + 1, torch.__name__
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context({method!r}).Pool(1) as pool:
+                print(pool.map(answer, [Work()]))
+    """)
+    assert run_python("-m", "jaxtorch", program).stdout == "[(21, 'jaxtorch')]\n"
+
+
+def test_uninstall_gives_torch_back(run_python: Run):
+    run_python(
+        "-c",
+        textwrap.dedent("""
+            import importlib.metadata, sys, multiprocessing.spawn
+            import jaxtorch
+            finders, prepare = list(sys.meta_path), multiprocessing.spawn.get_preparation_data
+            jaxtorch.install()
+            jaxtorch.install()
+            import torch.nn
+            assert torch is jaxtorch
+            jaxtorch.uninstall()
+            jaxtorch.uninstall()
+            assert sys.meta_path == finders and multiprocessing.spawn.get_preparation_data is prepare
+            assert not any(name.split(".")[0] == "torch" for name in sys.modules)
+            import torch
+            assert torch is not jaxtorch and torch.__name__ == "torch"
+            assert importlib.metadata.version("torch") == torch.__version__
+        """),
+    )
+
+
+def test_install_refuses_once_torch_is_imported():
+    import torch  # noqa: F401
+
+    with pytest.raises(RuntimeError, match=re.escape("before the first `import torch`")):
+        jaxtorch.install()
+    assert _install._finder not in sys.meta_path
+    jaxtorch.uninstall()
+    assert sys.modules["torch"].__name__ == "torch"

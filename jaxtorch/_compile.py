@@ -1,0 +1,97 @@
+"""`torch.compile`. For now it hands back what it was given: a loop is compiled whole without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._core.log import logger
+from .nn import Module
+
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")
+_told: list[str] = []
+
+
+class InvalidBackend(RuntimeError):
+    """`torch.compile` was given the name of a backend that does not exist."""
+
+
+class OptimizedModule(Module):
+    """What `torch.compile(module)` returns: the module, as `_orig_mod`, behind another object.
+
+    Attributes are the module's own; in `state_dict` its names begin with `_orig_mod.`, as in PyTorch.
+    """
+
+    def __init__(self, mod: Module) -> None:
+        super().__init__()
+        self._orig_mod = mod
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._orig_mod(*args, **kwargs)
+
+    @property
+    def training(self) -> bool:
+        """The mode of the module."""
+        return self._modules["_orig_mod"].training  # type: ignore[union-attr]
+
+    @training.setter
+    def training(self, value: bool) -> None:
+        if "_orig_mod" in self.__dict__.get("_modules", ()):  # not while Module.__init__ runs
+            self._modules["_orig_mod"].training = value  # type: ignore[union-attr]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_orig_mod", "training") or "_orig_mod" not in self.__dict__.get("_modules", ()):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    disable: bool = False,
+) -> Any:
+    """The function or module itself, which jaxtorch compiles while it runs; without `model`, a decorator.
+
+    A module comes back as an object with the module at `_orig_mod`. Unlike in PyTorch nothing is captured and the other
+    arguments, though checked, change nothing: what is called is recorded each time and runs as compiled XLA programs,
+    with or without this function. RuntimeError for an unknown mode or backend.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    if isinstance(backend, str) and backend not in BACKENDS:
+        raise InvalidBackend(f"Invalid backend: '{backend}', torch.compile in jaxtorch knows {', '.join(BACKENDS)}")
+    if model is None:
+        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable)
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if not disable and not _told:
+        _told.append("once a process")
+        logger.info(
+            "torch.compile changes nothing yet: operations are recorded and compiled as XLA programs without it"
+        )
+    if isinstance(model, OptimizedModule):
+        return model
+    return OptimizedModule(model) if isinstance(model, Module) else model

@@ -1,0 +1,426 @@
+"""The backward pass: nodes run in reverse order of recording, and their kernels are recorded like any operation.
+
+A node is pushed on a heap, latest first, when its first gradient arrives. Since edges only point to earlier nodes, all of a
+node's gradients have arrived when it is popped, so no dependency count is needed and graphs of any depth take no recursion.
+
+Gradients are bare `Value`s, unless `create_graph` asks for a graph of the backward pass: then they are tensors and every
+kernel goes through the door that ordinary operations use.
+"""
+
+from __future__ import annotations
+
+import heapq
+import warnings
+from typing import Any
+
+from . import tensor as _tensor
+from .entry import Entry, Kernel
+from .gradient import GradForm
+from .modes import Anomaly, state, watch
+from .program import emit
+from .tape import Node, NodeHook, leaf_hooks
+from .value import Aval, Value
+
+_sums: dict[Aval, Entry] = {}
+
+
+def _sum_entry(aval: Aval) -> Entry:
+    entry = _sums.get(aval)
+    if entry is None:
+        kernel = Kernel("accumulate", lambda a, b: (a + b,), (aval, aval), aval.slot)
+        entry = _sums[aval] = Entry(None, kernel, None)
+        entry.grad_name = "AddBackward0"
+    return entry
+
+
+class _Plain:
+    """Gradients as values, without a graph of their own."""
+
+    graph = False
+
+    @staticmethod
+    def add(a: Value, b: Value) -> Value:
+        return emit(_sum_entry(a.aval).kernel, [a, b])[0]
+
+    @staticmethod
+    def to_tensor(g: Value) -> Any:
+        return _tensor.wrap(g)
+
+    @staticmethod
+    def of_tensor(t: Any) -> Value:
+        return t._read()
+
+    @staticmethod
+    def run(node: Node, grads: list[Any]) -> Any:
+        form: GradForm = node.form
+        saved = node.checked()
+        if len(grads) == 1:
+            entry = form.backward(_ONE)
+            return emit(entry.kernel, [*saved[: len(form.roots)], grads[0]])
+        entry = form.backward(tuple([g is not None for g in grads]))
+        return emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
+
+
+_ONE = (True,)
+
+
+class _Graph:
+    """Gradients as tensors, recorded with their own gradients (`create_graph=True`)."""
+
+    graph = True
+
+    @staticmethod
+    def add(a: Any, b: Any) -> Any:
+        return _tensor.apply_entry(_sum_entry(a._read().aval), [a, b])
+
+    @staticmethod
+    def to_tensor(g: Any) -> Any:
+        return g
+
+    @staticmethod
+    def of_tensor(t: Any) -> Any:
+        return t
+
+    @staticmethod
+    def run(node: Node, grads: list[Any]) -> Any:
+        form: GradForm = node.form
+        saved = node.checked()
+        present = tuple([g is not None for g in grads])
+        given = [g for g in grads if g is not None]
+        edges = dict(zip(form.wanted, node.edges, strict=True))
+        if form.has_extra:
+            entry = form.full_backward(present)
+            inputs = saved[len(form.roots) :]
+            operands = [_with_history(v, edges.get(i)) for i, v in enumerate(inputs)]
+        else:
+            entry = form.backward(present)
+            operands = [
+                _with_history(v, edges.get(k) if kind == "in" else (node, k))
+                for v, (kind, k) in zip(saved, form.roots, strict=True)
+            ]
+        outs = _tensor.apply_entry(entry, [*operands, *given])
+        return outs if isinstance(outs, tuple) else (outs,)
+
+
+def _with_history(v: Value, edge: Any) -> Any:
+    """A tensor for a saved value, attached to the graph where the value came from."""
+    if edge is None or not (v.aval.dtype.is_floating_point or v.aval.dtype.is_complex):
+        return v
+    target, index = edge
+    t = _tensor.wrap(v)
+    t._rg = True
+    t._node, t._index = target, index  # a leaf tensor may stand here: edges of tensors and nodes are built alike
+    return t
+
+
+class Capture:
+    """Where the caller wants gradients: at outputs of nodes, or at leaves. `found` holds them in the order of `inputs`.
+
+    accumulate: leaves keep theirs in `.grad` (`backward(inputs=...)`) instead.
+    """
+
+    __slots__ = ("by_node", "by_leaf", "found", "needed", "accumulate")
+
+    def __init__(self, inputs: list[Any], accumulate: bool = False) -> None:
+        self.by_node: dict[tuple[int, int], list[int]] = {}
+        self.by_leaf: dict[int, list[int]] = {}
+        self.found: list[Any] = [None] * len(inputs)
+        self.accumulate = accumulate
+        for position, (target, index) in enumerate(map(edge_of, inputs)):
+            if isinstance(target, Node):
+                self.by_node.setdefault((id(target), index), []).append(position)
+            else:
+                self.by_leaf.setdefault(id(target), []).append(position)
+        self.needed: set[int] = set()
+
+    def wants(self, edge: Any) -> bool:
+        """Does a gradient along this edge lead to a captured place?"""
+        target, index = edge
+        if isinstance(target, Node):
+            return id(target) in self.needed or (id(target), index) in self.by_node
+        return id(target) in self.by_leaf
+
+    def mark_needed(self, roots: list[Any]) -> None:
+        """Find the nodes that lead to a captured place; only those run."""
+        seen: set[int] = set()
+        stack = [(n, False) for n in roots if isinstance(n, Node)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                if any(self.wants(e) for e in _edges(node)):
+                    self.needed.add(id(node))
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack.append((node, True))
+                stack.extend((t, False) for t, _ in _edges(node) if isinstance(t, Node) and id(t) not in seen)
+
+
+def edge_of(place: Any) -> tuple[Any, int]:
+    """Where gradients of a tensor, or of a GradientEdge, are sent: (node, output number), or (leaf, 0)."""
+    if isinstance(place, tuple):
+        return (place[0], place[1]) if isinstance(place[0], Node) else (place[0].variable, 0)
+    return (place, 0) if place._node is None else (place._node, place._index)
+
+
+def _edges(node: Any) -> Any:
+    return [e for e in node.edges if e is not None]
+
+
+def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
+    """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places."""
+    starts = [(edge_of(place), g) for place, g in roots]
+    walk = _Walk(_Graph if create_graph else _Plain, retain_graph, capture)
+    if capture is not None:
+        capture.mark_needed([edge[0] for edge, _ in starts])
+    if leaf_hooks:
+        walk.expect([edge for edge, _ in starts])
+    grad_before = state.grad
+    state.grad = create_graph
+    try:
+        for edge, g in starts:
+            walk.send(edge, walk.mode.of_tensor(g))
+            walk.arrived([edge])
+        heap, buffers, visit = walk.heap, walk.buffers, walk.visit
+        while heap:
+            node = heapq.heappop(heap)[1]
+            visit(node, buffers.pop(node))
+        for leaf, g in list(walk.leaves.values()):
+            walk.finish_leaf(leaf, g)
+        if capture is not None:
+            capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
+    finally:
+        state.grad = grad_before
+
+
+class _Walk:
+    """One backward pass under way.
+
+    buffers: the gradients that have arrived at each node on the heap.
+    leaves:  those that have arrived at leaves, which take them at the end; or, where leaves have hooks, as soon as
+             `waiting` says that no more will come.
+    """
+
+    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting")
+
+    def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
+        self.mode = mode
+        self.retain = retain
+        self.capture = capture
+        self.buffers: dict[Any, list[Any]] = {}
+        self.heap: list[Any] = []
+        self.leaves: dict[int, tuple[Any, Any]] = {}
+        self.waiting: dict[int, int] | None = None
+
+    def expect(self, roots: list[Any]) -> None:
+        """Count the gradients that each leaf will get."""
+        self.waiting = waiting = {}
+        capture = self.capture
+        seen: set[int] = set()
+        stack = list(roots)
+        while stack:
+            edge = stack.pop()
+            if edge is None or (capture is not None and not capture.wants(edge)):
+                continue
+            target = edge[0]
+            if not isinstance(target, Node):
+                waiting[id(target)] = waiting.get(id(target), 0) + 1
+            elif id(target) not in seen:
+                seen.add(id(target))
+                if capture is None or id(target) in capture.needed:
+                    stack.extend(target.edges)
+
+    def arrived(self, edges: Any) -> None:
+        """Gradients, or their absence, have been sent along these edges: finish the leaves that wait for no more."""
+        waiting = self.waiting
+        if waiting is None:
+            return
+        for edge in edges:
+            if edge is None or id(edge[0]) not in waiting:
+                continue
+            key = id(edge[0])
+            waiting[key] -= 1
+            if waiting[key] == 0 and key in self.leaves:
+                self.finish_leaf(*self.leaves.pop(key))
+
+    def visit(self, node: Any, grads: list[Any]) -> None:
+        mode, capture = self.mode, self.capture
+        if node.pre_hooks is not None or node.retains is not None:
+            _before_node(node, grads, mode)
+        if capture is not None:
+            for index, g in enumerate(grads):
+                for position in capture.by_node.get((id(node), index), ()):
+                    capture.found[position] = g
+            if id(node) not in capture.needed:
+                return
+        if node.node_pre_hooks:
+            _pre_hooks(node, grads, mode)
+        own = node.run_values
+        if watch and Anomaly.enabled:
+            results = _run_watched(node, grads, mode)
+        else:
+            results = own(mode, grads) if own is not None else mode.run(node, grads)
+        if node.post_hooks:
+            results = _after_node(node, grads, results, mode)
+        if not self.retain:
+            node.release()
+        send = self.send
+        if capture is None:
+            for edge, g in zip(node.edges, results, strict=True):
+                if g is not None and edge is not None:
+                    send(edge, g)
+        else:
+            for edge, g in zip(node.edges, results, strict=True):
+                if g is not None and edge is not None and capture.wants(edge):
+                    send(edge, g)
+        if self.waiting is not None:
+            self.arrived(node.edges)
+
+    def send(self, edge: Any, g: Any) -> None:
+        """Add a gradient to the place an edge leads to."""
+        target, index = edge
+        if isinstance(target, Node):
+            slots = self.buffers.get(target)
+            if slots is None:
+                slots = self.buffers[target] = [None] * target.form.n_out
+                heapq.heappush(self.heap, _Entry((-target.seq, target)))
+            slots[index] = g if slots[index] is None else self.mode.add(slots[index], g)
+        else:
+            before = self.leaves.get(id(target))
+            self.leaves[id(target)] = (target, g if before is None else self.mode.add(before[1], g))
+
+    def finish_leaf(self, leaf: Any, g: Any) -> None:
+        """Give a leaf its gradient: to `.grad`, or to the caller of `autograd.grad`."""
+        mode, capture = self.mode, self.capture
+        if leaf._hooks:
+            g = _through_hooks(sorted(leaf._hooks.values(), key=_of_node), g, mode)
+        if capture is not None:
+            for position in capture.by_leaf.get(id(leaf), ()):
+                capture.found[position] = g
+            if not capture.accumulate:
+                return
+        accumulate(leaf, g, mode)
+        if leaf._post_hooks:
+            for hook in sorted(leaf._post_hooks.values(), key=_of_node):
+                if type(hook) is NodeHook:
+                    hook((), (mode.to_tensor(g),))
+                else:
+                    hook(leaf)
+
+
+def _of_node(hook: Any) -> bool:
+    """Was the hook put on the leaf's AccumulateGrad node? Those run after the leaf's own."""
+    return type(hook) is NodeHook
+
+
+def accumulate(t: Any, g: Any, mode: Any) -> None:
+    """Add a gradient to a tensor's `.grad`: in place, unless a graph is being made."""
+    old = t._grad
+    if old is None:
+        t._grad = mode.to_tensor(g)
+    elif mode.graph:
+        t._grad = old + g
+    else:
+        old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])
+
+
+class _Entry(tuple):
+    """A heap item ordered by sequence number alone."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: Any) -> bool:
+        return self[0] < other[0]
+
+
+def _run_watched(node: Any, grads: list[Any], mode: Any) -> Any:
+    """Run a node under anomaly detection: an error, or a NaN in a result, is told with the forward call's traceback."""
+    try:
+        results = node.run_values(mode, grads) if node.run_values is not None else mode.run(node, grads)
+        if Anomaly.check_nan:
+            for i, g in enumerate(results):
+                if g is not None and bool((mode.to_tensor(g) != mode.to_tensor(g)).any()):
+                    raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+    except Exception:
+        lines = node.metadata.get("traceback_")
+        if lines:
+            said = f"Traceback of forward call that caused the error:\n{''.join(lines)}"
+        else:
+            said = (
+                "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            )
+        warnings.warn(f"Error detected in {node.name()}. {said}", stacklevel=6)
+        raise
+    return results
+
+
+def _before_node(node: Any, grads: list[Any], mode: Any) -> None:
+    """Run the hooks on a node's incoming gradients, and store those that `retain_grad` asked for."""
+    for index, hooks in list((node.pre_hooks or {}).items()):
+        if grads[index] is not None:
+            grads[index] = _through_hooks(list(hooks.values()), grads[index], mode)
+    for index, ref in list((node.retains or {}).items()):
+        t = ref()
+        if t is not None and grads[index] is not None:
+            t._grad = mode.to_tensor(grads[index]) if t._grad is None else t._grad + mode.to_tensor(grads[index])
+
+
+def _tensors(grads: Any, mode: Any) -> tuple[Any, ...]:
+    return tuple([None if g is None else mode.to_tensor(g) for g in grads])
+
+
+def _name_of(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
+def _changed(hook: Any, result: Any, given: tuple[Any, ...], mode: Any) -> list[Any]:
+    """What a node's hook returned in place of the gradients it was given, checked as PyTorch does."""
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(given):
+        raise RuntimeError(
+            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
+        )
+    for new, old in zip(result, given, strict=True):
+        if new is not None and not isinstance(new, _tensor.Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+        if new is not None and old is not None and new.shape != old.shape:
+            raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+    return [None if g is None else mode.of_tensor(g) for g in result]
+
+
+def _pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
+    """Run the hooks on a node itself, before it runs."""
+    for hook in list(node.node_pre_hooks.values()):
+        given = _tensors(grads, mode)
+        result = hook(given)
+        if result is not None:
+            grads[:] = _changed(hook, result, given, mode)
+
+
+def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
+    for hook in hooks:
+        given = mode.to_tensor(g)
+        result = hook(given)
+        if result is not None:
+            if not isinstance(result, _tensor.Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            if result.shape != given.shape:
+                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+            g = mode.of_tensor(result)
+        elif not mode.graph and given._read() is not g:
+            g = mode.of_tensor(given)  # the hook wrote to its argument in place
+    return g
+
+
+def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
+    """Run a node's post hooks, which see (gradients of the inputs that are tensors, gradients of the outputs)."""
+    shown, wanted = node.inputs(), node.form.wanted
+    results = list(results)
+    for hook in list(node.post_hooks.values()):
+        by_input = dict(zip(wanted, results, strict=True))
+        ins = _tensors([by_input.get(i) for i in shown], mode)
+        result = hook(ins, _tensors(grads, mode))
+        if result is not None:
+            new = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
+            results = [new[i] for i in wanted]
+    return results

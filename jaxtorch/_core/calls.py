@@ -1,0 +1,25 @@
+"""How deep the current module calls are nested. The engine runs pending work when the outermost one returns."""
+
+from __future__ import annotations
+
+from . import program
+from .device import default_device
+from .modes import state
+
+depth = 0
+
+
+def outermost_returned() -> None:
+    """Run what an evaluation has recorded: without gradients nothing will be added that could share the program."""
+    if not state.grad:
+        program.flush_all()
+
+
+def outermost_entered() -> None:
+    """Run what a finished backward pass has recorded before the next forward pass begins.
+
+    So gradient accumulation over many micro-batches holds one micro-batch's activations.
+    """
+    current = default_device().slot.program
+    if current is not None and current.backwards:
+        program.flush(current)

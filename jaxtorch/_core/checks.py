@@ -1,0 +1,93 @@
+"""Errors that only the data can show (an index out of range): raised at the next synchronisation.
+
+A kernel with checks returns, behind its outputs, one int64 scalar a check: 0 where all is well. They are outputs of the
+program; `raise_pending` reads them once a value has been waited for, and raises PyTorch's exception.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .value import Value
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_pending: list[tuple[Value, Callable[[int], Exception], str]] = []
+
+
+class collecting:
+    """Context around the tracing of a body: the list of the flags it raises, as (code, message maker)."""
+
+    def __enter__(self) -> list[tuple[Any, Any]]:
+        _tracing.lists.append([])
+        return _tracing.lists[-1]
+
+    def __exit__(self, *exc: Any) -> None:
+        _tracing.lists.pop()
+
+
+class _Tracing(threading.local):
+    """The lists that bodies being traced add to, innermost last."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[tuple[Any, Any]]] = []
+
+
+_tracing = _Tracing()
+
+
+def flag(code: Any, make: Callable[[int], Exception]) -> None:
+    """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
+
+    `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.
+    """
+    if _tracing.lists:
+        _tracing.lists[-1].append((code, make))
+
+
+def user_line() -> str:
+    """'file:line' of the innermost frame outside this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<jaxtorch"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "<unknown>"
+
+
+def add(flags: list[tuple[Value, Any, str]]) -> None:
+    """Remember the flags of a program that has been started; drop those already known to be fine."""
+    if len(_pending) > 64:
+        raise_pending(only_ready=True)
+    _pending.extend(flags)
+
+
+def raise_pending(only_ready: bool = False) -> None:
+    """Raise the first error that a finished program has flagged; later ones stay, for the next call."""
+    if not _pending:
+        return
+    flags = _pending[:]
+    _pending.clear()
+    for position, (value, make, where) in enumerate(flags):
+        array = value.array
+        if array is None:
+            continue  # its program failed
+        if only_ready and not getattr(array, "is_ready", lambda: True)():
+            _pending.append(flags[position])
+            continue
+        code = int(array.item())
+        if code:
+            _pending.extend(flags[position + 1 :])
+            error = make(code)
+            if error.args:
+                error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])
+            raise error
+
+
+def forget() -> None:
+    """Drop all flags unread: for tests, where one test's error must not surface in the next."""
+    _pending.clear()

@@ -1,0 +1,71 @@
+"""The contexts in which the engine traces and runs: 64-bit types and the persistent compilation cache.
+
+Both are entered only around the engine's own work, so the user's JAX code keeps its settings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax._src import config as _config
+
+from . import dtypes
+
+
+def x64() -> Any:
+    """Context in which JAX keeps 64-bit types; the engine enters it whenever it traces or runs."""
+    return jax.enable_x64(True)
+
+
+class _Precision:
+    """`torch.set_float32_matmul_precision`. JAX's own default on GPUs is TF32, PyTorch's is full float32."""
+
+    name = "highest"
+
+
+_IN_JAX = {"highest": "highest", "high": "high", "medium": "default"}
+
+
+def matmul_precision() -> Any:
+    """Context for tracing, in which float32 products have the precision that was asked for."""
+    return jax.default_matmul_precision(_IN_JAX[_Precision.name])
+
+
+def set_matmul_precision(name: str) -> None:
+    """'highest', 'high' or 'medium'. What was traced with another precision is traced again."""
+    if name != _Precision.name:
+        _Precision.name = name
+        for callback in dtypes._Defaults.on_change:
+            callback()
+
+
+@contextlib.contextmanager
+def caching() -> Iterator[None]:
+    """Context in which every compilation goes to the persistent cache, however quick it was."""
+    with _config.persistent_cache_min_compile_time_secs(0.0), _config.persistent_cache_min_entry_size_bytes(-1):
+        yield
+
+
+def use_persistent_cache() -> None:
+    """Keep compiled programs in the user's cache folder, unless JAX has been told of another place.
+
+    `JAXTORCH_CACHE` names another folder, or switches the cache off (`0`).
+    """
+    wanted = os.environ.get("JAXTORCH_CACHE", "")
+    if wanted == "0" or jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
+        return
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(wanted) if wanted else Path(root) / "jaxtorch" / "xla"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return  # no place to write: work without a cache
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+
+
+use_persistent_cache()

@@ -1,0 +1,107 @@
+"""`Entry`: one operation at one set of input types and static arguments, prepared once.
+
+An entry holds a `Kernel` (a pure function on arrays, jitted, with known output types) and, per set of inputs that want
+a gradient, a `GradForm` (see gradient.py). All tracing is paid here, once; a call only looks the entry up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from . import dtypes
+from .context import matmul_precision, x64
+from .device import DeviceSlot
+from .value import Aval, aval_of
+
+
+class Kernel:
+    """A pure function from arrays to a flat tuple of arrays, with the types of both.
+
+    checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
+    """
+
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks")
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., tuple[Any, ...]],
+        in_avals: tuple[Aval, ...],
+        slot: DeviceSlot,
+        makers: list[Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.fn = fn
+        self.in_avals = in_avals
+        self.n_in = len(in_avals)
+        self.slot = slot
+        self.jitted = jax.jit(_unaliased(fn, name))
+        with x64():
+            outs = self.jitted.eval_shape(*[a.struct for a in in_avals])
+        self.checks: tuple[Any, ...] = tuple(makers or ())
+        self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"
+
+
+def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str) -> Callable[..., tuple[Any, ...]]:
+    """The function with a copy wherever it hands back an input: outputs own their memory, so that they can be donated."""
+
+    def kernel(*args: Any) -> tuple[Any, ...]:
+        with matmul_precision():
+            outs = fn(*args)
+        return tuple(jnp.copy(o) if any(o is a for a in args) else o for o in outs)
+
+    kernel.__name__ = name  # the function's name in XLA's dumps and profiles
+    return kernel
+
+
+class Entry:
+    """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
+
+    __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full")
+
+    def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
+        self.op = op
+        self.kernel = kernel
+        self.in_avals = kernel.in_avals
+        self.static = static
+        self.pack = pack
+        self.n_out = len(kernel.out_avals) - len(kernel.checks)
+        self.forms: dict[int, Any] = {}
+        outs = kernel.out_avals[: self.n_out]
+        self.out_float = tuple(a.dtype.is_floating_point or a.dtype.is_complex for a in outs)
+        self.grad_name = ""
+        self._full: dict[Any, Any] = {}
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    def __repr__(self) -> str:
+        return f"Entry({self.kernel!r}, static={self.static!r})"
+
+
+def device_of(avals: list[Aval | None], default: DeviceSlot, op: str) -> DeviceSlot:
+    """The device an operation runs on: its operands', which must agree; Python numbers and 0-dimensional CPU tensors fit
+    anywhere."""
+    found: DeviceSlot | None = None
+    loose: DeviceSlot | None = None
+    for a in avals:
+        if a is None or a.wrapped or a.slot is found:
+            continue
+        if a.ndim == 0 and a.slot.name == "cpu":
+            loose = a.slot
+        elif found is None:
+            found = a.slot
+        else:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {found.name} and "
+                f"{a.slot.name}! (when checking arguments of {op})"
+            )
+    return found or loose or default

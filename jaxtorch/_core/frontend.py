@@ -1,0 +1,299 @@
+"""Public functions of operations, generated from their signatures.
+
+Recording an operation must cost a few microseconds, so each operation gets straight-line Python made for its own parameters:
+read the operands' values, look the entry up, emit. Everything else (checks, promotion, shapes) was settled when the entry was
+built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import tensor as _tensor
+from . import views as _views
+from .op import Op, Parameter, freeze
+from .tensor import Tensor, finish
+from .value import Value, wrap_number
+
+_FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
+"""Operations that write one value, so that their target may have several elements in one place."""
+
+_EMPTY = inspect.Parameter.empty
+
+
+def _key_part(p: Parameter) -> str:
+    if p.kind == "number":
+        return f"({p.name}.__class__, {p.name})"
+    return p.name
+
+
+class _Source:
+    """The text of one generated function."""
+
+    def __init__(self, op: Op, inplace: bool, out: bool) -> None:
+        self.op = op
+        self.inplace = inplace
+        self.lines: list[str] = []
+        self.namespace: dict[str, Any] = {
+            "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
+            "_OPERAND": _operand, "_FINISH": finish, "_NUMBER": wrap_number, "_LIST": _tensor_list,
+            "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_OUT": _tensor.write_out,
+            "_STAR": _star, "_INTO": _tensor.finish_inplace,
+            "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
+            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value,
+        }  # fmt: skip
+        self.out = out
+        self._write()
+
+    def add(self, text: str, depth: int = 1) -> None:
+        self.lines.append("    " * depth + text)
+
+    def _signature(self) -> str:
+        parts, star_seen, keyword = [], False, False
+        for p in self.op.params:
+            if p.keyword_only and not keyword and not star_seen:
+                parts.append("*")
+                keyword = True
+            if p.star:
+                parts.append(f"*{p.name}_items")
+                star_seen = keyword = True
+                default = "_MISSING" if p.required else f"_default_{p.name}"
+                self.namespace["_MISSING"] = _MISSING
+                if not p.required:
+                    self.namespace[f"_default_{p.name}"] = p.default
+                parts.append(f"{p.name}={default}")
+                continue
+            if p.required:
+                parts.append(p.name)
+            else:
+                self.namespace[f"_default_{p.name}"] = p.default
+                parts.append(f"{p.name}=_default_{p.name}")
+        extra = [f"{alias}=_MISSING" for alias, _ in self._numpy_names()] + ["out=None"] * self.out
+        if extra:
+            self.namespace["_MISSING"] = _MISSING
+            parts.extend(extra if keyword else ["*", *extra])
+        return ", ".join(parts)
+
+    def _numpy_names(self) -> list[tuple[str, str]]:
+        """NumPy's names for parameters, which PyTorch takes as well, with PyTorch's."""
+        optional = {p.name for p in self.op.params if not p.required and not p.star and p.kind == "static"}
+        return [(a, n) for a, n in (("axis", "dim"), ("keepdims", "keepdim")) if n in optional]
+
+    def _write(self) -> None:
+        op = self.op
+        self.add(f"def {op.name}({self._signature()}):", 0)
+        for p in op.params:
+            if p.star:
+                self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
+        for alias, torch_name in self._numpy_names():
+            self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
+        if self.out:
+            given = ", ".join(p.name if not (p.keyword_only or p.star) else f"{p.name}={p.name}" for p in op.params)
+            self.add("if out is not None:")
+            self.add(f"return _OUT(out, {op.name}({given}), {op.name!r})", 2)
+        first = op.params[0].name if op.params else ""
+        if self.inplace:
+            self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
+            others = [p.name for p in op.operands[1:] if p.kind in ("array", "operand", "optional", "operand_optional")]
+            if others:
+                self.add(f"if {first}._alias is not None: _OVERLAP({first}, ({', '.join(others)},))")
+            if op.name not in _FILLS:
+                self.add(f"if {first}._layout is not None: _ONCE({first})")
+        fixed = all(p.kind in ("array", "operand") for p in op.operands)
+        self.add("_m = 0")
+        if op.elementwise:
+            self.add("_l = None")
+        if fixed:
+            self._read_fixed()
+        else:
+            self._read_any()
+        keys = [f"_k{i}" for i in range(op.n_operands)] if not fixed else [f"_v{i}.aval" for i in range(op.n_operands)]
+        key = ", ".join([*keys, *[_key_part(p) for p in op.statics]])
+        self.add(f"_key = ({key},)")
+        self.add("try:")
+        self.add("_e = _ENTRIES[_key]", 2)
+        self.add("except (KeyError, TypeError):")
+        self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace})", 2)
+        if op.view:
+            self.add(f"return _VIEW(_e, _m, _vals, ({', '.join(self._operand_names())},), {first}, _key[1:], _OP)")
+            return
+        ops = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
+        if self.inplace:
+            self.add(f"return _INTO({first}, _FINISH(_e, _m, _vals, {ops}))")
+        elif op.elementwise:
+            self.add("if _l is None:")
+            self.add(f"return _FINISH(_e, _m, _vals, {ops})", 2)
+            self.add(f"return _LAY(_FINISH(_e, _m, _vals, {ops}), {ops})")
+        else:
+            self.add(f"return _FINISH(_e, _m, _vals, {ops})")
+
+    def _operand_names(self) -> list[str]:
+        return [p.name for p in self.op.operands]
+
+    def _read_fixed(self) -> None:
+        for i, p in enumerate(self.op.operands):
+            n = p.name
+            self.add(f"if isinstance({n}, _T):")
+            self.add(f"_a = {n}._alias", 2)
+            self.add(f"_v{i} = {n}._value if _a is None else _a.read({n})", 2)
+            self.add(f"if {n}._rg: _m |= {1 << i}", 2)
+            if self.op.elementwise:
+                self.add(f"if {n}._layout is not None: _l = True", 2)
+            self.add("else:")
+            self.add(f"_v{i} = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", 2)
+        self.add(f"_vals = [{', '.join(f'_v{i}' for i in range(self.op.n_operands))}]")
+
+    def _read_any(self) -> None:
+        self.add("_vals = []; _ops = []")
+        for i, p in enumerate(self.op.operands):
+            n = p.name
+            if p.kind == "arrays":
+                self.add(f"_k{i}, _m = _LIST(_OP, {n!r}, {n}, _vals, _ops, _m)")
+                continue
+            if p.kind == "scalar":
+                if p.required:
+                    self._read_scalar(i, n, 1)
+                else:
+                    same = f"{n} is _default_{n} or ({n}.__class__ is _default_{n}.__class__ and {n} == _default_{n})"
+                    self.add(f"if {same}: _k{i} = None")
+                    self.add("else:")
+                    self._read_scalar(i, n, 2)
+                continue
+            depth = 1
+            if p.kind in ("optional", "operand_optional"):
+                self.add(f"if {n} is None: _k{i} = None")
+                self.add("else:")
+                depth = 2
+            self.add(f"if isinstance({n}, _T):", depth)
+            self.add(f"_a = {n}._alias", depth + 1)
+            self.add(f"_v = {n}._value if _a is None else _a.read({n})", depth + 1)
+            self.add(f"if {n}._rg: _m |= 1 << len(_vals)", depth + 1)
+            if self.op.elementwise:
+                self.add(f"if {n}._layout is not None: _l = True", depth + 1)
+            self.add("else:", depth)
+            self.add(f"_v = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", depth + 1)
+            self.add(f"_vals.append(_v); _ops.append({n}); _k{i} = _v.aval", depth)
+
+    def _read_scalar(self, i: int, n: str, depth: int) -> None:
+        self.add(f"_v = _NUMBER({n}.item() if isinstance({n}, _T) else {n})", depth)
+        self.add(f"_vals.append(_v); _ops.append(None); _k{i} = _v.aval", depth)
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+_MISSING = _Missing()
+
+
+def _star(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
+    """The value of a parameter that takes its items one by one or as one sequence."""
+    if items:
+        if len(items) == 1 and isinstance(items[0], (tuple, list)):
+            return tuple(items[0])
+        return items
+    if keyword is _MISSING:
+        raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
+    return keyword
+
+
+def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
+    """The value of an operand that is not a tensor."""
+    if isinstance(x, Value):
+        return x
+    if kind in ("operand", "operand_optional") and (
+        isinstance(x, (int, float, complex, np.number, np.bool_)) or hasattr(x, "__jax_array__")
+    ):
+        return wrap_number(x)
+    position = [p.name for p in op.params].index(name) + 1
+    raise TypeError(f"{op.name}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
+
+
+def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], mask: int) -> tuple[Any, int]:
+    """Read a sequence of tensors into `vals` and `ops`; its part of the key, and the gradient mask."""
+    if isinstance(xs, Tensor) or not isinstance(xs, (list, tuple)):
+        position = [p.name for p in op.params].index(name) + 1
+        raise TypeError(
+            f"{op.name}(): argument '{name}' (position {position}) must be tuple of Tensors, not {type(xs).__name__}"
+        )
+    key = []
+    for i, x in enumerate(xs):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+        v = x._read()
+        if x._rg:
+            mask |= 1 << len(vals)
+        vals.append(v)
+        ops.append(x)
+        key.append(v.aval)
+    return tuple(key), mask
+
+
+def _build(op: Op, key: tuple[Any, ...], inplace: bool) -> tuple[Any, tuple[Any, ...]]:
+    """The entry for a key met for the first time, or one whose static arguments were not hashable."""
+    n = op.n_operands
+    key = (*key[:n], *freeze(key[n:]))
+    entry = (op.inplace_entries if inplace else op.entries).get(key)
+    if entry is not None:
+        return entry, key
+    return op.build(key, inplace), key
+
+
+def _compile(source: _Source, name: str) -> Callable[..., Any]:
+    text = "\n".join(source.lines) + "\n"
+    filename = f"<jaxtorch op {name}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), source.namespace)
+    return source.namespace[source.op.name]
+
+
+def make(op: Op, out: bool) -> Callable[..., Any]:
+    """The public function of an operation."""
+    return _compile(_Source(op, False, out), op.name)
+
+
+def make_inplace(op: Op) -> Callable[..., Any]:
+    """The `name_` form of an operation."""
+    made = _compile(_Source(op, True, False), op.name + "_")
+    made.__name__ = made.__qualname__ = op.name + "_"
+    made.__doc__ = f"In-place form of `{op.name}`."
+    return made
+
+
+def install_operator(operator: str, public: Callable[..., Any], methods: dict[str, Any]) -> None:
+    """Make `__add__`, `__radd__` and `__iadd__` for operator 'add', answering NotImplemented to strangers."""
+    numbers = (Tensor, int, float, complex, np.number, np.bool_)
+
+    def forward(self: Any, other: Any) -> Any:
+        return public(self, other) if isinstance(other, numbers) else _foreign(public, self, other, False)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return public(other, self) if isinstance(other, numbers) else _foreign(public, self, other, True)
+
+    methods[f"__{operator}__"] = forward
+    forward.__name__ = f"__{operator}__"
+    if operator not in ("eq", "ne", "lt", "le", "gt", "ge"):
+        methods[f"__r{operator}__"] = reflected
+        reflected.__name__ = f"__r{operator}__"
+        changed = getattr(public, "inplace", None)
+        if changed is not None:
+
+            def augmented(self: Any, other: Any) -> Any:
+                return changed(self, other) if isinstance(other, numbers) else NotImplemented
+
+            augmented.__name__ = f"__i{operator}__"
+            methods[f"__i{operator}__"] = augmented
+
+
+def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> Any:
+    """An operator met something that is no tensor or number: take arrays in, leave the rest to the other side."""
+    if isinstance(other, np.ndarray):
+        other = _tensor.from_host(np.array(other))
+        return public(other, self) if swap else public(self, other)
+    return NotImplemented

@@ -1,0 +1,312 @@
+"""The differentiated form of an entry, made once from `jax.vjp`.
+
+The function that `jax.vjp` returns is a pytree whose leaves, the residuals, are what a backward pass needs of the forward
+one. Most of them are cheap functions of the operation's inputs or outputs (`relu`: is the result positive?), and keeping
+those instead costs no memory: somebody holds them already. So residuals are *re-rooted*: each is traced back through
+cheap primitives to inputs ("in", i), outputs ("out", j) or, failing that, to itself ("extra", k), and the backward kernel
+recomputes it from there. Within one XLA program the recomputation is shared with the forward pass or fused away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import tree_util
+from jax.extend import core as jex_core
+
+from .context import x64
+from .entry import Entry, Kernel
+from .tape import node_type
+from .value import Aval
+
+_DEAR = frozenset(
+    """dot_general ragged_dot_general conv_general_dilated sort gather scatter scatter-add scatter_add scatter_mul scatter_min
+    scatter_max while scan cond fft rng_bit_generator random_bits threefry2x32 reduce_window reduce_window_max reduce_window_min
+    reduce_window_sum select_and_scatter_add select_and_gather_add cumsum cumprod cummax cummin cumlogsumexp cholesky
+    triangular_solve lu eigh eig svd qr householder_product schur top_k argmax argmin custom_call ffi_call pure_callback
+    io_callback custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr linear_solve custom_linear_solve lgamma digamma
+    igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta erf_inv bessel_i0e bessel_i1e polygamma zeta
+    tridiagonal tridiagonal_solve geqrf approx_top_k""".split()
+)
+
+
+class GradForm:
+    """How an entry runs forward and backward when the inputs in `mask` want a gradient.
+
+    kernel: the forward kernel, the entry's own when nothing extra has to be kept.
+    roots:  what a node saves, as ("in", i), ("out", j) or ("extra", k).
+    wanted: the indices of the inputs in `mask`.
+    """
+
+    __slots__ = ("entry", "kernel", "roots", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra", "node_type",
+                 "_recover", "_tree", "_backwards", "_full", "_traced")  # fmt: skip
+
+    def __init__(self, entry: Entry, mask: int) -> None:
+        self.entry = entry
+        self.wanted = tuple(i for i in range(len(entry.in_avals)) if mask >> i & 1)
+        self.n_out = entry.n_out
+        self.name = entry.grad_name
+        self.out_avals = entry.kernel.out_avals[: entry.n_out]
+        self.in_avals = entry.in_avals
+        self._backwards: dict[Any, Entry] = {}
+        self._full: dict[Any, Entry] = {}
+        self.node_type = node_type(self.name or "UnnamedBackward0")
+        self._traced: Any = None
+        self._derive()
+
+    def _derive(self) -> None:
+        entry, wanted = self.entry, self.wanted
+        fn, n_out = entry.kernel.fn, entry.n_out
+        trees: list[Any] = []
+
+        def forward(*args: Any) -> Any:
+            def of_wanted(*some: Any) -> Any:
+                full = list(args)
+                for i, x in zip(wanted, some, strict=True):
+                    full[i] = x
+                outs = fn(*full)
+                return tuple(outs[:n_out]), tuple(outs[n_out:])
+
+            outs, vjp, checks = jax.vjp(of_wanted, *[args[i] for i in wanted], has_aux=True)
+            leaves, tree = tree_util.tree_flatten(vjp)
+            trees.append(tree)
+            return (*outs, *checks), tuple(leaves)
+
+        with x64():
+            closed = jax.make_jaxpr(forward)(*[a.struct for a in entry.in_avals])
+            closed = jax.make_jaxpr(_inlined(closed))(*[a.struct for a in entry.in_avals])
+        self._tree = trees[-1]
+        n_visible = len(entry.kernel.out_avals)
+        rooted = _reroot(closed, n_out, n_visible)
+        self.roots, extras, self._recover = rooted
+        self.has_extra = bool(extras)
+        if not extras:
+            self.kernel = entry.kernel
+        else:
+            jaxpr = closed.jaxpr
+            outs = [*jaxpr.outvars[:n_out], *extras, *jaxpr.outvars[n_out:n_visible]]
+            keep = jaxpr.replace(outvars=outs, debug_info=_no_names(jaxpr))
+            consts = closed.consts
+
+            def forward_and_extras(*args: Any) -> tuple[Any, ...]:
+                return tuple(jax.core.eval_jaxpr(keep, consts, *args))  # pyright: ignore[reportAttributeAccessIssue]
+
+            checks = list(entry.kernel.checks)
+            self.kernel = Kernel(entry.name + "_fwd", forward_and_extras, entry.in_avals, entry.kernel.slot, checks)
+
+    def backward(self, present: tuple[bool, ...]) -> Entry:
+        """The backward entry, for the outputs that did receive a cotangent.
+
+        It maps (saved values, the cotangents present) to the gradients of the wanted inputs.
+        """
+        found = self._backwards.get(present)
+        if found is None:
+            found = self._backwards[present] = self._make_backward(present)
+        return found
+
+    def traced(self) -> Any:
+        """The form for values that a JAX transformation traces: it runs the operation itself, whose derivatives JAX knows,
+        instead of the forward kernel that was made by differentiating it."""
+        if self._traced is None:
+            self._traced = _TracedForm(self)
+        return self._traced
+
+    def saved_avals(self) -> list[Aval]:
+        return [
+            self.in_avals[k] if kind == "in" else self.kernel.out_avals[k if kind == "out" else self.n_out + k]
+            for kind, k in self.roots
+        ]
+
+    def _make_backward(self, present: tuple[bool, ...]) -> Entry:
+        n_saved, recover, tree = len(self.roots), self._recover, self._tree
+        outs, wanted, in_avals = self.out_avals, self.wanted, self.in_avals
+
+        def backward(*args: Any) -> tuple[Any, ...]:
+            vjp = tree_util.tree_unflatten(tree, recover(args[:n_saved]))
+            grads = vjp(tuple(_cotangents(outs, present, args[n_saved:])))
+            return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
+
+        avals = [*self.saved_avals(), *[a for a, p in zip(outs, present, strict=True) if p]]
+        kernel = Kernel(self.name or self.entry.name + "_bwd", backward, tuple(avals), self.entry.kernel.slot)
+        entry = Entry(self.entry.op, kernel, None, self.entry.static)
+        entry.grad_name = self.name
+        return entry
+
+    def full_backward(self, present: tuple[bool, ...]) -> Entry:
+        """The backward entry as a function of (all inputs, the cotangents present).
+
+        Used under `create_graph` where an extra root, which has no history of its own, would cut the graph.
+        """
+        found = self._full.get(present)
+        if found is not None:
+            return found
+        fn, n_out, n_in = self.entry.kernel.fn, self.n_out, len(self.in_avals)
+        outs, wanted, in_avals = self.out_avals, self.wanted, self.in_avals
+
+        def backward(*args: Any) -> tuple[Any, ...]:
+            inputs = args[:n_in]
+
+            def of_wanted(*some: Any) -> Any:
+                full = list(inputs)
+                for i, x in zip(wanted, some, strict=True):
+                    full[i] = x
+                return tuple(fn(*full)[:n_out])
+
+            _, vjp = jax.vjp(of_wanted, *[inputs[i] for i in wanted])
+            grads = vjp(tuple(_cotangents(outs, present, args[n_in:])))
+            return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
+
+        avals = [*in_avals, *[a for a, p in zip(outs, present, strict=True) if p]]
+        kernel = Kernel(self.name or self.entry.name + "_bwd", backward, tuple(avals), self.entry.kernel.slot)
+        found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
+        found.grad_name = self.name
+        return found
+
+
+class _TracedForm(GradForm):
+    """Saves the inputs and differentiates the operation in backward."""
+
+    __slots__ = ()
+
+    def __init__(self, form: GradForm) -> None:
+        for name in ("entry", "wanted", "n_out", "name", "out_avals", "in_avals", "node_type", "_full"):
+            setattr(self, name, getattr(form, name))
+        self.kernel = form.entry.kernel
+        self.roots = tuple([("in", i) for i in range(len(form.in_avals))])
+        self.has_extra = False
+
+    def backward(self, present: tuple[bool, ...]) -> Entry:
+        return self.full_backward(present)
+
+
+def _cotangents(outs: tuple[Aval, ...], present: tuple[bool, ...], given: Any) -> list[Any]:
+    """All outputs' cotangents in JAX's convention, which for complex numbers conjugates PyTorch's."""
+    rest = iter(given)
+    full = []
+    for aval, here in zip(outs, present, strict=True):
+        if here:
+            ct = next(rest)
+            full.append(jnp.conj(ct) if aval.dtype.is_complex else ct)
+        elif aval.dtype.is_floating_point or aval.dtype.is_complex:
+            full.append(jnp.zeros(aval.shape, aval.dtype.np))
+        else:
+            full.append(np.zeros(aval.shape, jax.dtypes.float0))
+    return full
+
+
+def _torch_gradient(g: Any, aval: Aval) -> Any:
+    return jnp.conj(g) if aval.dtype.is_complex else g
+
+
+def grad_form(entry: Entry, mask: int) -> GradForm:
+    """The entry's differentiated form for the inputs in the bit set `mask`."""
+    form = entry.forms.get(mask)
+    if form is None:
+        form = entry.forms[mask] = GradForm(entry, mask)
+    return form
+
+
+def _inlined(closed: Any) -> Any:
+    """The function of a jaxpr with its inner `jit` calls opened, so that re-rooting sees single primitives."""
+
+    def run(*args: Any) -> list[Any]:
+        return _eval_inline(closed.jaxpr, closed.consts, args)
+
+    return run
+
+
+def _eval_inline(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
+    env: dict[Any, Any] = {}
+
+    def read(v: Any) -> Any:
+        return v.val if isinstance(v, jex_core.Literal) else env[v]
+
+    for v, c in zip(jaxpr.constvars, consts, strict=True):
+        env[v] = c
+    for v, a in zip(jaxpr.invars, args, strict=True):
+        env[v] = a
+    for eqn in jaxpr.eqns:
+        inputs = [read(v) for v in eqn.invars]
+        if eqn.primitive.name in ("jit", "pjit") and not isinstance(eqn.params["jaxpr"], str):
+            inner = eqn.params["jaxpr"]
+            outs = _eval_inline(inner.jaxpr, inner.consts, inputs)
+        else:
+            outs = _bind(eqn, inputs)
+        for v, o in zip(eqn.outvars, outs, strict=True):
+            env[v] = o
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _bind(eqn: Any, inputs: list[Any]) -> Any:
+    """Apply the primitive of an equation to new inputs."""
+    params = eqn.primitive.get_bind_params(eqn.params)
+    with eqn.ctx.manager:
+        outs = eqn.primitive.bind(*inputs, **params)
+    return outs if eqn.primitive.multiple_results else [outs]
+
+
+def _no_names(jaxpr: Any) -> Any:
+    """Debug information that fits a jaxpr whose outputs have been replaced."""
+    info = jaxpr.debug_info
+    return info._replace(result_paths=None) if hasattr(info, "_replace") else info
+
+
+def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, int], ...], list[Any], Any]:
+    """Where the residuals of a forward jaxpr can be read from: (roots, extra output variables, recover).
+
+    `recover(saved)` gives the residuals from the values at the roots.
+    """
+    jaxpr = closed.jaxpr
+    residuals = jaxpr.outvars[n_visible:]
+    Literal = jex_core.Literal
+    inputs = {v: i for i, v in enumerate(jaxpr.invars)}
+    outputs: dict[Any, int] = {}
+    for j, v in enumerate(jaxpr.outvars[:n_out]):
+        if not isinstance(v, Literal):
+            outputs.setdefault(v, j)
+    constants = set(jaxpr.constvars)
+    producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+    roots: dict[Any, tuple[str, int]] = {}
+    extras: list[Any] = []
+    needed: set[int] = set()
+
+    pending = [v for v in residuals if not isinstance(v, Literal)]
+    seen: set[Any] = set()
+    while pending:
+        v = pending.pop()
+        if v in seen or v in constants:
+            continue
+        seen.add(v)
+        if v in inputs:
+            roots[v] = ("in", inputs[v])
+        elif v in outputs:
+            roots[v] = ("out", outputs[v])
+        else:
+            eqn = producer[v]
+            if eqn.primitive.name in _DEAR or eqn.effects:
+                roots[v] = ("extra", len(extras))
+                extras.append(v)
+            else:
+                needed.add(id(eqn))
+                pending.extend(u for u in eqn.invars if not isinstance(u, Literal))
+    order = list(roots)
+    body = [eqn for eqn in jaxpr.eqns if id(eqn) in needed]
+    constvars, consts = jaxpr.constvars, closed.consts
+
+    def recover(saved: Any) -> list[Any]:
+        env: dict[Any, Any] = dict(zip(constvars, consts, strict=True))
+        env.update(zip(order, saved, strict=True))
+
+        def read(v: Any) -> Any:
+            return v.val if isinstance(v, Literal) else env[v]
+
+        for eqn in body:
+            for v, o in zip(eqn.outvars, _bind(eqn, [read(v) for v in eqn.invars]), strict=True):
+                if v not in env:
+                    env[v] = o
+        return [read(v) for v in residuals]
+
+    return tuple(roots[v] for v in order), extras, recover

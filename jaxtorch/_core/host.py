@@ -1,0 +1,150 @@
+"""Memory shared with NumPy: `from_numpy(a)` and `t.numpy()` on CPU.
+
+While a NumPy array that the user can write is alive on a storage, the array's memory is the truth. A tensor on such a storage
+is read afresh, by copying the part it views, whenever an operation uses it; and it is written by writing the array, at once.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from . import strides
+from .program import force
+from .storage import Alias, alias_of
+from .tensor import Tensor, wrap
+from .value import Value
+
+
+class HostMemory:
+    """The flat NumPy memory behind a storage.
+
+    owner: the array whose reference count tells whether the user still holds arrays on the memory (NumPy's views all point to
+    the array that owns it); None where that cannot be known.
+    """
+
+    __slots__ = ("flat", "owner")
+
+    def __init__(self, flat: np.ndarray[Any, Any], owner: Any) -> None:
+        self.flat = flat
+        self.owner = owner
+
+    def shared(self) -> bool:
+        """May the user still write to the memory?"""
+        return self.owner is None or getrefcount(self.owner) > _OURS
+
+
+_OURS = 3  # `owner`, `flat` (the array itself or its base), and the argument of getrefcount
+
+
+def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
+    """The part of the memory that a tensor views, as a writable array."""
+    aval = t._value.aval
+    flat = host.flat if host.flat.dtype == aval.dtype.np else host.flat.view(aval.dtype.np)
+    return _part(flat, aval.shape, t._layout)
+
+
+def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
+    """The elements that a size and a layout pick from flat memory, as a writable array."""
+    stride, offset = layout if layout is not None else (strides.contiguous(size), 0)
+    item = flat.itemsize
+    if not flat.flags.c_contiguous:
+        return np.lib.stride_tricks.as_strided(flat[offset:], size, [s * item for s in stride])
+    if 0 in size:
+        return np.empty(size, flat.dtype)
+    return np.ndarray(size, flat.dtype, flat, offset * item, [s * item for s in stride])
+
+
+def read_host(t: Tensor, alias: Alias) -> Value:
+    """A tensor's value, copied from the shared memory as it is now."""
+    host = alias.storage.host
+    if not host.shared():
+        _leave(alias)
+        alias.seen = -2
+        return alias.read(t)
+    guard = t._value.guard
+    t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
+    t._value.guard = guard
+    return t._value
+
+
+def write_host(t: Tensor, alias: Alias, value: Value) -> None:
+    """Write a tensor's new content through to the shared memory."""
+    host = alias.storage.host
+    _window(host, t)[...] = np.asarray(force(value))
+    if alias.silent is not None:
+        alias.version.hidden += 1
+        alias.silent.n += 1
+    alias.version.n += 1
+
+
+def whole(storage: Any) -> np.ndarray[Any, Any]:
+    """All of the shared memory, in the shape of the tensor that owns it."""
+    return _part(storage.host.flat, storage.value.aval.shape, storage.layout)
+
+
+def _leave(alias: Alias) -> None:
+    """The user's array is gone: make the storage's value immutable again."""
+    storage = alias.storage
+    host = storage.host
+    storage.host = None
+    shape = storage.value.aval.shape
+    array = host.flat.reshape(shape) if storage.layout is None else np.array(_part(host.flat, shape, storage.layout))
+    storage.value = Value(storage.value.aval, array)
+    storage.version.n += 1
+    storage.version.hidden += 1
+
+
+def share(t: Tensor) -> np.ndarray[Any, Any]:
+    """A NumPy array on the tensor's memory: writing either is seen in the other (`Tensor.numpy`)."""
+    alias = alias_of(t)
+    storage = alias.storage
+    if storage.host is None:
+        flat = _laid_out(np.asarray(force(storage.value)), storage.layout)
+        storage.host = HostMemory(flat, flat)
+        storage.version.n += 1
+        storage.version.hidden += 1
+    return _window(storage.host, t)
+
+
+def _laid_out(array: np.ndarray[Any, Any], layout: Any) -> np.ndarray[Any, Any]:
+    """New flat memory that holds the array's elements where its tensor's strides say."""
+    if layout is None or array.size == 0:
+        flat = np.empty(array.size, array.dtype)
+        flat[...] = array.reshape(-1)
+        return flat
+    stride, offset = layout
+    flat = np.zeros(offset + 1 + sum((n - 1) * s for n, s in zip(array.shape, stride, strict=True)), array.dtype)
+    _part(flat, array.shape, layout)[...] = array
+    return flat
+
+
+def adopt(array: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor on the user's array, which stays writable from both sides (`from_numpy`)."""
+    from . import dtypes
+    from .device import cpu
+    from .value import aval_of
+
+    item = array.itemsize
+    t = wrap(Value(aval_of(array.shape, dtypes.from_numpy(array.dtype), cpu.slot), None))
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+        )
+    if any(s % item for s in array.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size.")
+    stride = tuple([s // item for s in array.strides])
+    if stride != strides.contiguous(array.shape):
+        t._layout = (stride, 0)
+    if array.flags.c_contiguous:
+        host = HostMemory(array.reshape(-1), array if array.flags.owndata else None)
+    else:
+        extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, stride, strict=True)) if array.size else 0
+        host = HostMemory(np.lib.stride_tricks.as_strided(array, (extent,), (item,)), None)
+    alias = alias_of(t)
+    alias.storage.host = host
+    alias.seen = -1
+    return t

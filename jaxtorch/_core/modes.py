@@ -1,0 +1,208 @@
+"""Grad mode and inference mode."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from jax._src import core as _jax_core
+
+
+class _State(threading.local):
+    """What steers recording, of each thread its own. Read on the recording path."""
+
+    grad = True
+    inference = False
+    off: Any = None
+    """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""
+
+    def __init__(self) -> None:
+        self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error
+
+
+state = _State()
+
+inferring: list[bool] = []
+"""Not empty while some thread is in inference mode, so that the making of tensors need not ask for the thread's state."""
+
+watch: list[str] = []
+"""Why every new node must be looked at: "anomaly", "hooks" (on saved tensors), "inference" (there are inference tensors).
+Almost always empty, which is all that recording asks."""
+
+
+class Anomaly:
+    """Anomaly detection, of the whole process."""
+
+    enabled = False
+    check_nan = True
+
+
+def set_anomaly(enabled: bool, check_nan: bool) -> None:
+    """Switch anomaly detection."""
+    if enabled is not Anomaly.enabled:
+        watch.append("anomaly") if enabled else watch.remove("anomaly")
+    Anomaly.enabled, Anomaly.check_nan = enabled, check_nan
+
+
+class _Decorating:
+    """A context manager that also decorates functions and generators, entering anew at each call."""
+
+    def clone(self) -> Any:
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: Any) -> None:
+        raise NotImplementedError
+
+    def __call__(self, fn: Callable[..., Any]) -> Any:
+        if inspect.isclass(fn):
+            raise RuntimeError("Cannot decorate classes; it is ambiguous whether only the constructor is meant")
+        if inspect.isgeneratorfunction(fn):
+
+            @functools.wraps(fn)
+            def generate(*args: Any, **kwargs: Any) -> Any:
+                generator = fn(*args, **kwargs)
+                value, error = None, None
+                while True:
+                    try:
+                        with self.clone():
+                            item = generator.send(value) if error is None else generator.throw(error)
+                    except StopIteration as stop:
+                        return stop.value
+                    error = None
+                    try:
+                        value = yield item
+                    except GeneratorExit:
+                        generator.close()
+                        raise
+                    except BaseException as e:
+                        value, error = None, e
+
+            return generate
+
+        @functools.wraps(fn)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return fn(*args, **kwargs)
+
+        return call
+
+
+def switch_off() -> None:
+    """Record no gradients from here on; to JAX's transformations that run now, results are constants."""
+    state.grad = False
+    state.off = weakref.ref(_jax_core.trace_ctx.trace)
+
+
+class no_grad(_Decorating):
+    """Context in which results do not require a gradient."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        self = object.__new__(cls)
+        return self if orig_func is None else self(orig_func)
+
+    def __init__(self) -> None:
+        self._before: list[tuple[bool, Any]] = []
+
+    def __enter__(self) -> None:
+        if not hasattr(self, "_before"):
+            self._before = []
+        self._before.append((state.grad, state.off))
+        switch_off()
+
+    def __exit__(self, *exc: Any) -> None:
+        state.grad, state.off = self._before.pop()
+
+
+class enable_grad(_Decorating):
+    """Context in which results of inputs that require a gradient require one too."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        self = object.__new__(cls)
+        self._before = []
+        return self if orig_func is None else self(orig_func)
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(state.grad)
+        state.grad = True
+
+    def __exit__(self, *exc: Any) -> None:
+        state.grad = self._before.pop()
+
+
+class set_grad_enabled(_Decorating):
+    """Switch gradient recording on or off: at once, and back at the end when used as a context."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = state.grad, state.off
+        self.mode = mode
+        self.__enter__()
+
+    def __call__(self, fn: Callable[..., Any]) -> Any:
+        state.grad, state.off = self.prev
+        return super().__call__(fn)
+
+    def clone(self) -> set_grad_enabled:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        if self.mode:
+            state.grad = True
+        else:
+            switch_off()
+
+    def __exit__(self, *exc: Any) -> None:
+        state.grad, state.off = self.prev
+
+
+class inference_mode(_Decorating):
+    """Context without gradient recording, whose results can never take part in autograd."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = object.__new__(cls)
+        if isinstance(mode, bool):
+            return self
+        self.__init__()
+        return self(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self._before: list[tuple[bool, bool, Any]] = []
+
+    def clone(self) -> inference_mode:
+        return type(self)(self.mode)
+
+    def __enter__(self) -> None:
+        self._before.append((state.grad, state.inference, state.off))
+        if self.mode:
+            switch_off()
+            state.inference = True
+            inferring.append(True)
+            if "inference" not in watch:
+                watch.append("inference")
+        else:
+            if state.inference:
+                state.grad = True
+            state.inference = False
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.mode:
+            inferring.pop()
+        state.grad, state.inference, state.off = self._before.pop()
+
+
+def is_grad_enabled() -> bool:
+    return state.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    return state.inference

@@ -1,0 +1,474 @@
+"""`@op`: one definition of an operation, from which its function, method, operator, in-place and `out=` forms come.
+
+    @op(promote=True, inplace=True, operator="add")
+    def add(input: Array, other: Operand, *, alpha: Scalar = 1):
+        return input + alpha * other
+
+The body is a pure function on JAX arrays. It runs only while an entry is built, once for each set of input types and static
+arguments, so it may check and normalise its arguments at leisure. How a parameter is annotated says how it is passed:
+
+    Array          a tensor                      Array | None   a tensor or None
+    Operand        a tensor or a Python number   Arrays         a sequence of tensors
+    Scalar         a number that may vary without a new program; it reaches the body as a 0-dimensional array,
+                   or as the plain default where the default was given
+    Number         a number that is part of the program; it reaches the body as it is
+    (others)       static: sizes, dimensions, flags, dtypes; hashable, or lists thereof
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import dtypes
+from .checks import collecting
+from .device import default_device
+from .entry import Entry, Kernel, device_of
+from .tape import node_type
+from .value import Aval
+
+Array = jax.Array
+Operand = Any
+Arrays = Sequence[Any]
+Scalar = Any
+Number = Any
+
+_KINDS = {
+    "Array": "array",
+    "Array | None": "optional",
+    "Operand": "operand",
+    "Operand | None": "operand_optional",
+    "Arrays": "arrays",
+    "Scalar": "scalar",
+    "Scalar | None": "scalar",
+    "Number": "number",
+    "Number | None": "number",
+}
+OPERAND_KINDS = ("array", "optional", "operand", "operand_optional", "arrays", "scalar")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of an operation."""
+
+    name: str
+    kind: str
+    default: Any
+    keyword_only: bool
+    star: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(eq=False)
+class Op:
+    """An operation: its pure function, how it is called, and the entries built so far.
+
+    promote: None, True (operands are converted to PyTorch's common type) or 'float' (integers to the default float type too).
+    view:    the result shares its input's memory; `layout` gives its strides (see views.py).
+    """
+
+    name: str
+    fn: Callable[..., Any]
+    params: list[Parameter]
+    promote: bool | str | None = None
+    view: Any = None
+    differentiable: bool = True
+    grad_name: str | Callable[..., str] = ""
+    elementwise: bool = False
+    opmath: bool = False
+    broadcast: bool = False
+    check: Callable[..., None] | None = None
+    entries: dict[Any, Entry] = field(default_factory=dict)
+    inplace_entries: dict[Any, Entry] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.operands = [p for p in self.params if p.kind in OPERAND_KINDS]
+        self.statics = [p for p in self.params if p.kind not in OPERAND_KINDS]
+        self.n_operands = len(self.operands)
+        dtypes._Defaults.on_change.append(self.forget)
+
+    def forget(self) -> None:
+        """Drop the entries: something their bodies read (the default type) has changed."""
+        self.entries.clear()
+        self.inplace_entries.clear()
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
+
+    def build(self, key: tuple[Any, ...], inplace: bool = False) -> Entry:
+        """The entry for a key: the operands' types (None where left out), then the static arguments."""
+        operand_keys, statics = key[: self.n_operands], key[self.n_operands :]
+        flat: list[Aval] = []
+        for k in operand_keys:
+            if isinstance(k, tuple):
+                flat.extend(k)
+            elif k is not None:
+                flat.append(k)
+        slot = self._slot(flat, statics)
+        if self.check is not None:
+            self.check(*operand_keys)
+        packs: list[Any] = []
+        makers: list[Any] = []
+        bound = self._bind(operand_keys, statics, flat, inplace)
+        default = dtypes.default()  # a body may be traced again later, when another default is set
+
+        def flat_fn(*arrays: Any) -> tuple[Any, ...]:
+            with collecting() as flags, dtypes.default_as(default):
+                out = bound(*arrays)
+            makers[:] = [make for _, make in flags]
+            if isinstance(out, (tuple, list)):
+                packs[:] = [type(out)]
+                outs = tuple(out)
+            else:
+                packs[:] = [None]
+                outs = (out,)
+            return (*[jnp.asarray(o) for o in outs], *[f for f, _ in flags])
+
+        kernel = Kernel(self.name, flat_fn, tuple(flat), slot, makers)
+        kind = packs[0]
+        entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
+        if not self.differentiable and not inplace:
+            entry.out_float = (False,) * entry.n_out
+        name = self.grad_name
+        entry.grad_name = name if isinstance(name, str) else name(operand_keys, statics)
+        (self.inplace_entries if inplace else self.entries)[key] = entry
+        return entry
+
+    def _slot(self, flat: list[Aval], statics: tuple[Any, ...]) -> Any:
+        from .device import resolve
+
+        for p, s in zip(self.statics, statics, strict=True):
+            if p.name == "device" and (s is not None or not flat):
+                return resolve(s)
+        return device_of(list(flat), default_device().slot, self.name)
+
+    def _bind(
+        self, operand_keys: tuple[Any, ...], statics: tuple[Any, ...], flat: list[Aval], inplace: bool
+    ) -> Callable[..., Any]:
+        """The body as a function of the flat operand arrays alone."""
+        fixed = {
+            p.name: s[1]
+            if p.kind == "number" and isinstance(s, tuple) and len(s) == 2 and isinstance(s[0], type)
+            else s
+            for p, s in zip(self.statics, statics, strict=True)
+        }
+        plan = list(zip(self.operands, operand_keys, strict=True))
+        fn = self.fn
+        targets = self._targets(plan, flat) if self.promote and flat else None
+        shape = _broadcast_shape(flat) if self.broadcast else None
+        halves = targets is not None and any(t in _HALVES for t in targets)
+        spread = shape if halves and shape is not None and any(a.shape != shape for a in flat) else None
+
+        def bound(*arrays: Any) -> Any:
+            if targets is not None:
+                arrays = tuple(a if a.dtype == t else a.astype(t) for a, t in zip(arrays, targets, strict=True))
+            if spread is not None:
+                arrays = tuple(_spread(a, spread) for a in arrays)
+            rest = iter(arrays)
+            given: dict[str, Any] = dict(fixed)
+            for p, k in plan:
+                if isinstance(k, tuple):
+                    given[p.name] = [next(rest) for _ in k]
+                elif k is not None:
+                    given[p.name] = next(rest)
+                else:
+                    given[p.name] = None if p.required else p.default
+            return fn(**given)
+
+        if targets is not None and self.opmath:
+            bound = self._in_single(bound, plan, flat)
+        return _into_self(bound, self.name, flat[0]) if inplace else bound
+
+    def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval]) -> list[Any]:
+        """The type each operand array is converted to. A `Scalar` takes no part in promotion, and keeps its own type where
+        the common one is of a lower category, so that the body can refuse it."""
+        scalar = _are_scalars(plan)
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        if self.opmath and _needs_single(common, flat):
+            common = dtypes.float32
+        return [
+            a.dtype.np
+            if s and (a.dtype is dtypes.bool_ or dtypes.category(a.dtype) > dtypes.category(common))
+            else common.np
+            for a, s in zip(flat, scalar, strict=True)
+        ]
+
+    def _in_single(
+        self, bound: Callable[..., Any], plan: list[tuple[Parameter, Any]], flat: list[Aval]
+    ) -> Callable[..., Any]:
+        """`bound` with its float32 results stored in the half precision type the operation answers in."""
+        common = self._common([a for a, s in zip(flat, _are_scalars(plan), strict=True) if not s])
+        if not _needs_single(common, flat):
+            return bound
+
+        def rounded(*arrays: Any) -> Any:
+            out = bound(*arrays)
+            return out.astype(common.np) if out.dtype == np.float32 else out
+
+        return rounded
+
+    def _common(self, flat: list[Aval]) -> dtypes.dtype:
+        common = common_type(flat)
+        if self.promote == "float" and not (common.is_floating_point or common.is_complex):
+            common = dtypes.default()
+        if common.np is None:
+            raise NotImplementedError(
+                f"{self.name}: the result would be torch.{common.name}, which jaxtorch has no storage for: XLA has no such type"
+            )
+        return common
+
+
+_HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
+
+
+def _broadcast_shape(flat: list[Aval]) -> tuple[int, ...]:
+    """The shape that operands broadcast to; PyTorch's error where they do not."""
+    shape: tuple[int, ...] = ()
+    for other in [a.shape for a in flat]:
+        rank = max(len(shape), len(other))
+        a, b = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(other)) + other
+        for dim in reversed(range(rank)):
+            if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
+                raise RuntimeError(
+                    f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
+                    f"dimension {dim}"
+                )
+        shape = tuple(n if m == 1 else m for m, n in zip(a, b, strict=True))
+    return shape
+
+
+def _spread(a: Any, shape: tuple[int, ...]) -> Any:
+    """Broadcast a half precision array by way of float32, in which its gradient is then summed, as PyTorch does."""
+    if a.dtype not in _HALVES or a.shape == shape:
+        return a
+    return jnp.broadcast_to(a.astype(np.float32), shape).astype(a.dtype)
+
+
+def _are_scalars(plan: list[tuple[Parameter, Any]]) -> list[bool]:
+    """For each flat operand: is it the argument of a `Scalar` parameter?"""
+    found: list[bool] = []
+    for p, k in plan:
+        if k is not None:
+            found.extend([p.kind == "scalar"] * (len(k) if isinstance(k, tuple) else 1))
+    return found
+
+
+def _needs_single(common: dtypes.dtype, flat: list[Aval]) -> bool:
+    """Half precision tensors meet a number: PyTorch computes in float32, with the number not rounded to half precision."""
+    return common in (dtypes.float16, dtypes.bfloat16) and any(a.dtype is not common and a.ndim == 0 for a in flat)
+
+
+def common_type(avals: Sequence[Aval]) -> dtypes.dtype:
+    """PyTorch's result type for operands of these types."""
+    dims: list[dtypes.dtype] = []
+    zeros: list[dtypes.dtype] = []
+    wrapped: list[dtypes.dtype] = []
+    for a in avals:
+        if a.wrapped:
+            d = a.dtype
+            wrapped.append(
+                dtypes.default() if d is dtypes.float64 else dtypes.default().to_complex() if d.is_complex else d
+            )
+        else:
+            (dims if a.ndim else zeros).append(a.dtype)
+    return dtypes.result_type(dims, zeros, wrapped)
+
+
+def _into_self(bound: Callable[..., Any], name: str, target: Aval) -> Callable[..., Any]:
+    """The in-place form: the result must have the shape of the first operand, and is converted to its type."""
+
+    def into(*arrays: Any) -> Any:
+        out = bound(*arrays)
+        found = out.dtype
+        if found != target.dtype.np:
+            source = dtypes.from_numpy(found)
+            if not dtypes.can_cast(source, target.dtype):
+                raise RuntimeError(
+                    f"result type {dtypes.scalar_name(source)} can't be cast to the desired output type "
+                    f"{dtypes.scalar_name(target.dtype)}"
+                )
+            out = out.astype(target.dtype.np)
+        if out.shape != target.shape:
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(out.shape)}"
+            )
+        return out
+
+    return into
+
+
+def _packer(kind: type) -> Callable[[list[Any]], Any]:
+    if kind is tuple or kind is list:
+        return kind
+    return lambda outs: kind(*outs) if hasattr(kind, "_fields") else kind(outs)
+
+
+def camel(name: str) -> str:
+    """'log_softmax' -> 'LogSoftmax', 'log1p' -> 'Log1P', as autograd names nodes."""
+    return "".join([c.upper() if i == 0 or name[i - 1] in "_0123456789" else c for i, c in enumerate(name) if c != "_"])
+
+
+def freeze(static: Any) -> Any:
+    """A static argument in hashable form: lists become tuples, NumPy numbers Python ones."""
+    if isinstance(static, (list, tuple)):
+        return tuple([freeze(s) for s in static])
+    if isinstance(static, (np.generic,)):
+        return static.item()
+    if isinstance(static, slice):
+        return ("slice", freeze(static.start), freeze(static.stop), freeze(static.step))
+    if isinstance(static, dict):
+        return tuple((k, freeze(v)) for k, v in sorted(static.items()))
+    if hasattr(static, "_value") and hasattr(static, "item"):
+        return static.item()
+    hash(static)
+    return static
+
+
+def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:
+    """The parameters of a body, by its annotations."""
+    found = []
+    for p in inspect.signature(fn).parameters.values():
+        annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+        kind = _KINDS.get(annotation, "static")
+        found.append(Parameter(p.name, kind, p.default, p.kind is inspect.Parameter.KEYWORD_ONLY, p.name == star))
+    return found
+
+
+def grad_name_of(name: str) -> str:
+    return camel(name) + "Backward0"
+
+
+registry: dict[str, Op] = {}
+"""Every operation by name; registering one twice is an error."""
+
+functions: dict[str, Callable[..., Any]] = {}
+"""What goes into the `torch` namespace."""
+
+methods: dict[str, Callable[..., Any]] = {}
+"""What `Tensor` gets, installed by `_ops.install`."""
+
+
+def _claim(table: dict[str, Any], name: str, item: Any) -> None:
+    if name in table:
+        raise RuntimeError(f"jaxtorch: '{name}' is defined twice")
+    table[name] = item
+
+
+def op(
+    *,
+    name: str = "",
+    function: bool | str = True,
+    method: bool | str = True,
+    inplace: bool | str = False,
+    out: bool = True,
+    operator: str = "",
+    promote: bool | str | None = None,
+    elementwise: bool = False,
+    opmath: bool = False,
+    broadcast: bool = False,
+    check: Callable[..., None] | None = None,
+    view: Any = None,
+    differentiable: bool = True,
+    grad: str | Callable[..., str] = "",
+    star: str | None = None,
+    aliases: Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], Any]:
+    """Define an operation from its pure body; the decorated name becomes the public function.
+
+    function: put it into `torch` (a string: under that name). method: make it a method likewise.
+    inplace:  make the `name_` form. out: accept `out=`. operator: 'add' makes `__add__`, `__radd__` and `__iadd__`.
+    elementwise: the result takes its strides from the operands; `promote` implies it.
+    opmath:   with half precision tensors and a number, the body computes in float32 and rounds (needs `promote`).
+    broadcast: the operands are broadcast to one shape, or PyTorch's error is raised.
+    check:    called with the operands' types (`Aval`, None where left out) before conversion, to raise PyTorch's errors.
+    star:     the name of a static parameter that also takes its items as separate positional arguments.
+    """
+
+    def define(fn: Callable[..., Any]) -> Any:
+        from . import frontend
+
+        op_name = name or fn.__name__
+        made = Op(
+            op_name,
+            fn,
+            parse(fn, star),
+            promote,
+            view,
+            differentiable,
+            grad or grad_name_of(op_name),
+            elementwise=elementwise or bool(promote),
+            opmath=opmath,
+            broadcast=broadcast,
+            check=check,
+        )
+        if not callable(made.grad_name):
+            node_type(made.grad_name)
+        _claim(registry, op_name, made)
+        public = frontend.make(made, out=out and not view and differentiable is not None)
+        public.__doc__ = fn.__doc__
+        public.__name__ = public.__qualname__ = op_name
+        public.__module__ = fn.__module__
+        public.op = made
+        names = [op_name, *aliases]
+        for n in names:
+            if function:
+                _claim(functions, function if isinstance(function, str) and n == op_name else n, public)
+            if method:
+                _claim(methods, method if isinstance(method, str) and n == op_name else n, public)
+        if inplace:
+            changed = frontend.make_inplace(made)
+            for n in names:
+                name_ = inplace if isinstance(inplace, str) and n == op_name else n + "_"
+                if changed.__name__ != name_ and n == op_name:
+                    changed.__name__ = changed.__qualname__ = name_
+                if method or isinstance(inplace, str):
+                    _claim(methods, name_, changed)
+                if function and name_ in _FUNCTION_INPLACE:
+                    _claim(functions, name_, changed)
+            public.inplace = changed
+        if operator:
+            frontend.install_operator(operator, public, methods)
+        return public
+
+    return define
+
+
+_FUNCTION_INPLACE = frozenset(
+    """abs_ acos_ arccos_ acosh_ arccosh_ addmv_ alpha_dropout_ arctan_ arcsin_ arcsinh_ arctanh_ as_strided_ asin_ asinh_
+    atan_ atanh_ ceil_ celu_ clamp_ clamp_max_ clamp_min_ clip_ conj_physical_ cos_ cosh_ deg2rad_ detach_ dropout_ elu_
+    erf_ erfc_ exp2_ exp_ expm1_ feature_alpha_dropout_ feature_dropout_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_
+    index_put_ lcm_ ldexp_ log10_ log1p_ log2_ log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_
+    round_ rrelu_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ tan_ tanh_ threshold_ trunc_ unsqueeze_
+    xlogy_ zero_""".split()
+)
+
+
+def function(
+    name: str = "", *, method: bool | str = False, function: bool = True, aliases: Sequence[str] = ()
+) -> Callable[[Callable[..., Any]], Any]:
+    """Register a plain Python function over operations (an overload, a composition) as public."""
+
+    def define(fn: Callable[..., Any]) -> Any:
+        public = name or fn.__name__
+        for n in (public, *aliases):
+            if function:
+                _claim(functions, n, fn)
+            if method:
+                _claim(methods, method if isinstance(method, str) and n == public else n, fn)
+        return fn
+
+    return define
+
+
+def method(name: str = "", *, aliases: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Any]:
+    """Register a function as a method of `Tensor` only."""
+    return function(name, method=True, function=False, aliases=aliases)

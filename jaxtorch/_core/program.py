@@ -1,0 +1,284 @@
+"""Recording: operations become instructions of a program, which runs when a value is needed.
+
+`emit(kernel, values)` is the one door through which every computation passes. The current program of a device is
+`DeviceSlot.program`; `flush` takes it away, works out which of its values anything still holds (reference counts tell),
+and hands it to the runner.
+
+The code of a program is one flat list: kernel, input slots, kernel, input slots, ... A slot that has not been defined when
+it is first mentioned is a program input; each kernel then defines the slots of its outputs. So the list alone says
+everything about the program's structure, and comparing two lists compares two programs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from sys import getrefcount
+from typing import Any
+
+from . import hostmode, runner
+from .device import DeviceSlot
+from .entry import Kernel
+from .value import Value
+
+LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
+"""A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
+
+IMMEDIATE = os.environ.get("JAXTORCH_EXECUTION", "recorded") == "immediate"
+"""Run every instruction at once instead of recording it."""
+
+
+class Program:
+    """What has been recorded for one device since its last flush."""
+
+    __slots__ = ("slot", "code", "values", "inputs", "checks", "backwards", "state")
+
+    def __init__(self, slot: DeviceSlot) -> None:
+        self.slot = slot
+        self.code: list[Any] = []
+        self.values: list[Value] = []
+        self.inputs: list[Value] = []
+        self.checks: list[tuple[Value, Any, Any]] = []
+        self.backwards = 0  # finished backward passes recorded in here
+        self.state = "open"
+
+
+def _baseline() -> int:
+    values = [object()]
+    counts = list(map(getrefcount, values))
+    return counts[0]
+
+
+_HELD_BY_PROGRAM = _baseline()
+"""The reference count of a value that only its program's list holds."""
+
+
+def _input_baseline() -> int:
+    o = object()
+    values, inputs = [o], [o]
+    del o
+    counts = list(map(getrefcount, values))
+    return counts[0] + len(inputs) - 1
+
+
+_INPUT_HELD = _input_baseline()
+"""The same for an input, which is on two lists; and for its array, which the value and a list hold."""
+_ARRAY_HELD = _INPUT_HELD
+
+
+_threads: dict[Any, Any] = getattr(threading, "_active", {0: None, 1: None})
+"""The running Python threads. A lock costs a tenth of an operation, so it is taken only where a second thread exists; that
+one was started by the first, which cannot have been inside `emit` then."""
+
+
+def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value]:
+    """Record one instruction and return its pending outputs (concrete ones where recording is off or impossible)."""
+    if len(_threads) > 1 and not alone:
+        with runner.lock:
+            return emit(kernel, values, True)
+    slot = kernel.slot
+    program = slot.program
+    if program is None:
+        if hostmode.active and not slot.is_meta:
+            from .hostrun import run
+
+            return run(kernel, values)
+        if IMMEDIATE or slot.is_meta:
+            return runner.run_now(kernel, values)
+        if slot.closing is not None:
+            flush(slot.closing)
+        program = slot.program = Program(slot)
+    code, known = program.code, program.values
+    mark = len(code)
+    code.append(kernel)
+    for v in values:
+        if v.program is program:
+            code.append(v.slot)
+        elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program, mark):
+            v.program = program
+            v.slot = len(known)
+            code.append(v.slot)
+            known.append(v)
+            program.inputs.append(v)
+        else:
+            _rewind(program, mark)
+            return runner.run_now(kernel, values)
+    outs = []
+    for aval in kernel.out_avals:
+        v = Value(aval)
+        v.program = program
+        v.slot = len(known)
+        known.append(v)
+        outs.append(v)
+    if kernel.checks:
+        return _with_checks(program, kernel, outs)
+    if mark > LIMIT:
+        flush(program)
+    return outs
+
+
+def _enterable(v: Value, program: Program, mark: int) -> bool:
+    """Make `v` concrete if it is pending elsewhere; False if it is a tracer of a JAX transformation."""
+    if v.array is None:
+        try:
+            force(v)
+        except BaseException:
+            _rewind(program, mark)
+            raise
+    return not runner.is_tracer(v.array)
+
+
+def _rewind(program: Program, mark: int) -> None:
+    """Take back an instruction that was begun: one of its operands is a tracer, or has no content."""
+    del program.code[mark:]
+    values, inputs = program.values, program.inputs
+    while inputs and values[-1] is inputs[-1]:
+        values.pop()
+        inputs.pop().program = None
+    if not program.code and program.slot.program is program:
+        program.slot.program = None
+
+
+def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
+    from . import checks
+
+    n = len(outs) - len(kernel.checks)
+    where = checks.user_line()
+    for flag, message in zip(outs[n:], kernel.checks, strict=True):
+        program.checks.append((flag, message, where))
+    return outs[:n]
+
+
+def flush(program: Program | None) -> None:
+    """Run a program and give its surviving values their arrays."""
+    if program is None or program.state == "done":
+        return
+    with runner.lock:
+        slot = program.slot
+        if slot.program is program:
+            slot.program = None
+        if slot.closing is program:
+            slot.closing = None
+        elif slot.closing is not None:
+            flush(slot.closing)
+        if program.state != "open":
+            return
+        program.state = "running"
+        values = program.values
+        try:
+            if hostmode.active:
+                _run_on_host(program, values)
+            elif program.code:
+                _run(program, values)
+        finally:
+            for v in values:
+                v.program = None
+            program.values, program.code, program.inputs, program.checks = [], [], [], []
+            program.state = "done"
+
+
+def _run_on_host(program: Program, values: list[Value]) -> None:
+    """Run, in a forked child, what its parent had recorded."""
+    from .hostrun import run
+
+    position = defined = 0
+    while position < len(program.code):
+        kernel = program.code[position]
+        slots = program.code[position + 1 : position + 1 + kernel.n_in]
+        defined = max([defined, *[s + 1 for s in slots]])
+        for k, out in enumerate(run(kernel, [values[s] for s in slots])):
+            values[defined + k].array = out.array
+        defined += len(kernel.out_avals)
+        position += 1 + kernel.n_in
+
+
+def _run(program: Program, values: list[Value]) -> None:
+    inputs = program.inputs
+    counts = list(map(getrefcount, values))
+    arrays = [v.array for v in inputs]
+    array_counts = list(map(getrefcount, arrays))
+    donors = []
+    for position, v in enumerate(inputs):
+        if v.owned and counts[v.slot] == _INPUT_HELD and array_counts[position] == _ARRAY_HELD:
+            donors.append(position)
+        counts[v.slot] = 0  # an input is never an output
+    v = None
+    live = [i for i, c in enumerate(counts) if c > _HELD_BY_PROGRAM]
+    outs = runner.run(program.slot, program.code, arrays, live, donors, inputs)
+    for i, array in zip(live, outs, strict=True):
+        v = values[i]
+        v.array = array
+        v.owned = True
+    if program.checks:
+        from . import checks
+
+        checks.add(program.checks)
+
+
+def close(slot: DeviceSlot) -> None:
+    """A training step has ended: its program is complete.
+
+    On an accelerator it starts at once. On the CPU, where nothing would run beside Python, it starts with the next
+    operation or the first demand, so that gradients dropped by `zero_grad` in between need not be written out.
+    """
+    program = slot.program
+    if program is None:
+        return
+    if slot.name != "cpu":
+        flush(program)
+        return
+    slot.closing, slot.program = program, None
+
+
+def flush_device(slot: DeviceSlot) -> None:
+    """Run what is pending on a device."""
+    flush(slot.closing)
+    flush(slot.program)
+
+
+def flush_all() -> None:
+    """Run what is pending everywhere."""
+    from .device import _slots
+
+    for slot in list(_slots.values()):
+        flush(slot.closing)
+        flush(slot.program)
+
+
+def force(value: Value) -> Any:
+    """The array of a value, running its program if it is pending. Does not wait for the device."""
+    array = value.array
+    if array is None:
+        flush(value.program)
+        array = value.array
+        if array is None:
+            raise RuntimeError(
+                "jaxtorch: this tensor's program failed when it ran, so the tensor has no content; the error was raised "
+                "where the program ran"
+            )
+    return array
+
+
+def forget_all() -> None:
+    """Stop adding to what is pending: it is the parent's, and a forked child computes on the host what it needs of it."""
+    from .device import _slots
+
+    for slot in _slots.values():
+        slot.program = slot.closing = None
+
+
+def _in_forked_child() -> None:
+    runner.lock.release()
+    if runner.jax_has_started():
+        hostmode.active = True
+        forget_all()
+
+
+os.register_at_fork(
+    before=lambda: runner.lock.acquire(), after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child
+)
+
+
+counter = itertools.count()
+"""Sequence numbers of autograd nodes."""

@@ -1,0 +1,191 @@
+"""The default generators, and `torch.Generator`: PyTorch's own numbers on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import draws
+from .device import DeviceSlot, cpu, device
+from .mersenne import MersenneTwister
+
+
+class Generator:
+    """A source of random numbers. On the CPU, PyTorch's Mersenne Twister: same seed, same numbers.
+
+    Elsewhere the numbers are JAX's, keyed by the seed and by how many draws were made since it was set.
+    """
+
+    __slots__ = ("slot", "engine", "draws", "__weakref__")
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.slot: DeviceSlot = _device(device).slot
+        self.engine = MersenneTwister()
+        self.draws = 0
+
+    @property
+    def device(self) -> device:
+        """The device whose operations draw from this generator."""
+        return self.slot.device
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of a seed."""
+        self.engine.manual_seed(seed)
+        self.draws = 0
+        return self
+
+    def seed(self) -> int:
+        """Start a stream from the system's own randomness; the seed."""
+        self.draws = 0
+        return self.engine.seed()
+
+    def initial_seed(self) -> int:
+        """The seed of the stream."""
+        return self.engine.initial_seed()
+
+    def get_state(self) -> Any:
+        """The state, as a uint8 tensor in PyTorch's format."""
+        from .tensor import from_host
+
+        return from_host(self._state())
+
+    def _state(self) -> np.ndarray[Any, Any]:
+        if self.slot is cpu.slot:
+            return self.engine.get_state()
+        return np.array([self.engine.initial_seed(), self.draws], "<u8").view(np.uint8)
+
+    def _restore(self, state: np.ndarray[Any, Any]) -> None:
+        if self.slot is cpu.slot:
+            self.engine.set_state(state)
+            return
+        if state.size != 16:
+            raise RuntimeError(f"RNG state is wrong size: expected 16 bytes, got {state.size}")
+        seed, draws = np.ascontiguousarray(state).view("<u8").tolist()
+        self.manual_seed(seed)
+        self.draws = draws
+
+    def set_state(self, new_state: Any) -> None:
+        """Go on from a state that `get_state` gave, here or in PyTorch."""
+        if not hasattr(new_state, "_array"):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        array = np.asarray(new_state._array())
+        if array.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        self._restore(array)
+
+    def clone_state(self) -> Generator:
+        """A generator with the same state."""
+        other = Generator(self.device)
+        other._restore(self._state())
+        return other
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+    def __getstate__(self) -> Any:
+        return {"device": str(self.device), "state": self._state()}
+
+    def __setstate__(self, state: Any) -> None:
+        self.__init__(state["device"])
+        self._restore(state["state"])
+
+
+_device = device
+default_generator = Generator("cpu")
+_others: dict[str, Generator] = {}
+
+
+def generator_of(slot: DeviceSlot) -> Generator:
+    """The default generator of a device."""
+    if slot.name == "cpu":
+        return default_generator
+    found = _others.get(slot.name)
+    if found is None:
+        found = _others[slot.name] = Generator(slot.device)
+        found.manual_seed(default_generator.initial_seed())
+    return found
+
+
+def check_generator(generator: Any, slot: DeviceSlot) -> None:
+    """Raise PyTorch's errors for a `generator=` argument that cannot draw for this device."""
+    if generator is None:
+        return
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator' must be Generator, not {type(generator).__name__}")
+    if generator.slot.device.type != slot.device.type:
+        raise RuntimeError(
+            f"Expected a '{slot.device.type}' device type for generator but found '{generator.slot.device.type}'"
+        )
+
+
+def engine_for(generator: Generator | None, slot: DeviceSlot) -> MersenneTwister:
+    """The stream an operation on a device draws from; RuntimeError if the generator belongs to another."""
+    if generator is None:
+        engine = generator_of(slot).engine
+    else:
+        check_generator(generator, slot)
+        engine = generator.engine
+    return draws.Engine(engine) if draws.transforming() else engine  # type: ignore[return-value]
+
+
+on_draw: Any = None
+"""None, or a function called with each array drawn on the host: (array, generator, method name, arguments)."""
+
+
+def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any, Any]:
+    """Numbers from a CPU generator's engine (None: the default one): all draws on the host come through here.
+
+    method: the name of an engine's method, or a function of the engine.
+    """
+    if generator is None:
+        generator = default_generator
+    elif generator.__class__ is not Generator or generator.slot is not cpu.slot:
+        check_generator(generator, cpu.slot)
+    engine = generator.engine
+    if draws.transforming():
+        return draws.draw(engine, method, args)
+    values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
+    if on_draw is not None:
+        on_draw(values, generator, method, args)
+    return values
+
+
+def key_of(generator: Generator | None, slot: DeviceSlot) -> np.ndarray[Any, Any]:
+    """What keys the next draw of a device that is not the CPU: its generator's seed and counter, as uint32 (3,)."""
+    found = generator_of(slot) if generator is None else generator
+    seed = found.engine.initial_seed()
+    count = found.draws = found.draws + 1
+    return np.array([seed >> 32, seed & 0xFFFFFFFF, count & 0xFFFFFFFF], np.uint32)
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Seed the default generators of all devices."""
+    seed = int(seed)
+    default_generator.manual_seed(seed)
+    for g in _others.values():
+        g.manual_seed(seed)
+    return default_generator
+
+
+def seed() -> int:
+    """Seed the default generators from the system's own randomness; the seed."""
+    chosen = default_generator.seed()
+    for g in _others.values():
+        g.manual_seed(chosen)
+    return chosen
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """The state of the default CPU generator, as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Set the state of the default CPU generator."""
+    default_generator.set_state(new_state)

@@ -1,0 +1,276 @@
+"""Running recorded programs: first instruction by instruction, then, when the structure comes again, as one XLA program.
+
+A structure (the exact code, live outputs and donations) seen for the first time runs through the small cached executables of
+its kernels, so that one-off programs never pay for whole-program compilation. Seen again, it is compiled whole.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import xla_bridge
+from jax._src.array import ArrayImpl
+from jax.core import Tracer
+
+from . import log
+from .context import caching, x64
+from .device import DeviceSlot
+from .entry import Kernel
+from .value import BOOL, COMPLEX, FLOAT, INT, Value
+
+lock = threading.RLock()
+PLAIN: frozenset[type] = frozenset({ArrayImpl, np.ndarray, float, int, bool, complex})
+"""Types of array that enter a program as they are."""
+
+WHOLE_AFTER = int(os.environ.get("JAXTORCH_COMPILE_AFTER", "1"))
+"""How many times a structure runs instruction by instruction before it is compiled whole."""
+
+
+def jax_has_started() -> bool:
+    """Does JAX's runtime have threads, which a fork would lose?"""
+    return xla_bridge.backends_are_initialized()
+
+
+def is_tracer(array: Any) -> bool:
+    return isinstance(array, Tracer)
+
+
+def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
+    """Run one instruction at once: in immediate mode, or on tracers inside a JAX transformation."""
+    if kernel.slot.is_meta:
+        return [Value(a, _META) for a in kernel.out_avals[: len(kernel.out_avals) - len(kernel.checks)]]
+    arrays = [_force(v) for v in values]
+    arrays = [_number(v, a) if v.aval.wrapped else a for v, a in zip(values, arrays, strict=True)]
+    traced = any(isinstance(a, Tracer) for a in arrays)
+    if traced:
+        from . import traced as inside
+
+        outs = inside.run(kernel, arrays)
+    else:
+        with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
+            outs = kernel.jitted(*[_placed(a, kernel.slot) for a in arrays])
+    made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
+    if not traced:
+        for v in made:
+            v.owned = True
+    if kernel.checks:
+        from . import checks
+
+        n = len(made) - len(kernel.checks)
+        if not traced:
+            where = checks.user_line()
+            checks.add([(f, m, where) for f, m in zip(made[n:], kernel.checks, strict=True)])
+            checks.raise_pending()
+        made = made[:n]
+    return made
+
+
+class _Meta:
+    """Stands where a meta tensor's content would be."""
+
+
+_META = _Meta()
+
+
+def _force(v: Value) -> Any:
+    if v.array is None:
+        from .program import force
+
+        return force(v)
+    return v.array
+
+
+def _number(v: Value, number: Any) -> Any:
+    return np.asarray(number, v.aval.dtype.np)
+
+
+def _placed(array: Any, slot: DeviceSlot) -> Any:
+    """The array on the device of the program, moved there if it lives on another."""
+    if isinstance(array, ArrayImpl) and slot.jax != next(iter(array.devices())):
+        return jax.device_put(array, slot.jax)
+    return array
+
+
+class Structure:
+    """One program structure: how often it ran, and its executable once it has one."""
+
+    __slots__ = ("runs", "call", "plan", "record")
+
+    def __init__(self, plan: Plan) -> None:
+        self.runs = 0
+        self.call: Any = None
+        self.plan = plan
+        self.record: Any = None
+
+
+class Plan:
+    """The decoded code of a program: instructions without the dead ones, and where each slot comes from."""
+
+    __slots__ = ("steps", "input_slots", "n_slots", "live", "donors", "kinds", "last_use")
+
+    def __init__(self, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> None:
+        steps: list[tuple[Kernel, tuple[int, ...], int]] = []
+        self.input_slots: list[int] = []
+        self.kinds: list[Any] = []
+        position, defined = 0, 0
+        while position < len(code):
+            kernel = code[position]
+            slots = code[position + 1 : position + 1 + kernel.n_in]
+            for s, aval in zip(slots, kernel.in_avals, strict=True):
+                if s == defined:
+                    self.input_slots.append(s)
+                    self.kinds.append(aval)
+                    defined += 1
+            steps.append((kernel, slots, defined))
+            defined += len(kernel.out_avals)
+            position += 1 + kernel.n_in
+        self.n_slots = defined
+        self.live = live
+        needed = set(live)
+        kept = []
+        for kernel, slots, first in reversed(steps):
+            if any(first + k in needed for k in range(len(kernel.out_avals))):
+                kept.append((kernel, slots, first))
+                needed.update(slots)
+        self.steps = kept[::-1]
+        self.donors = self._usable(donors)
+        keep = set(live)
+        self.last_use: list[list[int]] = []
+        for kernel, slots, first in reversed(self.steps):
+            mentioned = {*slots, *range(first, first + len(kernel.out_avals))}
+            self.last_use.append([s for s in mentioned if s not in keep])
+            keep |= mentioned
+        self.last_use.reverse()
+
+    def _usable(self, donors: tuple[int, ...]) -> tuple[int, ...]:
+        """The donated inputs whose memory some output can take over: same shape and type, one for one."""
+        if not donors:
+            return ()
+        avals = self._avals()
+        spare: dict[Any, int] = {}
+        for s in self.live:
+            spare[avals[s]] = spare.get(avals[s], 0) + 1
+        usable = []
+        for position in donors:
+            aval = self.kinds[position]
+            if spare.get(aval, 0) > 0:
+                spare[aval] -= 1
+                usable.append(position)
+        return tuple(usable)
+
+    def _avals(self) -> dict[int, Any]:
+        found = {}
+        for kernel, _, first in self.steps:
+            for k, aval in enumerate(kernel.out_avals):
+                found[first + k] = aval
+        return found
+
+
+_structures: dict[Any, Structure] = {}
+_MAX_STRUCTURES = 4096
+
+
+def run(
+    slot: DeviceSlot, code: list[Any], arrays: list[Any], live: list[int], donors: list[int], inputs: list[Value]
+) -> list[Any]:
+    """Run a program: `arrays` are its inputs in order of entry; the result is the arrays of the `live` slots."""
+    key = (tuple(code), tuple(live), tuple(donors))
+    structure = _structures.get(key)
+    if structure is None:
+        if len(_structures) >= _MAX_STRUCTURES:
+            _structures.pop(next(iter(_structures)))
+        structure = _structures[key] = Structure(Plan(*key))
+        log.new_structure(structure)
+    structure.runs += 1
+    if structure.call is None:
+        if structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1:
+            return _run_steps(slot, structure.plan, arrays, inputs)
+        return _compile(slot, structure, arrays)
+    with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
+        return structure.call(arrays)
+
+
+def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Value]) -> list[Any]:
+    env: list[Any] = [None] * plan.n_slots
+    for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
+        env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
+    with jax.core.eval_context(), x64(), jax.default_device(slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
+        for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
+            outs = kernel.jitted(*[env[s] for s in slots])
+            for k, o in enumerate(outs):
+                env[first + k] = o
+            for s in dead:
+                env[s] = None
+    return [env[s] for s in plan.live]
+
+
+def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
+    """Compile a structure whole and run it once."""
+    begun = time.perf_counter()
+    call = structure.call = _whole(slot, structure.plan)
+    with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
+        outs = call(arrays)
+    log.compiled(structure, time.perf_counter() - begun)
+    return outs
+
+
+_SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
+
+
+def _whole(slot: DeviceSlot, plan: Plan) -> Any:
+    """The function that runs a plan as one XLA program.
+
+    Python numbers travel together, in one vector for each kind: one argument instead of many.
+    """
+    tensors = [i for i, a in enumerate(plan.kinds) if not a.wrapped]
+    groups: list[list[int]] = [[], [], []]
+    for i, a in enumerate(plan.kinds):
+        if a.wrapped:
+            groups[_SCALAR_VECTORS[a]].append(i)
+    kinds, input_slots = plan.kinds, plan.input_slots
+
+    def program(*args: Any) -> list[Any]:
+        env: list[Any] = [None] * plan.n_slots
+        vectors = list(args[len(tensors) :])
+        for i, a in zip(tensors, args, strict=False):
+            env[input_slots[i]] = a
+        for group in groups:
+            if group:
+                vector = vectors.pop(0)
+                for k, i in enumerate(group):
+                    env[input_slots[i]] = vector[k].astype(kinds[i].dtype.np)
+        for kernel, slots, first in plan.steps:
+            for k, o in enumerate(kernel.jitted(*[env[s] for s in slots])):
+                env[first + k] = o
+        return [env[s] for s in plan.live]
+
+    donated = set(plan.donors)
+    jitted = jax.jit(program, donate_argnums=tuple(n for n, i in enumerate(tensors) if i in donated))
+    device = slot.jax
+    moved = slot.name != "cpu" or device != jax.devices()[0]
+    types = (np.float64, np.int64, np.complex128)
+    used = [(np.dtype(t), g) for t, g in zip(types, groups, strict=True) if g]
+
+    if not used and not moved and len(tensors) == len(kinds):
+
+        def call(arrays: list[Any]) -> list[Any]:
+            return jitted(*arrays)
+
+    else:
+
+        def call(arrays: list[Any]) -> list[Any]:
+            args = [arrays[i] for i in tensors]
+            for t, group in used:
+                args.append(np.array([arrays[i] for i in group], t))
+            if moved:
+                args = [_placed(a, slot) for a in args]
+                with jax.default_device(device):
+                    return jitted(*args)
+            return jitted(*args)
+
+    return call

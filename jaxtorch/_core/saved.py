@@ -1,0 +1,56 @@
+"""What a node has saved, under PyTorch's names: `grad_fn._saved_self`, `_saved_result`, `_saved_dim`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .tape import Node
+from .tensor import from_host, wrap
+from .value import Value
+
+_NAMES = {"self": "input"}
+
+
+def saved_attribute(node: Node, name: str) -> Any:
+    """`node._saved_<name>`: a tensor, a static argument, or None for an operand that backward does not need.
+
+    AttributeError for what the operation has not; RuntimeError once the graph has been freed.
+    """
+    form = node.form
+    op = getattr(getattr(form, "entry", None), "op", None)
+    if op is not None:
+        operands = [p.name for p in op.operands]
+        if name in operands or _NAMES.get(name) in operands:
+            place = operands.index(name if name in operands else _NAMES[name])
+            if len(operands) == len(form.in_avals):
+                return _at(node, "in", place)
+        if name == "self_sym_sizes":
+            return form.in_avals[0].shape
+        statics = dict(zip([p.name for p in op.statics], form.entry.static, strict=False))
+        if name in statics:
+            number = isinstance(statics[name], tuple) and [p.kind for p in op.statics if p.name == name] == ["number"]
+            return statics[name][1] if number else statics[name]
+        place = int(name[6:] or 0) if name == "result" or (name.startswith("result") and name[6:].isdigit()) else -1
+        if ("out", place) in form.roots:
+            return _at(node, "out", place)
+    raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def _at(node: Node, kind: str, k: int) -> Any:
+    form = node.form
+    if (kind, k) not in form.roots:
+        return None
+    value: Value = node.checked()[form.roots.index((kind, k))]
+    if value.aval.wrapped:
+        return from_host(np.asarray(value.array))
+    edge = (node, k) if kind == "out" else None
+    if kind == "in" and k in form.wanted:
+        edge = node.edges[form.wanted.index(k)]
+        if not isinstance(edge[0], Node):
+            return edge[0]
+    t = wrap(value)
+    if edge is not None and (value.aval.dtype.is_floating_point or value.aval.dtype.is_complex):
+        t._node, t._index, t._rg = edge[0], edge[1], True
+    return t

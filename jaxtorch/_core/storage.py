@@ -1,0 +1,84 @@
+"""What tensors that share memory share, and how each of them reads it.
+
+A tensor nobody shares has no storage object: its value is its own. The first view, `detach()` or `.data` makes one. Then every
+tensor on the storage reads it through an `Alias`: the chain of view operations from the storage's value to its own,
+re-read when the storage's version has moved.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from .value import Value
+
+
+class Version:
+    """The version counter of a storage: how often it has been written in place."""
+
+    __slots__ = ("n", "hidden", "by")
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.by: Any = None  # the type of the node that last wrote the whole
+        self.hidden = 0  # writes through `.data`, which `_version` does not show
+
+
+class Storage:
+    """The memory that several tensors share: one value, and its version.
+
+    owner: weak reference to the tensor that reads it whole, kept up to date so that it holds no outdated value.
+    host: a NumPy array that shares this memory with the user; while it lives it is the truth (see host.py).
+    layout: (strides, offset) of the whole in that memory, None where it is contiguous.
+    inferred: the memory was made in inference mode.
+    """
+
+    __slots__ = ("value", "version", "host", "owner", "layout", "inferred", "__weakref__")
+
+    def __init__(self, value: Value, version: int, owner: Any) -> None:
+        self.value = value
+        self.owner = weakref.ref(owner)
+        self.version = Version(version)
+        self.host: Any = None
+        self.layout: Any = owner._layout
+        self.inferred: bool = getattr(owner, "_inferred", False)
+
+
+class Alias:
+    """How one tensor reads a storage.
+
+    chain: view steps from the storage's value to the tensor's, each (op, static arguments, numbers).
+    seen:  the storage's version when the tensor's value was read; -1 where it must be read each time.
+    base:  the tensor this is a differentiable view of, or None; `depth` steps of the chain lead to the base.
+    """
+
+    __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad")
+
+    def __init__(self, storage: Storage, chain: tuple[Any, ...], base: Any, depth: int) -> None:
+        self.storage = storage
+        self.version = storage.version
+        self.chain = chain
+        self.seen = storage.version.n if storage.host is None else -1
+        self.base = base
+        self.depth = depth
+        self.silent: Version | None = (
+            None  # of `.data` and its views: their own count of writes, which autograd ignores
+        )
+        self.multi = ""  # name of the function of several views that made this one
+        self.no_grad = ""  # made where no gradient was recorded, of a base that wants one
+
+    def read(self, t: Any) -> Value:
+        """The tensor's current value."""
+        if self.version.n == self.seen:
+            return t._value
+        from .views import refresh
+
+        return refresh(t, self)
+
+
+def alias_of(t: Any) -> Alias:
+    """The tensor's alias, made (with its storage) if it has none yet."""
+    alias = t._alias
+    if alias is None:
+        alias = t._alias = Alias(Storage(t._value, t._ver, t), (), None, 0)
+    return alias

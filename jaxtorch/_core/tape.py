@@ -1,0 +1,316 @@
+"""The autograd graph: nodes made while operations are recorded.
+
+A node points to what its inputs came from (`edges`: a node and an output index, or a leaf tensor), and holds the values its
+backward kernel needs. Nothing points forward, so there are no reference cycles: a graph dies with its last handle.
+"""
+
+from __future__ import annotations
+
+import traceback
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from .dtypes import scalar_name
+from .modes import Anomaly
+from .program import counter
+from .removable import RemovableHandle
+from .value import Value
+
+_TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"})
+"""Operations whose every operand is a tensor to PyTorch, a number too."""
+
+
+class Packed:
+    """Saved values in the hands of `saved_tensors_hooks`: pairs (value that stays, or None; what the hook made of it)."""
+
+    __slots__ = ("things", "unpack")
+
+    def __init__(self, things: list[Any], unpack: Any) -> None:
+        self.things = things
+        self.unpack = unpack
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Node:
+    """One recorded operation, or one output-side view of it: what `Tensor.grad_fn` shows."""
+
+    __slots__ = ("form", "edges", "saved", "own", "seq", "pre_hooks", "post_hooks", "node_pre_hooks", "retains", "metadata_",
+                 "__weakref__")  # fmt: skip
+
+    def __init__(self, form: Any, edges: Sequence[Any], saved: Sequence[Value] | None) -> None:
+        self.form = form
+        self.edges = edges
+        self.saved = saved
+        self.own: Value | None = None  # what an in-place operation overwrote: saved as it was
+        self.seq = next(counter)
+        self.pre_hooks: dict[int, Any] | None = None
+        self.post_hooks: Any = None
+        self.node_pre_hooks: Any = None
+        self.retains: dict[int, Any] | None = None
+
+    # -- what PyTorch shows
+
+    def name(self) -> str:
+        """PyTorch's name of the operation's derivative, such as 'AddBackward0'."""
+        return node_name(type(self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    run_values: Any = None  # nodes of a Function run on tensors
+
+    def inputs(self) -> list[int]:
+        """The inputs that count as tensors to PyTorch, in order: one entry each in `next_functions`."""
+        wanted = self.form.wanted
+        avals = self.form.in_avals
+        if self.form.name in _TENSOR_OPERANDS:  # `2 + x` is x.add(2)
+            return sorted(range(len(avals)), key=lambda i: avals[i].wrapped)
+        return [
+            i
+            for i, aval in enumerate(avals)
+            if i in wanted or (not aval.wrapped and (aval.dtype.is_floating_point or aval.dtype.is_complex))
+        ]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes this one passes gradients to, with the index of the output each came from."""
+        by_input = dict(zip(self.form.wanted, self.edges, strict=True))
+        return tuple(public_edge(by_input[i]) if i in by_input else (None, 0) for i in self.inputs())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            from .saved import saved_attribute
+
+            return saved_attribute(self, name[len("_saved_") :])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    @property
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always: only what requires a gradient gets a node."""
+        return True
+
+    def note_traceback(self) -> None:
+        """Keep where the forward call was made, for the message of anomaly detection."""
+        frames = traceback.extract_stack()
+        while frames and frames[-1].filename.startswith((_ENGINE, "<jaxtorch op")):
+            frames.pop()
+        self.metadata["traceback_"] = traceback.format_list(frames)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes."""
+        try:
+            return self.metadata_
+        except AttributeError:
+            self.metadata_: dict[Any, Any] = {}
+            return self.metadata_
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad_inputs, grad_outputs)` after the node has run; it may return other grad_inputs."""
+        if self.post_hooks is None:
+            self.post_hooks = OrderedDict()
+        handle = RemovableHandle(self.post_hooks)
+        self.post_hooks[handle.id] = hook
+        return handle
+
+    def register_prehook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before the node runs; it may return other grad_outputs."""
+        if self.node_pre_hooks is None:
+            self.node_pre_hooks = OrderedDict()
+        handle = RemovableHandle(self.node_pre_hooks)
+        self.node_pre_hooks[handle.id] = hook
+        return handle
+
+    # -- for the engine
+
+    def output_hooks(self, index: int) -> Any:
+        """The hooks on the gradient of one output, in order of registration."""
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return self.pre_hooks.setdefault(index, OrderedDict())
+
+    def retain(self, index: int, tensor: Any) -> None:
+        """Store the gradient of output `index` in the tensor's `.grad` during backward."""
+        if self.retains is None:
+            self.retains = {}
+        self.retains[index] = weakref.ref(tensor)
+
+    def release(self) -> None:
+        """Free what backward needed; PyTorch keeps what are numbers to it, such as where a slice begins."""
+        saved = self.saved
+        if type(saved) is Packed or (saved and self.form.name in _TENSOR_OPERANDS):
+            self.saved = None
+            return
+        for v in saved or ():
+            if not v.aval.wrapped:
+                self.saved = None
+                return
+
+    def checked(self) -> tuple[Value, ...]:
+        """The saved values, if they are still there and unmodified."""
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+                "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+                "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+                "if you need to access saved tensors after calling backward."
+            )
+        if type(saved) is Packed:
+            from .tensor import unpacked
+
+            return tuple(unpacked(saved))
+        for v in saved:
+            if v.guard is not None and v is not self.own:
+                return tuple([u if u is self.own else self._current(u, i) for i, u in enumerate(saved)])
+        return saved  # pyright: ignore[reportReturnType]
+
+    def _current(self, v: Value, position: int) -> Value:
+        """A saved value as it is in memory now; RuntimeError if it has been modified in a way that autograd counts."""
+        edge = None
+        roots = self.form.roots
+        kind, k = roots[position] if position < len(roots) else ("in", position - len(roots))
+        if kind == "out":
+            edge = (self, k)
+        elif kind == "in" and k in self.form.wanted:
+            edge = self.edges[self.form.wanted.index(k)]
+        return current(v, edge, kind == "out")
+
+
+def current(v: Value, edge: Any, result: bool = False) -> Value:
+    """A saved value as it is in memory now.
+
+    edge, result: where it came from, and whether that is the node that saved it: for the message of the RuntimeError.
+    """
+    while isinstance(v.guard, Value):  # written through `.data`
+        v = v.guard
+    guard = v.guard
+    if guard is not None and (guard[0].n - guard[0].hidden != guard[1]):
+        raise RuntimeError(_modified(v, edge, result))
+    return v
+
+
+def _modified(v: Value, edge: Any, result: bool) -> str:
+    """PyTorch's message for a saved value that was modified."""
+    version, expected = v.guard[:2]
+    now = version.n - version.hidden
+    node, index = edge if edge is not None else (None, 0)
+    maker = ""
+    if isinstance(node, Node):
+        if len(v.guard) == 2:
+            maker, index = "AsStrided", 0  # a view takes a new history when its base has been written
+        else:
+            maker = node_name(type(node) if result or version.by is None else version.by).split("Backward")[0]
+    which = f", which is output {index} of {maker}," if maker else ""
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was "
+        "changed in there or anywhere later. Good luck!"
+        if Anomaly.enabled
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    on = "" if v.aval.slot.device.type == "cpu" else v.aval.slot.device.type + "."
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{on}{scalar_name(v.aval.dtype)}Tensor {list(v.aval.shape)}]{which} is at version {now}; expected "
+        f"version {expected} instead. Hint: {hint}"
+    )
+
+
+class NodeHook:
+    """A hook put on an AccumulateGrad node, among the hooks of its tensor."""
+
+    __slots__ = ("hook",)
+
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+
+    def __call__(self, *grads: Any) -> Any:
+        return self.hook(*grads)
+
+
+leaf_hooks: list[bool] = []
+"""Not empty once some leaf has had a hook: then leaves get their gradients as soon as these are complete."""
+
+_ENGINE = __file__.rsplit("_core", 1)[0] + "_core"
+
+_accumulators: weakref.WeakValueDictionary[int, AccumulateGrad] = weakref.WeakValueDictionary()
+
+
+def node_name(kind: type[Node]) -> str:
+    """PyTorch's name of a kind of node."""
+    name = kind.__name__
+    return f"torch::autograd::{name}" if name in ("CopySlices", "CopyBackwards") else name
+
+
+class AccumulateGrad:
+    """The end of a graph path: adds to a leaf's `.grad`. Made on demand, for `next_functions`; hooks outlive it."""
+
+    __slots__ = ("variable", "metadata", "__weakref__")
+
+    def __init__(self, variable: Any) -> None:
+        self.variable = variable
+        self.metadata: dict[Any, Any] = {}
+
+    def name(self) -> str:
+        """PyTorch's name of the node."""
+        return "torch::autograd::AccumulateGrad"
+
+    @property
+    def next_functions(self) -> tuple[Any, ...]:
+        """Nothing comes after."""
+        return ()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always: it stands for a leaf that requires a gradient."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook((), grad_outputs)` once the gradient has been accumulated."""
+        return self.variable.register_post_accumulate_grad_hook(NodeHook(hook))
+
+    def register_prehook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(grad_outputs)` before accumulation."""
+
+        def adapted(grad: Any) -> Any:
+            result = hook((grad,))
+            return None if result is None else result[0]
+
+        return self.variable.register_hook(NodeHook(adapted))
+
+
+def accumulator(variable: Any) -> AccumulateGrad:
+    """The AccumulateGrad node of a leaf: the same one as long as anything holds it."""
+    found = _accumulators.get(id(variable))
+    if found is None:
+        found = _accumulators[id(variable)] = AccumulateGrad(variable)
+    return found
+
+
+_node_types: dict[str, type[Node]] = {}
+
+
+def node_type(name: str) -> type[Node]:
+    """The class of the nodes of one operation: programs read its `__name__`, such as 'AddBackward0'."""
+    found = _node_types.get(name)
+    if found is None:
+        found = _node_types[name] = type(name, (Node,), {"__slots__": ()})
+    return found
+
+
+def public_edge(edge: Any) -> tuple[Any, int]:
+    """An edge as `next_functions` shows it: a leaf tensor appears as its AccumulateGrad."""
+    target, index = edge
+    return (target, index) if isinstance(target, Node) else (accumulator(target), 0)

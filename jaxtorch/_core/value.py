@@ -1,0 +1,97 @@
+"""`Value`, the immutable content of a tensor, and `Aval`, its type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+
+from . import dtypes
+from .device import DeviceSlot, cpu
+from .size import Size
+
+
+class Aval:
+    """Shape, element type and device of a value. Interned, so that comparing and hashing is by identity.
+
+    `wrapped` marks a Python number: a 0-dimensional operand of the lowest promotion priority, which enters a program as
+    an input so that a number that varies (a learning rate) never makes a new program.
+    """
+
+    __slots__ = ("shape", "size", "dtype", "slot", "wrapped", "ndim", "numel", "struct")
+
+    shape: tuple[int, ...]
+    size: Size
+    dtype: dtypes.dtype
+    slot: DeviceSlot
+    wrapped: bool
+    ndim: int
+    numel: int
+    struct: jax.ShapeDtypeStruct
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}" + (" wrapped" if self.wrapped else f" on {self.slot.name}")
+
+
+_avals: dict[tuple[Any, ...], Aval] = {}
+
+
+def aval_of(shape: tuple[int, ...], dtype: dtypes.dtype, slot: DeviceSlot, wrapped: bool = False) -> Aval:
+    """The interned type of values with this shape, element type and device."""
+    key = (shape, dtype, slot, wrapped)
+    found = _avals.get(key)
+    if found is None:
+        if dtype.np is None:
+            raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+        found = _avals[key] = Aval()
+        found.shape, found.dtype, found.slot, found.wrapped = shape, dtype, slot, wrapped
+        found.size, found.ndim, found.numel = Size(shape), len(shape), math.prod(shape)
+        found.struct = jax.ShapeDtypeStruct(shape, dtype.np)
+    return found
+
+
+class Value:
+    """Content that never changes: an array, or the promise of one in a program that has not run.
+
+    array:   a `jax.Array`, a NumPy array that nobody writes, a Python number (wrapped), or None while pending.
+    program: the program that knows this value, as input or as result; `slot` is its place there.
+    guard:   None, or what backward must heed before it reads this value: (version cell, version of this value), for a
+             view's value from the start, for others, with a third item, once their tensor has been written in place; or,
+             once the memory has been written through `.data`, the value that is there now.
+    owned:   an XLA program made the buffer and nothing outside the engine has seen it, so it may be donated.
+    """
+
+    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "__weakref__")
+
+    def __init__(self, aval: Aval, array: Any = None) -> None:
+        self.aval = aval
+        self.array = array
+        self.program: Any = None
+        self.slot = -1
+        self.guard: Any = None
+        self.owned = False
+
+    def __repr__(self) -> str:
+        return f"Value({self.aval}, {'pending' if self.array is None else 'concrete'})"
+
+
+FLOAT = aval_of((), dtypes.float64, cpu.slot, True)
+INT = aval_of((), dtypes.int64, cpu.slot, True)
+BOOL = aval_of((), dtypes.bool_, cpu.slot, True)
+COMPLEX = aval_of((), dtypes.complex128, cpu.slot, True)
+_WRAPPED = {float: FLOAT, int: INT, bool: BOOL, complex: COMPLEX}
+
+
+def wrap_number(number: Any) -> Value:
+    """The value of a Python (or NumPy) number."""
+    aval = _WRAPPED.get(type(number))
+    if aval is None:
+        number = number.item() if hasattr(number, "item") else number
+        aval = _WRAPPED.get(type(number))
+        if aval is None:
+            for kind, aval in ((bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX)):
+                if isinstance(number, kind):
+                    return Value(aval, kind(number))  # pyright: ignore[reportArgumentType]
+            raise TypeError(f"expected a Tensor or a number, but got {type(number).__name__}")
+    return Value(aval, number)

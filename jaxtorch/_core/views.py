@@ -1,0 +1,529 @@
+"""Views: reading a tensor through its chain of view steps, and writing through it.
+
+A view operation is an `Op` with `view=ViewRule(...)`: how strides follow (`layout`), and how a new value of the view is put
+back into what it was taken from (`write`; by default derived from reading, by viewing the element numbers). A chain of
+such steps is read, or written, as one operation: `view_read` and `view_write`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import strides
+from .entry import Entry, Kernel
+from .modes import no_grad, state
+from .runner import is_tracer
+from .storage import Alias, Version, alias_of
+from .tensor import Tensor, apply_entry
+from .value import Aval, Value, wrap_number
+
+
+@dataclass(frozen=True)
+class ViewRule:
+    """How a view operation acts on strides, and how its result is written back.
+
+    layout(size, stride, offset, **arguments) -> (size, stride, offset).
+    write(whole, part, **arguments) -> the new whole; None derives it from reading.
+    several: the operation returns several views; `step(aval, j, **arguments)` gives the single view (op, static, numbers)
+    that equals output j.
+    """
+
+    layout: Callable[..., Any]
+    write: Callable[..., Any] | None = None
+    several: Callable[..., Any] | None = None
+
+
+Layout = tuple[tuple[int, ...], int]
+_layouts: dict[Any, Any] = {}
+
+
+def strides_of(t: Tensor) -> tuple[int, ...]:
+    """The strides PyTorch reports, in elements."""
+    return strides.contiguous(t._value.aval.shape) if t._layout is None else t._layout[0]
+
+
+def offset_of(t: Tensor) -> int:
+    return 0 if t._layout is None else t._layout[1]
+
+
+def _normal(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Layout | None:
+    """A layout in the form tensors keep: None where it is that of a fresh contiguous tensor."""
+    stride = tuple(stride)
+    return None if offset == 0 and stride == strides.contiguous(tuple(size)) else (stride, offset)
+
+
+def attach(out: Any, base: Tensor, entry: Entry, values: list[Value], op: Any) -> Any:
+    """Make the results of a view operation share the memory of `base`."""
+    numbers = tuple([v.array for v in values[1:]])
+    arguments = _arguments(op, entry.static, numbers, entry)
+    alias = alias_of(base)
+    rule: ViewRule = op.view
+    if rule.several is None:
+        _join(out, base, alias, (op, entry.static, numbers), rule, arguments, "")
+        return out
+    for j, t in enumerate(out):
+        step = rule.several(base._value.aval, j, **arguments)
+        _join(t, base, alias, step, step[0].view, _arguments(*step), out_name(entry, t))
+    return out
+
+
+def out_name(entry: Entry, t: Tensor) -> str:
+    return entry.grad_name
+
+
+def _arguments(op: Any, static: Any, numbers: Any, entry: Any = None) -> dict[str, Any]:
+    given = dict(zip([p.name for p in op.statics], static, strict=True))
+    given.update(zip([p.name for p in op.operands[1:]], numbers, strict=False))  # defaults are left out
+    return given
+
+
+def _join(
+    t: Tensor, base: Tensor, alias: Alias, step: Any, rule: ViewRule, arguments: dict[str, Any], several: str
+) -> None:
+    size = base._value.aval.shape
+    if base._layout is None and step[2] == ():
+        key = (size, step[0], step[1])
+        try:
+            t._layout = _layouts[key]
+        except KeyError:
+            t._layout = _layouts[key] = _normal(*rule.layout(size, strides.contiguous(size), 0, **arguments))
+    else:
+        t._layout = _normal(*rule.layout(size, strides_of(base), offset_of(base), **arguments))
+    made = Alias(alias.storage, (*alias.chain, step), base if alias.base is None else alias.base, 0)
+    made.depth = len(alias.chain) if alias.base is None else alias.depth
+    made.silent = alias.silent
+    made.multi = several
+    if not state.grad and (base._rg or alias.no_grad):
+        made.no_grad = "inference" if state.inference else "no_grad"
+    elif alias.no_grad:
+        made.no_grad = alias.no_grad
+    if several == "" and alias.multi:
+        made.multi = alias.multi
+    t._alias = made
+    t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    if alias.storage.host is not None:
+        made.seen = -1
+
+
+def detached(t: Tensor, silent: bool = False) -> Tensor:
+    """A tensor on the same memory that autograd does not see: `detach()`, and with `silent` `.data`."""
+    from .tensor import wrap
+
+    with no_grad():  # its history is not asked for, so neither are the errors of that
+        value = t._read()
+    alias = alias_of(t)
+    chain = alias.chain
+    if is_tracer(value.array):  # a JAX transformation differentiates through shared memory unless it is told
+        value = Value(value.aval, jax.lax.stop_gradient(value.array))
+        chain = (*chain, (_constant, (), ()))
+    out = wrap(value)
+    out._layout = t._layout
+    out._alias = made = Alias(alias.storage, chain, None, len(chain))
+    made.seen = alias.seen
+    made.silent = Version(0) if silent else alias.silent
+    return out
+
+
+class _Constant:
+    """The step of a chain that cuts JAX's gradient: what `detach()` is to a tracer."""
+
+    view = ViewRule(lambda size, stride, offset: (size, stride, offset), lambda whole, part: part)
+    statics: tuple[Any, ...] = ()
+    operands: tuple[Any, ...] = ()
+    fn = staticmethod(jax.lax.stop_gradient)
+
+
+_constant = _Constant()
+
+
+# -- chains of steps as single operations
+
+
+_reads: dict[Any, Entry] = {}
+_writes: dict[Any, Entry] = {}
+
+
+def _chain_key(chain: Any) -> tuple[Any, list[Value]]:
+    """The static part of a chain, and its numbers as values."""
+    return (
+        tuple([(op, static, len(numbers)) for op, static, numbers in chain]),
+        [wrap_number(n) for _, _, numbers in chain for n in numbers],
+    )
+
+
+def _apply_steps(steps: Any, x: Any, numbers: list[Any]) -> list[Any]:
+    """The values along a chain, from the whole to the last view."""
+    found, rest = [x], iter(numbers)
+    for op, static, n in steps:
+        x = op.fn(x, **_arguments(op, static, [next(rest) for _ in range(n)]))
+        found.append(x)
+    return found
+
+
+def _read_entry(aval: Aval, steps: Any, numbers: list[Value]) -> Entry:
+    key = (aval, steps, tuple([v.aval for v in numbers]))
+    entry = _reads.get(key)
+    if entry is None:
+        kernel = Kernel(
+            "view_read",
+            lambda x, *n: (_apply_steps(steps, x, list(n))[-1],),
+            (aval, *[v.aval for v in numbers]),
+            aval.slot,
+        )
+        entry = _reads[key] = Entry(None, kernel, None)
+        entry.grad_name = "AsStridedBackward0"
+    return entry
+
+
+_REPEATING = frozenset(("unfold", "_as_strided"))
+"""Views with several elements in one place: of these only the part that is written may be put back."""
+_RETYPING = frozenset(("_view_dtype", "_part", "view_as_real", "view_as_complex"))
+
+
+def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value]) -> Entry:
+    key = (aval, part, steps, tuple([v.aval for v in numbers]))
+    entry = _writes.get(key)
+    if entry is None:
+
+        def write(whole: Any, new: Any, *given: Any) -> tuple[Any]:
+            if any(step[0].name in _REPEATING for step in steps[:-1]) and not any(
+                s[0].name in _RETYPING for s in steps
+            ):
+                places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1]
+                return (set_at(whole.reshape(-1), new.reshape(-1), places.reshape(-1)).reshape(whole.shape),)
+            along = _apply_steps(steps, whole, list(given))
+            counts = [n for _, _, n in steps]
+            for k in range(len(steps) - 1, -1, -1):
+                op, static, n = steps[k]
+                begin = sum(counts[:k])
+                new = _put_back(op, along[k], new, _arguments(op, static, given[begin : begin + n]))
+            return (new,)
+
+        avals = (aval, part, *[v.aval for v in numbers])
+        entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
+        entry.grad_name = "CopySlices"
+    return entry
+
+
+def set_at(x: Any, value: Any, at: Any) -> Any:
+    """`x` with `value` at an index; where places repeat, each gets its part of the gradient, as in PyTorch."""
+
+    @jax.custom_jvp
+    def put(x: Any, value: Any) -> Any:
+        return x.at[at].set(value, mode="promise_in_bounds")
+
+    @put.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        # Called unique, so that JAX transposes it: to zeros at the places for x, and to a gather for the value.
+        moved = tangents[0].at[at].set(tangents[1], mode="promise_in_bounds", unique_indices=True)
+        return put(*primals), moved
+
+    return put(x, value)
+
+
+def expand_write(whole: Any, part: Any, size_: Any) -> Any:
+    """Of the elements in one place, one that has changed: only fills get here, which write the same to each."""
+    lead = part.ndim - whole.ndim
+    repeated = [d for d in range(part.ndim) if d < lead or whole.shape[d - lead] != part.shape[d]]
+    if not repeated or not part.size:
+        return part.reshape(whole.shape) if part.size else whole
+    kept = [d for d in range(part.ndim) if d not in repeated]
+    flat = part.transpose(kept + repeated).reshape(-1, int(np.prod([part.shape[d] for d in repeated])))
+    old = whole.reshape(-1, 1)
+    changed = (flat != old) & ~((flat != flat) & (old != old))
+    pick = jnp.argmax(changed, axis=1, keepdims=True)
+    return jnp.take_along_axis(flat, pick, axis=1).reshape(whole.shape)
+
+
+def _put_back(op: Any, whole: Any, part: Any, arguments: dict[str, Any]) -> Any:
+    """The whole with `part` in place of its view: by the operation's own rule, or by viewing the element numbers."""
+    if op.view.write is not None:
+        return op.view.write(whole, part, **arguments)
+    with jax.ensure_compile_time_eval():  # constants, so that a gradient need not save anything
+        places = op.fn(jnp.arange(whole.size).reshape(whole.shape), **arguments)
+    return set_at(whole.reshape(-1), part.reshape(-1), places.reshape(-1)).reshape(whole.shape)
+
+
+def _chain_from(base: Tensor, alias: Alias, t: Tensor) -> Any:
+    """The steps from the base to a view of it: one by strides, where the base has changed its own shape (`unsqueeze_`)."""
+    own = () if base._alias is None else base._alias.chain
+    if len(own) == alias.depth:
+        return alias.chain[alias.depth :]
+    from .op import registry
+
+    layout = t._value.aval.shape, strides_of(t), offset_of(t), base._layout
+    return ((registry["_as_strided"], layout, ()),)
+
+
+def _history_holds(t: Tensor, alias: Alias) -> bool:
+    """Has the memory changed only in ways autograd does not see (`.data`, `.numpy()`) since the view was read?"""
+    guard = t._value.guard
+    return t._rg and type(guard) is tuple and guard[1] == alias.version.n - alias.version.hidden
+
+
+def refresh(t: Tensor, alias: Alias) -> Value:
+    """Read a view again: its storage has been written since."""
+    storage = alias.storage
+    base = alias.base
+    outdated = base is not None and base._rg and base._alias is not alias and not _history_holds(t, alias)
+    if outdated and (alias.multi or alias.no_grad):
+        if state.grad:
+            raise RuntimeError(_forbidden(t, alias, True))
+        outdated = False
+        forbidden = True  # to be found again where a gradient is recorded
+    else:
+        forbidden = False
+    if storage.host is not None and not outdated:
+        from .host import read_host
+
+        return read_host(t, alias)
+    if outdated:
+        assert base is not None
+        chain = _chain_from(base, alias, t)
+        steps, numbers = _chain_key(chain)
+        value = base._read()
+        grad, state.grad = state.grad, True
+        try:
+            out = apply_entry(_read_entry(value.aval, steps, numbers), [base, *numbers])
+        finally:
+            state.grad = grad
+        t._value = out._value
+        t._set_history(out._node, out._index)
+    elif not alias.chain:
+        t._value = storage.value
+    else:
+        steps, numbers = _chain_key(alias.chain)
+        value = storage.value
+        t._value = apply_entry(_read_entry(value.aval, steps, numbers), [value, *numbers])._value
+    if alias.chain and not forbidden:
+        t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    alias.seen = -1 if storage.host is not None else -2 if forbidden else alias.version.n
+    return t._value
+
+
+def write(t: Tensor, alias: Alias, value: Value) -> None:
+    """Put new content into a tensor that shares its memory."""
+    storage = alias.storage
+    if storage.host is not None:
+        from .host import write_host
+
+        write_host(t, alias, value)
+        return
+    old = storage.value
+    if alias.chain:
+        steps, numbers = _chain_key(alias.chain)
+        new = apply_entry(_write_entry(old.aval, value.aval, steps, numbers), [old, value, *numbers])._value
+    else:
+        new = value
+    storage.value = new
+    if alias.silent is None:
+        old.guard = (alias.version, alias.version.n - alias.version.hidden, True)
+    else:
+        old.guard = new
+        alias.version.hidden += 1
+        alias.silent.n += 1
+    alias.version.n += 1
+    alias.seen = alias.version.n
+    owner = storage.owner()
+    if owner is not None and owner is not t and owner._alias is not None and owner._alias.storage is storage:
+        owner._value = new
+        owner._alias.seen = alias.seen
+    t._value = value if alias.chain else new
+    if alias.chain:
+        t._value = apply_identity(value)
+        t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+
+
+def apply_identity(value: Value) -> Value:
+    """The same content as a value of its own: guards belong to one tensor."""
+    if value.guard is None:
+        return value
+    same = Value(value.aval, value.array)
+    same.program, same.slot = value.program, value.slot
+    return value if value.array is None else same
+
+
+def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
+    """An in-place result stored through a differentiable view: the base's history becomes the write (CopySlices)."""
+    base = alias.base
+    assert base is not None
+    if state.grad and (alias.multi or alias.no_grad):
+        raise RuntimeError(_forbidden(t, alias, False))
+    chain = _chain_from(base, alias, t)
+    steps, numbers = _chain_key(chain)
+    whole = base._read()
+    out = apply_entry(_write_entry(whole.aval, result._value.aval, steps, numbers), [base, result, *numbers])
+    if alias.chain[: alias.depth] or alias.storage.host is not None:
+        base._write(out._value)
+    else:
+        old = alias.storage.value
+        alias.storage.value = out._value
+        old.guard = (alias.version, alias.version.n - alias.version.hidden, True)
+        alias.version.n += 1
+        if alias.silent is not None:
+            alias.version.hidden += 1
+            alias.silent.n += 1
+        base._value = out._value
+        base_alias = base._alias
+        assert base_alias is not None
+        base_alias.seen = alias.version.n
+    if out._rg:
+        base._set_history(out._node, out._index)
+    elif state.grad and base._node is not None:
+        base._node, base._index, base._rg = None, 0, False
+    alias.seen = -2
+    alias.read(t)
+
+
+@functools.lru_cache(maxsize=4096)
+def _repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
+    places = np.zeros((), np.int64)
+    for n, s in zip(size, stride, strict=True):
+        places = np.add.outer(places, np.arange(n) * s)
+    return len(np.unique(places)) < places.size
+
+
+def check_view_writable(t: Tensor, alias: Alias) -> None:
+    """Raise PyTorch's errors for views that may not be written in place."""
+    check_history(t, alias)
+    if t._layout is None:
+        return
+    size, stride = t._value.aval.shape, t._layout[0]
+    if strides.may_overlap(size, stride):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def check_fillable(t: Tensor) -> None:
+    """Raise PyTorch's errors for tensors that may not be filled; elements in one place do not matter."""
+    if t._rg and t._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if t._alias is not None:
+        check_history(t, t._alias)
+
+
+def check_once(t: Tensor) -> None:
+    """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
+    size, layout = t._value.aval.shape, t._layout
+    if layout is not None and not strides.is_dense(size, layout[0]) and _repeats(size, layout[0]):
+        raise NotImplementedError(
+            "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "
+            "the order in which they are written; clone() the view"
+        )
+
+
+def check_overlap(t: Tensor, others: Any) -> None:
+    """Raise PyTorch's error where an operand lies partly in the memory that is written."""
+    alias = t._alias
+    assert alias is not None
+    for x in others:
+        if isinstance(x, Tensor) and x is not t and x._alias is not None and x._alias.storage is alias.storage:
+            mine = t._value.aval.shape, strides_of(t), offset_of(t), t._value.aval.dtype.itemsize
+            other = x._value.aval.shape, strides_of(x), offset_of(x), x._value.aval.dtype.itemsize
+            if _partly(mine, other):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+@functools.lru_cache(maxsize=4096)
+def _partly(a: Any, b: Any) -> bool:
+    """PyTorch's test for (size, stride, offset, bytes of an element); it leaves out what is not dense."""
+    if 0 in a[0] or 0 in b[0] or not strides.is_dense(*a[:2]) or not strides.is_dense(*b[:2]):
+        return False
+    begin, end = a[2] * a[3], (a[2] + math.prod(a[0])) * a[3]
+    other, until = b[2] * b[3], (b[2] + math.prod(b[0])) * b[3]
+    if (begin, end) == (other, until):
+        return a[1] != b[1]
+    return begin < until and other < end
+
+
+def check_history(t: Tensor, alias: Alias) -> None:
+    """Raise PyTorch's errors for views whose place in the graph does not allow in-place operations."""
+    base = alias.base
+    if not state.grad or base is None:
+        return
+    if base._rg and base._node is None and alias.no_grad != "inference":
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if alias.no_grad == "inference" or ((alias.multi or alias.no_grad) and (t._rg or base._rg)):
+        raise RuntimeError(_forbidden(t, alias, False))
+
+
+def _forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
+    """PyTorch's message for a view that must not be written (indirect: used, once its memory has been written)."""
+    if alias.no_grad == "inference":
+        return (
+            "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+            "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
+            "you want the inplace to be tracked)."
+        )
+    changed = (
+        "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
+    )
+    if alias.multi:
+        return (
+            f"Output {t._index} of {alias.multi.removesuffix('Backward0')} is a view and {changed}. This view is the output "
+            "of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+            "You should replace the inplace operation by an out-of-place one."
+        )
+    return (
+        f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "
+        "view, so gradients could not be computed correctly: create it with grad mode enabled, or modify it under no_grad."
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _elementwise(shapes: Any, layouts: Any) -> Layout | None:
+    size = strides.broadcast_shapes(*shapes)
+    return _normal(size, strides.elementwise_strides(shapes, layouts), 0)
+
+
+def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
+    """The layout of an elementwise result: operands that are permuted or channels-last pass theirs on."""
+    shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])
+    if strides.broadcast_shapes(*shapes) != result._value.aval.shape:
+        return None
+    return _elementwise(shapes, tuple([strides_of(x) if isinstance(x, Tensor) else () for x in operands]))
+
+
+def store_out(out: Tensor, result: Tensor) -> None:
+    """Write an `out=` result: resized to the result's shape, converted to the tensor's own type."""
+    from .op import functions
+
+    value = result._value
+    if value.aval.dtype is not out._value.aval.dtype:
+        value = functions["_cast"](result, out._value.aval.dtype)._value
+    if value.aval.shape != out._value.aval.shape:
+        resize(out, value)
+        return
+    check_view_writable(out, out._alias) if out._alias is not None else None
+    out._write(value)
+
+
+def resize(out: Tensor, value: Value) -> None:
+    """Give an `out=` tensor a new shape, warning as PyTorch does where it had content."""
+    if out._value.aval.numel:
+        import warnings
+
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out._value.aval.shape)}, which "
+            f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated: resize it "
+            "to zero elements first with out.resize_(0).",
+            stacklevel=4,
+        )
+    out._alias = None
+    out._layout = None
+    out._value = value

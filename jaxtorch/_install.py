@@ -1,0 +1,136 @@
+"""`import torch` means jaxtorch: the aliases in `sys.modules`, and the finder that makes them.
+
+`sys.modules["torch"]` is the jaxtorch package itself, and `torch.nn` is the module object `jaxtorch.nn`, so
+classes, `isinstance` and pickles agree whichever name a program used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from multiprocessing import spawn
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+TORCH_VERSION = "2.13.0"
+"""The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
+
+# jaxtorch's own private modules, which have nothing to do with the PyTorch modules of the same names.
+_INTERNAL = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__")
+
+
+def install() -> None:
+    """Make `import torch`, and every submodule of it, give jaxtorch, in this process and in those it spawns.
+
+    Works with and without PyTorch installed. Raises RuntimeError where PyTorch has been imported already:
+    what holds its modules would keep them, and tensors of both kinds would meet.
+    """
+    if _finder in sys.meta_path:
+        return
+    if "torch" in sys.modules:
+        raise RuntimeError(
+            "jaxtorch.install() has to come before the first `import torch`: "
+            "PyTorch is already imported in this process"
+        )
+    for name, module in list(sys.modules.items()):
+        alias = _alias(name)
+        if alias is not None:
+            sys.modules[alias] = module
+    sys.meta_path.insert(0, _finder)
+    spawn.get_preparation_data = _preparation_data
+
+
+def uninstall() -> None:
+    """Undo `install()`: a later `import torch` looks for PyTorch again. Modules keep what they imported."""
+    if _finder not in sys.meta_path:
+        return
+    sys.meta_path.remove(_finder)
+    spawn.get_preparation_data = _spawn_preparation_data
+    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+        del sys.modules[name]
+
+
+def _alias(name: str) -> str | None:
+    """The PyTorch name of the jaxtorch module `name`; None for what is no part of PyTorch's API."""
+    if name != "jaxtorch" and not name.startswith("jaxtorch."):
+        return None
+    if any(name == internal or name.startswith(internal + ".") for internal in _INTERNAL):
+        return None
+    return "torch" + name.removeprefix("jaxtorch")
+
+
+class _Finder(DistributionFinder):
+    """Finds `torch.x` where there is a `jaxtorch.x`, and stands in for PyTorch's installed metadata."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root, _, rest = fullname.partition(".")
+        if root != "torch":
+            return None
+        real = f"jaxtorch.{rest}" if rest else "jaxtorch"
+        if _alias(real) is None:  # None would leave it to the path of `torch`, which is jaxtorch's own folder
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        if real not in sys.modules and importlib.util.find_spec(real) is None:
+            return None
+        return ModuleSpec(fullname, _Loader(real))
+
+    def find_distributions(
+        self,
+        context: DistributionFinder.Context = DistributionFinder.Context(),  # noqa: B008
+    ) -> Iterator[Distribution]:
+        if context.name is None or context.name.lower() == "torch":
+            yield _TorchDistribution()
+
+
+class _Loader(Loader):
+    """Gives an import of `torch.x` the module `jaxtorch.x`, and leaves that module as it was."""
+
+    def __init__(self, real: str) -> None:
+        self.real = real
+        self.spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.real)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has just written the alias's spec over it
+
+
+class _TorchDistribution(Distribution):
+    """What `importlib.metadata` says of PyTorch, for programs and libraries that ask for its version."""
+
+    def read_text(self, filename: str) -> str | None:
+        return {
+            "METADATA": f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH_VERSION}\n",
+            "top_level.txt": "torch\n",
+        }.get(filename)
+
+    def locate_file(self, path: Any) -> Path:
+        return Path(__file__).parent.parent / path
+
+
+class _InstallInChild:
+    """Unpickling it installs: it reaches a spawned process before the main module with its `import torch`."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return install, ()
+
+
+_spawn_preparation_data = spawn.get_preparation_data
+
+
+def _preparation_data(name: str) -> dict[str, Any]:
+    """multiprocessing's own data for a child process, which ignores keys it does not know, and ours."""
+    return {"jaxtorch": _InstallInChild(), **_spawn_preparation_data(name)}
+
+
+_finder = _Finder()

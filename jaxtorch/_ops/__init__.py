@@ -1,0 +1,78 @@
+"""All mathematics: pure functions on arrays, one file a family. `install` puts them on `Tensor`."""
+
+from __future__ import annotations
+
+import importlib
+
+from .._core import op as _op
+from .._core.tensor import Tensor
+
+_FAMILIES = (
+    "legacy",
+    "typeinfo",
+    "windows",
+    "construction",
+    "ranges",
+    "sampling",
+    "random",
+    "views",
+    "complex_views",
+    "complexes",
+    "bitwise",
+    "comparison",
+    "extremes",
+    "pointwise",
+    "special",
+    "bessel",
+    "polynomials",
+    "arithmetic",
+    "casting",
+    "creation",
+    "matmul",
+    "reductions",
+    "scans",
+    "sorting",
+    "statistics",
+    "histograms",
+    "vector_norm",
+    "linalg_norms",
+    "linalg_factor",
+    "linalg_solve",
+    "linalg_spectral",
+    "linalg_products",
+    "linalg_indefinite",
+    "linalg_distance",
+    "indexing",
+    "assignment",
+    "activation",
+    "linear",
+    "conv",
+    "pool",
+    "pool_adaptive",
+    "norm",
+    "dropout",
+    "embedding",
+    "loss",
+    "loss_distance",
+    "attention",
+    "padding",
+    "resample",
+    "joining",
+    "masking",
+    "gather",
+    "scatter",
+    "shape",
+    "restride",
+    "fft",
+    "fft_short_time",
+)
+
+
+def install() -> None:
+    """Load every family, and give `Tensor` the methods they define."""
+    for family in _FAMILIES:
+        importlib.import_module(f"{__name__}.{family}")
+    from . import views
+
+    for name, method in {**_op.methods, **views.PROPERTIES}.items():
+        setattr(Tensor, name, method)

@@ -1,0 +1,413 @@
+"""Activation functions, and the softmax family."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes
+from .._core.op import Array, function, op
+from .._core.random import engine_for
+from .._core.tensor import Tensor, from_host
+from .rules import derivatives, in_single, kind, refuse, scalar_name, unsupported
+
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def normal_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; IndexError where the tensor has none such."""
+    n = max(ndim, 1)
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+def _needs_float(kernel: str, x: Any) -> None:
+    refuse(kernel, x, "bool", "int")
+
+
+# -- rectifiers --------------------------------------------------------------------------------------------
+
+
+@derivatives(lambda t, ans, x: jnp.where(ans > 0, t, 0))
+def rectified(x: Any) -> Any:
+    """max(x, 0), NaN kept."""
+    return jnp.maximum(x, 0)
+
+
+@op(promote=True, inplace=True, out=False)
+def relu(input: Array):
+    """max(input, 0), elementwise."""
+    if input.dtype == jnp.bool_:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return rectified(input)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
+    """The input, limited to [min_val, max_val]; the gradient is 0 on the bounds themselves."""
+    if input.dtype == jnp.bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    low, high = np.asarray(min_val).astype(input.dtype), np.asarray(max_val).astype(input.dtype)
+    return _limited(input, low, high)
+
+
+@derivatives(lambda t, ans, x, low, high: jnp.where((x > low) & (x < high), t, 0), None, None)
+def _limited(x: Any, low: Any, high: Any) -> Any:
+    return jnp.minimum(jnp.maximum(x, low), high)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def leaky_relu(input: Array, negative_slope: float = 0.01):
+    """The input where positive, `negative_slope` times it elsewhere."""
+    _needs_float("leaky_relu_cpu", input)
+    return jnp.where(input > 0, input, input * negative_slope)
+
+
+@op(promote=True, inplace=True, method=False, out=False)
+def threshold(input: Array, threshold: float, value: float):
+    """The input where it is above `threshold`, `value` elsewhere."""
+    refuse("threshold_cpu", input, "bool")
+    return jnp.where(input <= threshold, np.asarray(value).astype(input.dtype), input)
+
+
+def _preferred(x: Any, weight: Any) -> Any:
+    return jnp.where(x > 0, x, x * weight)
+
+
+@op(grad="PreluKernelBackward0", out=False)
+def prelu(input: Array, weight: Array):
+    """The input where positive, `weight` times it elsewhere: one weight, or one a channel (dimension 1)."""
+    if input.dtype != weight.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {scalar_name(input)} and {scalar_name(weight)}")
+    if weight.size != 1:
+        if weight.ndim > 1:
+            raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != weight.size:
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.size} and channel size = {channels}."
+            )
+    shape = [1] * input.ndim
+    if input.ndim > 1:
+        shape[1] = -1
+    return _preferred(input, weight.reshape(shape))
+
+
+@op(promote=True, method=False, function=False, out=False, grad="RreluWithNoiseBackward0")
+def _rrelu(input: Array, noise: Array):
+    return jnp.where(input > 0, input, input * noise)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Tensor:
+    """Leaky ReLU whose slope is drawn from [lower, upper) where the input is not positive; their mean in
+    evaluation.
+    """
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        out = leaky_relu(input, (lower + upper) / 2)
+        return out
+    aval = input._value.aval
+    if not aval.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"\"rrelu_with_noise_out_cpu\" not implemented for '{dtypes.scalar_name(aval.dtype)}'"
+        )
+    low = np.asarray(input._array()) <= 0  # PyTorch draws a number only where one is needed
+    noise = np.ones(low.shape, np.float64)
+    drawn = engine_for(generator, aval.slot).uniform((int(low.sum()),), np.float64, float(lower), float(upper))
+    noise[low] = drawn
+    return _rrelu(input, from_host(noise.astype(aval.dtype.np), aval.slot.device))
+
+
+function("rrelu")(rrelu)
+
+
+@function("rrelu_")
+def rrelu_(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Tensor:
+    """In-place form of `rrelu`."""
+    return input._rebind(rrelu(input, lower, upper, training, generator))
+
+
+# -- exponential and sigmoid units -------------------------------------------------------------------------
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
+def _elu(x: Any, negative: float, scale: float, inner: float) -> Any:
+    return jnp.where(x <= 0, jnp.expm1(x * inner) * negative, x * scale)
+
+
+@_elu.defjvp
+def _elu_rule(negative: float, scale: float, inner: float, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    slope = jnp.where(x <= 0, jnp.exp(jnp.where(x <= 0, x, 0) * inner) * (negative * inner), scale)
+    return _elu(x, negative, scale, inner), t * slope.astype(x.dtype)
+
+
+def _elu_of(x: Any, alpha: float, scale: float = 1.0, inner: float = 1.0) -> Any:
+    _needs_float("elu_cpu", x)
+    return in_single(lambda v: _elu(v, alpha * scale, scale, inner))(x)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def elu(input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0):
+    """The input where positive, alpha * (exp(input) - 1) elsewhere."""
+    return _elu_of(input, alpha, scale, input_scale)
+
+
+@op(promote=True, inplace=True, method=False, out=False, grad="EluBackward0")
+def selu(input: Array):
+    """The self-normalising exponential unit of Klambauer et al. (2017)."""
+    return _elu_of(input, _SELU_ALPHA, _SELU_SCALE)
+
+
+@op(promote=True, inplace=True, method=False, out=False)
+def celu(input: Array, alpha: float = 1.0):
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu_of(input, alpha, 1.0, 1.0 / alpha)
+
+
+def sigmoid_of(x: Any) -> Any:
+    return jax.lax.logistic(x)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def silu(input: Array):
+    """input * sigmoid(input)."""
+    _needs_float("silu_cpu", input)
+    return in_single(lambda x: x * sigmoid_of(x))(input)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def mish(input: Array):
+    """input * tanh(softplus(input))."""
+    _needs_float("mish_cpu", input)
+    return in_single(lambda x: x * jnp.tanh(jnp.logaddexp(x, 0)))(input)
+
+
+@op(promote=True, method=False, function=False, out=False)
+def gelu(input: Array, *, approximate: str = "none"):
+    """input * Phi(input), Phi the normal distribution function; approximate='tanh' uses its tanh
+    approximation.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    _needs_float("GeluKernelImpl", input)
+    return in_single(lambda x: jax.nn.gelu(x, approximate=approximate == "tanh"))(input)
+
+
+@op(promote=True, method=False, function=False, out=False)
+def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0):
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above `threshold`."""
+    _needs_float("softplus_cpu", input)
+
+    def formula(x: Any) -> Any:
+        scaled = x * beta
+        above = scaled > threshold
+        return jnp.where(above, x, jnp.logaddexp(jnp.where(above, 0, scaled), 0) / beta)
+
+    return in_single(formula)(input)
+
+
+@op(promote=True, method=False, function=False, grad="LogSigmoidBackward0", name="logsigmoid", out=False)
+def logsigmoid(input: Array):
+    """log(sigmoid(input))."""
+    _needs_float("log_sigmoid_cpu", input)
+    return in_single(lambda x: -jnp.logaddexp(-x, 0))(input)
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def hardsigmoid(input: Array):
+    """min(max(input + 3, 0), 6) / 6."""
+    _needs_float("hardsigmoid_cpu", input)
+    return in_single(lambda x: _limited(x + 3, np.float32(0), np.float32(6)) / 6)(input)
+
+
+@in_single
+def _hardswish(x: Any) -> Any:
+    middle = x * (x + 3) / 6
+    return jnp.where(x <= -3, x * 0, jnp.where(x < 3, middle, x))
+
+
+@op(promote=True, inplace=True, method=False, function=False, out=False)
+def hardswish(input: Array):
+    """input * hardsigmoid(input)."""
+    _needs_float("hardswish_cpu", input)
+    return jnp.where(input <= -3, jnp.zeros_like(input), _hardswish(input))
+
+
+# -- shrinkage, gates --------------------------------------------------------------------------------------
+
+
+@op(promote=True, out=False)
+def hardshrink(input: Array, lambd: float = 0.5):
+    """The input outside [-lambd, lambd], 0 inside."""
+    _needs_float("hardshrink_cpu", input)
+    return jnp.where((input >= -lambd) & (input <= lambd), 0, input)
+
+
+@op(promote=True, method=False, function=False, out=False)
+def softshrink(input: Array, lambd: float = 0.5):
+    """The input moved towards 0 by `lambd`, 0 inside [-lambd, lambd]."""
+    if lambd < 0:
+        limit = float(jnp.finfo(input.dtype).max) if kind(input) == "float" else 0
+        raise RuntimeError(
+            f"lambda must be in range [0, {limit:g}] for input dtype {scalar_name(input)}, but found {lambd:g}"
+        )
+    _needs_float("softshrink_cpu", input)
+    return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, input * 0))
+
+
+@op(promote=True, method=False, function=False, out=False, grad="SubBackward0")
+def tanhshrink(input: Array):
+    """input - tanh(input)."""
+    return input - jnp.tanh(input)
+
+
+@op(promote=True, method=False, function=False, out=False, grad="DivBackward0")
+def softsign(input: Array):
+    """input / (1 + |input|)."""
+    return input / (jnp.abs(input) + 1)
+
+
+@op(method=False, function=False, out=False)
+def glu(input: Array, dim: int = -1):
+    """The first half of `dim` times the sigmoid of the second."""
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = normal_dim(dim, input.ndim)
+    if input.shape[axis] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis} is size {input.shape[axis]}")
+    _needs_float("glu_cpu", input)
+    return in_single(lambda x: _glu(x, axis))(input)
+
+
+def _glu(x: Any, axis: int) -> Any:
+    a, b = jnp.split(x, 2, axis)
+    return a * sigmoid_of(b)
+
+
+# -- softmax -----------------------------------------------------------------------------------------------
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def softmax_of(x: Any, axis: int) -> Any:
+    """exp(x) / sum(exp(x)) along an axis."""
+    weights = jnp.exp(x - _stop(jnp.max(x, axis, keepdims=True)))
+    return weights / jnp.sum(weights, axis, keepdims=True)
+
+
+@softmax_of.defjvp
+def _softmax_rule(axis: int, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    ans = softmax_of(x, axis)
+    return ans, ans * (t - jnp.sum(ans * t, axis, keepdims=True))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def log_softmax_of(x: Any, axis: int) -> Any:
+    """log(softmax(x)) along an axis."""
+    shifted = x - _stop(jnp.max(x, axis, keepdims=True))
+    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True))
+
+
+@log_softmax_of.defjvp
+def _log_softmax_rule(axis: int, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    ans = log_softmax_of(x, axis)
+    return ans, t - jnp.sum(jnp.exp(ans) * t, axis, keepdims=True)
+
+
+def _stop(x: Any) -> Any:
+    return jax.lax.stop_gradient(x)
+
+
+def _softmax(x: Any, dim: int, dtype: Any, rule: Any, kernel: str) -> Any:
+    if dtype is not None:
+        x = x.astype(dtype.np)
+    axis = normal_dim(dim, x.ndim)
+    if kind(x) != "float":
+        unsupported(f"{kernel}_lastdim_kernel_impl" if axis == max(x.ndim, 1) - 1 else f"{kernel}_kernel_impl", x)
+    if x.ndim == 0:
+        return in_single(lambda v: rule(v.reshape(1), 0).reshape(()))(x)
+    if x.size == 0:
+        return x
+    return in_single(lambda v: rule(v, axis))(x)
+
+
+@op()
+def softmax(input: Array, dim: int, dtype: Any = None):
+    """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
+    return _softmax(input, dim, dtype, softmax_of, "softmax")
+
+
+@op()
+def log_softmax(input: Array, dim: int, dtype: Any = None):
+    """The logarithm of `softmax`, computed stably."""
+    return _softmax(input, dim, dtype, log_softmax_of, "log_softmax")
+
+
+@op(function=False, method=False, out=False, grad="SoftmaxBackward0")
+def _softmin(input: Array, dim: int, dtype: Any = None):
+    return _softmax(-input, dim, dtype, softmax_of, "softmax")
+
+
+def implicit_dim(name: str, ndim: int, stacklevel: int = 3) -> int:
+    """The dimension that softmax functions assume, with PyTorch's warning, when none is given."""
+    import warnings
+
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel + 1,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@op(function=False, method=False, out=False, grad="AddBackward0")
+def _straight_through(soft: Array, dim: int):
+    """One-hot at the largest entry going forward, the soft values' gradient going back."""
+    hard = jax.nn.one_hot(jnp.argmax(soft, dim), soft.shape[dim], axis=dim, dtype=soft.dtype)
+    return hard - _stop(soft) + soft
+
+
+@op(function=False, method=False, out=False, grad="SoftmaxBackward0")
+def _gumbel_softmax(logits: Array, noise: Array, tau: float, dim: int):
+    return in_single(lambda x, e: softmax_of((x - jnp.log(e)) / tau, normal_dim(dim, x.ndim)))(logits, noise)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; `hard` makes it one-hot, with the soft sample's
+    gradient.
+    """
+    if eps != 1e-10:
+        import warnings
+
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    aval = logits._value.aval
+    noise = engine_for(None, aval.slot).exponential(aval.shape, aval.dtype.np)
+    soft = _gumbel_softmax(logits, from_host(noise, aval.slot.device), tau, dim)
+    return _straight_through(soft, normal_dim(dim, aval.ndim)) if hard else soft

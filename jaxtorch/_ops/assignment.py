@@ -1,0 +1,341 @@
+"""`x[index] = value`, `copy_` and `index_put_`: writing into tensors.
+
+Basic indices write through views, which are made but never read; index arrays scatter; a mask and a number
+choose elementwise, so that the mask need not be known on the host.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.indexing import Plan, plan
+from .._core.modes import state
+from .._core.op import Array, Arrays, Scalar, function, method, op
+from .._core.tensor import Tensor, check_writable
+from .._core.views import check_history, check_once, check_overlap, set_at
+from .casting import _LEGACY, cast, convert, move
+from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
+
+_ndarray = np.ndarray
+
+
+def assignable(number: Any, dtype: dtypes.dtype) -> Any:
+    """A Python number that `dtype` can hold; RuntimeError where it overflows (a fraction is cut off)."""
+    if isinstance(number, int) and not -(2**63) <= number < 2**64:
+        raise ValueError("Overflow when unpacking long long")
+    name = _OVERFLOWING.get(dtype.name) or C_NAMES.get(dtype.name, dtype.name)
+    overflow = RuntimeError(f"value cannot be converted to type {name} without overflow")
+    if isinstance(number, complex):
+        if dtype.is_complex or dtype is dtypes.bool_:
+            return number
+        if number.imag:
+            raise overflow
+        number = number.real
+    if dtype is dtypes.bool_ or dtype.is_complex:
+        return number
+    if dtype.is_floating_point:
+        if isinstance(number, float) and number - number == 0 and abs(number) > _largest(dtype):
+            raise overflow
+        return number
+    if number != number or number in (float("inf"), float("-inf")):
+        raise overflow
+    whole, limits = int(number), np.iinfo(dtype.np)
+    lowest = -limits.max if limits.min == 0 and not isinstance(number, float) else limits.min
+    if not lowest <= whole <= limits.max:
+        raise overflow
+    return whole
+
+
+@functools.cache
+def _largest(dtype: dtypes.dtype) -> float:
+    return float(jnp.finfo(dtype.np).max)
+
+
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""Names of element types in some of PyTorch's messages."""
+_OVERFLOWING = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half",
+}  # fmt: skip
+
+
+def _prefix_stripped(value: Tensor) -> Tensor:
+    """Without its leading dimensions of size 1, which the target need not have."""
+    shape = value._value.aval.shape
+    extra = 0
+    while extra < len(shape) and shape[extra] == 1:
+        extra += 1
+    return value.reshape(shape[extra:]) if extra else value
+
+
+@op(name="_filled", function=False, method=False, out=False)
+def _filled(value: Scalar, size: Any, dtype: Any, device: Any):
+    return jnp.broadcast_to(convert(jnp.asarray(value), dtype), size)
+
+
+@op(name="_copied_onto", function=False, method=False, out=False, grad="CopyBackwards")
+def _copied_onto(self: Array, src: Array):
+    return jnp.broadcast_to(convert(src, dtypes.from_numpy(self.dtype)), self.shape)
+
+
+@op(name="_copied_over", function=False, method=False, out=False, grad="CopyBackwards")
+def _copied_over(src: Array, size: Any, dtype: Any):
+    return jnp.broadcast_to(convert(src, dtype), size)
+
+
+@op(name="_filled_onto", function=False, method=False, out=False, grad="FillBackward3")
+def _filled_onto(self: Array, value: Array):
+    return jnp.broadcast_to(convert(value, dtypes.from_numpy(self.dtype)), self.shape)
+
+
+def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
+    """Make `target`, perhaps a view that has not been read, hold `source`, a number or a tensor that fits."""
+    if target._rg or target._alias is not None:
+        check_writable(target)
+    aval = target._value.aval
+    keeps_history = target._rg and state.grad and (target._alias is None or target._alias.base is None)
+    if not isinstance(source, Tensor):
+        if keeps_history and not aval.ndim:
+            return target._rebind(_copied_onto(target, _filled(source, (), aval.dtype, aval.slot.device)))
+        if keeps_history:
+            return target._rebind(_filled_onto(target, _filled(source, (), aval.dtype, aval.slot.device)))
+        return target._rebind(_filled(source, aval.shape, aval.dtype, aval.slot.device))
+    source = move(source, aval.slot)
+    if target._alias is not None and source is not target:
+        spread = fill and source._alias is not None and source._alias.storage is target._alias.storage
+        check_overlap(target, (source.expand(aval.shape) if spread else source,))
+    if keeps_history and fill and aval.ndim and not source._value.aval.ndim:
+        return target._rebind(_filled_onto(target, source))
+    if keeps_history:
+        return target._rebind(_copied_onto(target, source))
+    base = None if target._alias is None else target._alias.base
+    if fill and base is None and source._rg and aval.ndim and not source._value.aval.ndim:
+        return target._rebind(_filled_onto(target, source))
+    if base is not None and (base._rg or source._rg) and source._value.aval is aval:
+        return target._rebind(source)  # the base's new history leads straight to the source
+    return target._rebind(_copied_over(source, aval.shape, aval.dtype))
+
+
+@method("copy_")
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `src`, broadcast and converted, into this tensor."""
+    if not isinstance(src, Tensor):
+        if not isinstance(src, (int, float, complex, np.number)):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
+        if isinstance(src, complex) and not self._value.aval.dtype.is_complex:
+            src = src != 0 if self._value.aval.dtype.name == "bool" else src.real
+        return _copy_into(self, assignable(src, self._value.aval.dtype))
+    size, given = self._value.aval.shape, src._value.aval.shape
+    if size != given:
+        found = strides.broadcast_shapes(size, given)
+        if found != size:
+            raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
+    _warn_complex(src, self._value.aval.dtype)
+    return _copy_into(self, src)
+
+
+def _warn_complex(src: Tensor, dtype: dtypes.dtype) -> None:
+    if src._value.aval.dtype.is_complex and not (dtype.is_complex or dtype is dtypes.bool_):
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`: written through views for basic indices, scattered for index arrays and masks."""
+    aval = self._value.aval
+    if isinstance(value, Tensor):
+        tensor = True
+    else:
+        tensor = False
+        if not isinstance(value, (int, float, complex, np.integer)) or isinstance(
+            value, np.floating | np.complexfloating
+        ):
+            kind = type(value)
+            name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+            raise TypeError(f"can't assign a {name} to a {_legacy_name(aval)}")
+        value = assignable(value.item() if isinstance(value, np.integer) else value, aval.dtype)
+    if index is False:
+        return
+    found = plan(None if index is True else index, aval.shape, _is_tensor, _number_of)
+    if found.numbers:
+        raise NotImplementedError(
+            "x[i] = value where i is a 0-dimensional tensor traced by a JAX transformation: write "
+            "x[i.reshape(1)] = value"
+        )
+    steps = found.steps
+    if type(index) is slice and steps[0][2:] == (0, aval.shape[0], 1) and (index.start is None or index.start >= 0):
+        steps = ()  # as in PyTorch the whole is no view of itself
+    target = _view_of(self, steps) if steps else self
+    if found.operands:
+        _scatter_into(target, found, value)
+        return
+    if tensor:
+        size = target._value.aval.shape
+        if value._value.aval.shape != size:
+            value = _prefix_stripped(value)
+            strides.expand_size(value._value.aval.shape, size)
+        _warn_complex(value, aval.dtype)
+    _copy_into(target, value, True)
+
+
+def _legacy_name(aval: Any) -> str:
+    return f"torch.{_LEGACY[aval.dtype]}"
+
+
+def _check_graph(t: Tensor) -> None:
+    """Raise PyTorch's errors for in-place writes by index: unlike others, they may write to expanded tensors."""
+    if t._rg and t._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if t._alias is not None:
+        check_history(t, t._alias)
+
+
+def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
+    operands = found.operands
+    aval = target._value.aval
+    if isinstance(value, Tensor):
+        value = move(value, aval.slot)
+    mask = _lone_mask(operands)
+    if mask is not None and (not isinstance(value, Tensor) or value._value.aval.numel == 1):
+        if mask._value.aval.dtype is dtypes.uint8:
+            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+        mask = move(mask, aval.slot)
+        if target._rg or target._alias is not None:
+            _check_graph(target)
+        _put_result(target, _masked_fill(_read(target), cast(_scalar_tensor(value, aval), aval.dtype), mask))
+        return
+    settled = _settle(operands, found.size)
+    if not isinstance(value, Tensor):
+        value = _scalar_tensor(value, aval)
+    else:
+        value = _prefix_stripped(value)
+    _put(target, settled, value, False)
+
+
+def _lone_mask(operands: Any) -> Tensor | None:
+    """The mask, if it is the only index array; with a dimension of size 1 for each one before it."""
+    given = [o for o in operands if o is not None]
+    if len(given) == 1 and isinstance(given[0], Tensor) and given[0]._value.aval.dtype in (dtypes.bool_, dtypes.uint8):
+        before = next(d for d, o in enumerate(operands) if o is not None)
+        return given[0].reshape((*(1,) * before, *given[0]._value.aval.shape)) if before else given[0]
+    return None
+
+
+def _scalar_tensor(value: Any, aval: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else _filled(value, (), aval.dtype, aval.slot.device)
+
+
+def _read(target: Tensor) -> Tensor:
+    """A view made for writing, with its content (and history) read."""
+    if target._value.array is None and target._value.program is None and not _shared(target):
+        alias = target._alias
+        assert alias is not None
+        alias.seen = -2
+        alias.read(target)
+    return target
+
+
+def _put_result(target: Tensor, result: Tensor) -> None:
+    target._rebind(result)
+
+
+@op(name="_masked_fill", function=False, method=False, out=False, grad="IndexPutBackward0")
+def _masked_fill(self: Array, value: Array, mask: Array):
+    mask = (mask != 0).reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
+    return jnp.where(mask, value.reshape((1,) * self.ndim), self)
+
+
+def _result_shape(operands: Any, size: Any) -> tuple[int, ...]:
+    """The shape that indexing with these arrays gives."""
+    shapes = [tuple(o.shape) for o in operands if o is not None]
+    spread = strides.broadcast_shapes(*shapes)
+    dims = [d for d, o in enumerate(operands) if o is not None]
+    at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    rest = [n for d, n in enumerate(size) if d not in dims]
+    return (*rest[:at], *spread, *rest[at:])
+
+
+def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
+    aval = target._value.aval
+    shape = _result_shape(settled, aval.shape)
+    given = value._value.aval.shape
+    try:
+        fits = given == () or strides.broadcast_shapes(given, shape) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result "
+            f"of shape "
+            f"{list(shape)}"
+        )
+    if value._value.aval.dtype is not aval.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.scalar_name(aval.dtype)} for the destination and "
+            f"{dtypes.scalar_name(value._value.aval.dtype)} for "
+            "the source."
+        )
+    arrays = [o for o in settled if o is not None]
+    pattern = tuple([o is not None for o in settled])
+    checked = all(isinstance(o, _ndarray) for o in arrays)
+    if target._rg or target._alias is not None:
+        _check_graph(target)
+    if target._layout is not None and not strides.may_overlap(aval.shape, target._layout[0]):
+        check_once(target)
+    result = _index_put(_read(target), value, _as_tensors(arrays, aval.slot), pattern, accumulate, checked)
+    _put_result(target, result)
+
+
+@op(name="_index_put", function=False, method=False, out=False, grad="IndexPutBackward0")
+def _index_put(self: Array, value: Array, indices: Arrays, pattern: Any, accumulate: bool, checked: bool = False):
+    at = _index_tuple(self.shape, indices, pattern, checked)
+    value = value.astype(self.dtype)
+    if accumulate:
+        if self.dtype == np.bool_:
+            return self.at[at].max(value, mode="promise_in_bounds")
+        return self.at[at].add(value, mode="promise_in_bounds")
+    return set_at(self, value, at)
+
+
+def _given_indices(self: Tensor, indices: Any, name: str) -> list[Any]:
+    """The index arrays of `index_put_(indices, ...)`, settled."""
+    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    for k, i in enumerate(indices):
+        if not isinstance(i, Tensor):
+            raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(i).__name__}")
+    found = plan(tuple(indices), self._value.aval.shape, _is_tensor, _number_of)
+    return _settle(found.operands, found.size)
+
+
+@method("index_put_")
+def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
+    found = _given_indices(self, indices, "index_put_")
+    aval = self._value.aval
+    _put(self, found, move(values, aval.slot), bool(accumulate))
+    return self
+
+
+function("index_put_")(index_put_)
+
+
+@function("index_put", method=True)
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` at the places that a tuple of index arrays names."""
+    return index_put_(input.clone(), indices, values, accumulate)
+
+
+method("__setitem__")(setitem)

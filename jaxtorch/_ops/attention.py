@@ -1,0 +1,134 @@
+"""Scaled dot-product attention as one operation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.op import Array, op
+from .._core.random import engine_for
+from .._core.tensor import Tensor, from_host
+from .activation import softmax_of
+from .dropout import check_probability
+from .rules import scalar_name
+
+_HALF = (jnp.float16, jnp.bfloat16)
+
+
+def _name(operands: Any, statics: Any) -> str:
+    query, key, value, mask, keep = operands
+    fused = query.ndim == 4 and keep is None and (mask is None or not statics[0])
+    same = query.shape[-1] == value.shape[-1] and query.shape[:2] == key.shape[:2]
+    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused and same else "UnsafeViewBackward0"
+
+
+@op(function=False, method=False, out=False, grad=_name, name="_attention")
+def _attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None,
+    keep: Array | None,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
+    dropout_p: float,
+):
+    """softmax(query @ key.T * scale + mask) @ value; rows that are masked entirely give 0."""
+    _check(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key, value = (jnp.repeat(x, groups, axis=-3) for x in (key, value))
+    _check_products(query, key, value)
+    dtype = query.dtype
+    if dtype in _HALF:
+        query, key = query.astype(jnp.float32), key.astype(jnp.float32)
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
+    scores = jnp.matmul(query * np.asarray(factor, query.dtype), jnp.swapaxes(key, -1, -2))
+    rows, columns = scores.shape[-2:]
+    masked = False
+    if is_causal:
+        scores = jnp.where(np.tril(np.ones((rows, columns), bool)), scores, -jnp.inf)
+    elif attn_mask is not None:
+        masked = True
+        if attn_mask.dtype == jnp.bool_:
+            scores = jnp.where(attn_mask, scores, -jnp.inf)
+        else:
+            scores = scores + attn_mask.astype(scores.dtype)
+    if masked:
+        empty = jnp.all(jnp.isneginf(scores), axis=-1, keepdims=True)
+        weights = jnp.where(empty, 0, softmax_of(jnp.where(empty, 0, scores), scores.ndim - 1))
+    else:
+        weights = softmax_of(scores, scores.ndim - 1)
+    weights = weights.astype(dtype)
+    if keep is not None:
+        kept = 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
+        weights = weights * (keep.astype(dtype) * np.asarray(kept, dtype))
+    return jnp.matmul(weights, value)
+
+
+def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
+    if is_causal and mask is not None:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{scalar_name(query)} key.dtype: {scalar_name(key)} and value.dtype: {scalar_name(value)} "
+            "instead."
+        )
+    if mask is not None and mask.dtype != jnp.bool_ and mask.dtype not in (query.dtype, jnp.float32):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{scalar_name(mask)} and  query.dtype: {scalar_name(query)} instead."
+        )
+
+
+def _check_products(query: Any, key: Any, value: Any) -> None:
+    """The shape errors of the two matrix products."""
+    batch = math.prod(query.shape[:-2])
+    rows, width = query.shape[-2:]
+    columns = key.shape[-2]
+    for (r, w), (a, b) in (
+        ((rows, width), (key.shape[-1], columns)),
+        ((rows, columns), value.shape[-2:]),
+    ):
+        if w != a:
+            if query.ndim == 2:
+                raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({r}x{w} and {a}x{b})")
+            raise RuntimeError(
+                f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {w}] but got: "
+                f"[{batch}, {a}]."
+            )
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """(..., L, E) queries attend to (..., S, E) keys with (..., S, Ev) values: (..., L, Ev).
+
+    A bool mask is True where attention is allowed, a float mask is added. Dropout is applied whatever the
+    mode.
+    """
+    keep = None
+    if dropout_p > 0.0:
+        check_probability(dropout_p)
+        aval = query._value.aval
+        batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])
+        shape = (*batch, aval.shape[-2], key._value.aval.shape[-2])
+        keep = from_host(engine_for(None, aval.slot).dropout_mask(dropout_p, shape), aval.slot.device)
+    return _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)

@@ -1,0 +1,323 @@
+"""Between element types and devices."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.device import device as Device
+from .._core.entry import Entry, Kernel
+from .._core.op import Array, function, method, op
+from .._core.tensor import Tensor, apply_entry
+from .._core.value import Aval, aval_of
+from .._core.views import _normal
+from . import constants
+
+_BUILTIN = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
+
+
+def as_dtype(dtype: Any, name: str = "") -> dtypes.dtype:
+    """A `dtype` argument, which may be one of Python's own number types; TypeError otherwise."""
+    if isinstance(dtype, dtypes.dtype):
+        return dtype
+    found = _BUILTIN.get(dtype) if isinstance(dtype, type) else None
+    if found is None:
+        where = f"{name}(): " if name else ""
+        raise TypeError(f"{where}argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return found
+
+
+_C_NAMES = {
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
+    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+    "float64": "double",
+}  # fmt: skip
+
+
+def check_number(value: Any, dtype: dtypes.dtype) -> None:
+    """RuntimeError where a Python number does not fit an element type. Unsigned types take negative numbers, wrapping."""
+    if dtype.is_complex or dtype is dtypes.bool_:
+        return
+    if isinstance(value, complex):
+        if value.imag == 0:
+            return check_number(value.real, dtype)
+    elif dtype.is_floating_point:
+        if not math.isfinite(value) or -_LARGEST[dtype.name] <= value <= _LARGEST[dtype.name]:
+            return
+    elif math.isfinite(value):
+        info = np.iinfo(dtype.np)
+        if (info.min or -info.max) <= value <= info.max:
+            return
+    raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} without overflow")
+
+
+_LARGEST = {d.name: float(jnp.finfo(d.np).max) for d in dtypes.ALL if d.is_floating_point}
+
+
+def convert(x: Any, dtype: dtypes.dtype) -> Any:
+    """An array in another element type, with PyTorch's rules: complex to real drops the imaginary part, and a float that an
+    integer type cannot hold becomes what x86 makes of it (the smallest int32 or int64; narrower types keep the low bits)."""
+    if x.dtype == dtype.np:
+        return x
+    if jnp.iscomplexobj(x) and not dtype.is_complex:
+        x = x != 0 if dtype is dtypes.bool_ else x.real
+    if jnp.issubdtype(x.dtype, jnp.floating) and dtypes.category(dtype) == 1:
+        return to_integer(x, dtype)
+    return x.astype(dtype.np)
+
+
+def to_integer(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:
+    """Floats in an integer type as x86 converts them; `xp` is jax.numpy or NumPy."""
+    if dtype.name == "uint32" and x.dtype.name == "float16":
+        return to_integer(x, dtypes.int64, xp).astype(dtype.np)
+    if x.dtype.name not in ("float32", "float64"):
+        x = x.astype(xp.float32)
+    if dtype.name in ("uint32", "uint64"):
+        signed, half = (dtypes.int32, 2.0**31) if dtype.name == "uint32" else (dtypes.int64, 2.0**63)
+        high = x >= half
+        low = to_integer(xp.where(high, x - x.dtype.type(half), x), signed, xp).astype(dtype.np)
+        return xp.where(high, low ^ dtype.np.type(int(half)), low)
+    wide, least = (xp.int64, -(2.0**63)) if dtype.name in ("int64", "uint8") else (xp.int32, -(2.0**31))
+    whole = xp.trunc(x)
+    inside = (whole >= least) & (whole < -least)
+    return xp.where(inside, whole, x.dtype.type(least)).astype(wide).astype(dtype.np)
+
+
+@op(function=False, method=False, out=False, grad="ToCopyBackward0", elementwise=True)
+def _cast(input: Array, dtype: dtypes.dtype):
+    """The tensor in another element type."""
+    if dtype.np is None:
+        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+    return convert(input, dtype)
+
+
+function("_cast")(_cast)
+
+
+@op(name="_clone", function=False, method=False, out=False, grad="CloneBackward0", elementwise=True)
+def _clone(input: Array):
+    """A copy with its own memory."""
+    return input
+
+
+@function("clone", method=True)
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy with its own memory; gradients flow through it."""
+    out = _clone(input)
+    if input._layout is not None:
+        size = input._value.aval.shape
+        out._layout = _normal(size, strides.preserved(size, input._layout[0]), 0)
+    return out if memory_format is None else _formatted(out, memory_format)
+
+
+def _formatted(t: Tensor, memory_format: Any) -> Tensor:
+    """Give a fresh tensor the strides of a memory format."""
+    name = getattr(memory_format, "name", memory_format)
+    shape = t._value.aval.shape
+    if name == "contiguous_format":
+        t._layout = None
+    elif name in ("channels_last", "channels_last_3d"):
+        rank = 4 if name == "channels_last" else 5
+        if len(shape) != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+        t._layout = _normal(shape, strides.channels_last(shape, name), 0)
+    return t
+
+
+@function("contiguous", method=True, function=False)
+def contiguous(self: Tensor, memory_format: Any = constants.contiguous_format) -> Tensor:
+    """The tensor in the order of a memory format; itself where it is in that order."""
+    name = getattr(memory_format, "name", memory_format)
+    if name == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self._layout is None and name == "contiguous_format":
+        return self
+    shape = self._value.aval.shape
+    stride = strides.contiguous(shape) if self._layout is None else self._layout[0]
+    if strides.is_contiguous(shape, stride, None if name == "contiguous_format" else name):
+        return self
+    return clone(self, memory_format=memory_format)
+
+
+_warned: list[bool] = []
+
+
+def cast(t: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The tensor itself where it has the type already."""
+    own = t._value.aval.dtype
+    if own is dtype:
+        return t
+    if own.is_complex and not dtype.is_complex and dtype is not dtypes.bool_ and not _warned:
+        _warned.append(True)  # once a process, as in PyTorch
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+    return _cast(t, dtype)
+
+
+_moves: dict[tuple[Aval, Any], Entry] = {}
+
+
+def move(t: Tensor, slot: Any) -> Tensor:
+    """The tensor on another device; itself where it is there already."""
+    aval = t._read().aval
+    if aval.slot is slot:
+        return t
+    if slot.is_meta or aval.slot.is_meta:
+        if aval.slot.is_meta:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        from .creation import empty
+
+        return empty(aval.shape, dtype=aval.dtype, device="meta")
+    entry = _moves.get((aval, slot))
+    if entry is None:
+        entry = _moves[aval, slot] = _move_entry(aval, slot)
+    return apply_entry(entry, [t])
+
+
+def _move_entry(aval: Aval, slot: Any) -> Entry:
+    """An identity that runs on the target device: its input is transferred when the program is run."""
+    source = aval_of(aval.shape, aval.dtype, aval.slot)
+    kernel = Kernel("to_device", lambda x: (x,), (source,), slot)
+    entry = Entry(None, kernel, None)
+    entry.grad_name = "ToCopyBackward0"
+    return entry
+
+
+def _invalid(rest: Any) -> TypeError:
+    kinds = ", ".join(str(r) if isinstance(r, str) else type(r).__name__ for r in rest)
+    return TypeError(f"to() received an invalid combination of arguments - got ({kinds})")
+
+
+def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """(device slot, dtype, copy, memory_format) of the overloads of `Tensor.to`: (dtype), (device, dtype), (other)."""
+    given = dict(kwargs)
+    copy, layout = given.pop("copy", False), given.pop("memory_format", None)
+    device, dtype, non_blocking = given.pop("device", None), given.pop("dtype", None), given.pop("non_blocking", False)
+    other = given.pop("other", None)
+    if given or (other is not None and not isinstance(other, Tensor)):
+        raise _invalid([f"{k}={type(v).__name__}" for k, v in given.items()] or [other])
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+    elif rest and (isinstance(rest[0], dtypes.dtype) or rest[0] in _BUILTIN):
+        dtype = rest.pop(0)
+    elif rest and (rest[0] is None or (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool))):
+        device = rest.pop(0)
+        if rest and (isinstance(rest[0], dtypes.dtype) or rest[0] is None or rest[0] in _BUILTIN):
+            dtype = rest.pop(0)
+    elif rest:
+        raise _invalid(args)
+    if other is not None:
+        device, dtype = other.device, other.dtype
+    if len(rest) > 2 or any(not isinstance(r, bool) for r in (*rest, copy, non_blocking)):
+        raise _invalid(args)
+    copy = rest[1] if len(rest) == 2 else copy
+    return None if device is None else Device(device).slot, None if dtype is None else as_dtype(dtype), copy, layout
+
+
+@method("to")
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
+    slot, dtype, copy, layout = to_arguments(args, kwargs)
+    out = self
+    if slot is not None:
+        out = move(out, slot)
+    if dtype is not None:
+        out = cast(out, dtype)
+    if layout is not None and layout is not constants.preserve_format:
+        if out is self:
+            out = clone(self, memory_format=layout) if copy else contiguous(self, layout)
+        else:
+            _formatted(out, layout)
+    return clone(out) if copy and out is self else out
+
+
+def _converter(name: str, dtype: dtypes.dtype) -> None:
+    def convert_to(self: Tensor, memory_format: Any = None) -> Tensor:
+        out = cast(self, dtype)
+        if memory_format is None or memory_format is constants.preserve_format:
+            return out
+        return contiguous(self, memory_format) if out is self else _formatted(out, memory_format)
+
+    convert_to.__name__ = name
+    convert_to.__doc__ = f"The tensor as torch.{dtype.name}; itself where it is already."
+    method(name)(convert_to)
+
+
+for _name, _dtype in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16,
+    "int": dtypes.int32, "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8,
+    "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128, "chalf": dtypes.complex32,
+}.items():  # fmt: skip
+    _converter(_name, _dtype)
+
+
+@method("cpu")
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor on the CPU."""
+    return move(self, Device("cpu").slot)
+
+
+@method("cuda")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU."""
+    return move(self, Device("cuda" if device is None else device).slot)
+
+
+@method("type_as")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor with the element type (and device) of another."""
+    return cast(move(self, other.device.slot), other.dtype)
+
+
+_LEGACY = {d: n for n, d in {
+    "FloatTensor": dtypes.float32, "DoubleTensor": dtypes.float64, "HalfTensor": dtypes.float16,
+    "BFloat16Tensor": dtypes.bfloat16, "LongTensor": dtypes.int64, "IntTensor": dtypes.int32,
+    "ShortTensor": dtypes.int16, "CharTensor": dtypes.int8, "ByteTensor": dtypes.uint8, "BoolTensor": dtypes.bool_,
+    "ComplexFloatTensor": dtypes.complex64, "ComplexDoubleTensor": dtypes.complex128,
+}.items()}  # fmt: skip
+LEGACY_TYPES = {name: d for d, name in _LEGACY.items()}
+
+
+@method("type")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The name of the tensor's legacy type, or the tensor converted to one."""
+    aval = self._value.aval
+    if dtype in _BUILTIN:
+        raise ValueError(f"invalid type: '{dtype.__name__}'")
+    if dtype is None:
+        prefix = "torch." if aval.slot.device.type == "cpu" else f"torch.{aval.slot.device.type}."
+        return prefix + _LEGACY[aval.dtype]
+    if isinstance(dtype, dtypes.dtype):
+        return cast(self, dtype)
+    name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
+    parts = name.split(".")
+    if parts[-1] not in LEGACY_TYPES:
+        raise ValueError(f"invalid type: '{name}'")
+    out = cast(self, LEGACY_TYPES[parts[-1]])
+    return out.cuda() if "cuda" in parts else out
+
+
+@function("result_type")
+def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+    """The element type that arithmetic between these tensors or numbers gives."""
+    from .._core.op import common_type
+    from .._core.value import wrap_number
+
+    return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in (tensor1, tensor2)])
+
+
+@function("promote_types")
+def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
+    """The smallest element type both convert to without losing their category."""
+    return dtypes.promote(type1, type2)
+
+
+@function("can_cast")
+def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
+    """May results of one element type be stored in another?"""
+    return dtypes.can_cast(from_, to)

@@ -1,0 +1,181 @@
+"""Comparisons, logic and questions about each element; their results are bools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from .._core import dtypes
+from .._core.op import Array, Number, Operand, function, op
+from .._core.tensor import Tensor
+from .rules import kind, real_only, refuse, scalar_name
+
+
+@op(promote=True, inplace=True, operator="eq", differentiable=False, broadcast=True)
+def eq(input: Array, other: Operand):
+    """`input == other`, broadcast."""
+    return input == other
+
+
+@op(promote=True, inplace=True, operator="ne", aliases=["not_equal"], differentiable=False, broadcast=True)
+def ne(input: Array, other: Operand):
+    """`input != other`, broadcast."""
+    return input != other
+
+
+@op(promote=True, inplace=True, operator="lt", aliases=["less"], differentiable=False, broadcast=True)
+def lt(input: Array, other: Operand):
+    """`input < other`, broadcast."""
+    refuse("lt_cpu", input, "complex")
+    return input < other
+
+
+@op(promote=True, inplace=True, operator="le", aliases=["less_equal"], differentiable=False, broadcast=True)
+def le(input: Array, other: Operand):
+    """`input <= other`, broadcast."""
+    refuse("le_cpu", input, "complex")
+    return input <= other
+
+
+@op(promote=True, inplace=True, operator="gt", aliases=["greater"], differentiable=False, broadcast=True)
+def gt(input: Array, other: Operand):
+    """`input > other`, broadcast."""
+    refuse("gt_cpu", input, "complex")
+    return input > other
+
+
+@op(promote=True, inplace=True, operator="ge", aliases=["greater_equal"], differentiable=False, broadcast=True)
+def ge(input: Array, other: Operand):
+    """`input >= other`, broadcast."""
+    refuse("ge_cpu", input, "complex")
+    return input >= other
+
+
+# -- logic: every number but zero counts as true
+
+
+@op(inplace=True, elementwise=True, differentiable=False)
+def logical_not(input: Array):
+    """Is the element zero?"""
+    return input == 0
+
+
+@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+def logical_and(input: Array, other: Array):
+    """Are both elements nonzero? Broadcast."""
+    return (input != 0) & (other != 0)
+
+
+@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+def logical_or(input: Array, other: Array):
+    """Is either element nonzero? Broadcast."""
+    return (input != 0) | (other != 0)
+
+
+@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+def logical_xor(input: Array, other: Array):
+    """Is exactly one of the elements nonzero? Broadcast."""
+    return (input != 0) ^ (other != 0)
+
+
+# -- questions
+
+
+def _never(x: Any) -> bool:
+    """Bools and integers are always finite numbers."""
+    return kind(x) in ("bool", "int")
+
+
+@op(elementwise=True, out=False, differentiable=False)
+def isnan(input: Array):
+    """Is the element (or either part of it) NaN?"""
+    return jnp.zeros(input.shape, bool) if _never(input) else jnp.isnan(input)
+
+
+@op(elementwise=True, out=False, differentiable=False)
+def isinf(input: Array):
+    """Is the element (or either part of it) infinite?"""
+    if kind(input) == "complex":
+        return jnp.isinf(input.real) | jnp.isinf(input.imag)
+    return jnp.zeros(input.shape, bool) if _never(input) else jnp.isinf(input)
+
+
+@op(elementwise=True, out=False, differentiable=False)
+def isfinite(input: Array):
+    """Is the element neither infinite nor NaN?"""
+    return jnp.ones(input.shape, bool) if _never(input) else jnp.isfinite(input)
+
+
+@op(elementwise=True, differentiable=False)
+def isposinf(input: Array):
+    """Is the element positive infinity? Complex tensors are refused."""
+    real_only("isposinf does not support complex inputs.", input)
+    return jnp.zeros(input.shape, bool) if _never(input) else input == jnp.inf
+
+
+@op(elementwise=True, differentiable=False)
+def isneginf(input: Array):
+    """Is the element negative infinity? Complex tensors are refused."""
+    real_only("isneginf does not support complex inputs.", input)
+    return jnp.zeros(input.shape, bool) if _never(input) else input == -jnp.inf
+
+
+@op(elementwise=True, out=False, differentiable=False)
+def isreal(input: Array):
+    """Has the element no imaginary part?"""
+    return input.imag == 0 if kind(input) == "complex" else jnp.ones(input.shape, bool)
+
+
+def _check_close(input: Any, other: Any) -> None:
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{scalar_name(input)} did not match {scalar_name(other)}")
+
+
+def _close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+    close = x == y
+    if equal_nan and not _never(x):
+        close |= jnp.isnan(x) & jnp.isnan(y)
+    if rtol == 0 and atol == 0:
+        return close
+    reference = y.astype(dtypes.default().np) if _never(y) else y
+    allowed = atol + jnp.abs(rtol * reference)
+    error = jnp.abs(x - reference)
+    return close | (jnp.isfinite(error) & (error <= allowed))
+
+
+@op(elementwise=True, out=False, differentiable=False, check=_check_close, broadcast=True)
+def isclose(input: Array, other: Array, rtol: Number = 1e-05, atol: Number = 1e-08, equal_nan: bool = False):
+    """Is `|input - other| <= atol + rtol * |other|`? Both must have one element type."""
+    return _close(input, other, rtol, atol, equal_nan)
+
+
+@op(function=False, method=False, out=False, differentiable=False, check=_check_close, broadcast=True)
+def _all_close(input: Array, other: Array, rtol: Number, atol: Number, equal_nan: bool):
+    """Are all elements close?"""
+    return jnp.all(_close(input, other, rtol, atol, equal_nan))
+
+
+@op(function=False, method=False, out=False, differentiable=False, promote=True, broadcast=True)
+def _all_equal(input: Array, other: Array):
+    """Are all elements equal?"""
+    return jnp.all(input == other)
+
+
+@function("allclose", method=True)
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
+    return bool(_all_close(input, other, rtol, atol, equal_nan)._array())
+
+
+@function("equal", method=True)
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Have both the same shape and equal elements? A Python bool; NaN equals nothing."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    if input._value.aval.shape != other._value.aval.shape:
+        return False
+    return bool(_all_equal(input, other)._array())

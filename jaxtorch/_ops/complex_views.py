@@ -1,0 +1,50 @@
+"""Views between complex numbers and pairs of real ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .._core import dtypes
+from .._core.op import Array, op
+from .._core.views import ViewRule
+from .views import _pairs
+
+
+def _as_real_layout(size: Any, stride: Any, offset: int) -> Any:
+    return (*size, 2), (*[2 * s for s in stride], 1), 2 * offset
+
+
+@op(method=False, view=ViewRule(_as_real_layout, lambda whole, part: jax.lax.complex(part[..., 0], part[..., 1])))
+def view_as_real(input: Array):
+    """A complex tensor as pairs of real numbers in a new last dimension."""
+    if not jnp.iscomplexobj(input):
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _pairs(input)
+
+
+def _as_complex_layout(size: Any, stride: Any, offset: int) -> Any:
+    if size and stride[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(s % 2 for s in stride[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    return size[:-1], tuple([s // 2 for s in stride[:-1]]), offset // 2
+
+
+@op(method=False, view=ViewRule(_as_complex_layout, lambda whole, part: _pairs(part)))
+def view_as_complex(input: Array):
+    """A real tensor whose last dimension has size 2 as complex numbers."""
+    if input.dtype not in (jnp.float32, jnp.float64):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            + dtypes.scalar_name(dtypes.from_numpy(input.dtype))
+        )
+    if not input.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    return jax.lax.complex(input[..., 0], input[..., 1])

@@ -1,0 +1,131 @@
+"""Complex numbers: building them from parts, conjugates, angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from .._core.op import Array, function, op
+from .._core.tensor import Tensor
+from .._core.views import ViewRule
+from .casting import clone
+from .rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
+
+
+def _check_parts(first: Any, second: Any) -> None:
+    names = [x.dtype.name for x in (first, second)]
+    if any(n not in ("float16", "float32", "float64") for n in names):
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{scalar_name(first)} and {scalar_name(second)}"
+        )
+    if first.dtype is not second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {scalar_name(first)} but got scalar type {scalar_name(second)} "
+            "for second argument"
+        )
+    if names[0] == "float16":
+        raise NotImplementedError("jaxtorch has no storage for torch.complex32: XLA has no such type")
+
+
+@op(method=False, elementwise=True, check=_check_parts, broadcast=True)
+def complex(real: Array, imag: Array):
+    """`real + 1j * imag`, broadcast; both float32 or both float64."""
+    return lax.complex(*jnp.broadcast_arrays(real, imag))
+
+
+@op(method=False, elementwise=True, check=_check_parts, broadcast=True)
+def polar(abs: Array, angle: Array):
+    """The complex number of that magnitude and angle, broadcast; both float32 or both float64."""
+    size, turn = jnp.broadcast_arrays(abs, angle)
+    return lax.complex(size * jnp.cos(turn), size * jnp.sin(turn))
+
+
+@op(elementwise=True)
+def angle(input: Array):
+    """The angle of each element in radians; for real numbers 0 or pi (NaN stays)."""
+    if kind(input) == "complex":
+        return _angle(input)
+    x = unbroken(to_float(input))
+    return jnp.where(jnp.isnan(x), x, jnp.where(x < 0, math.pi, 0).astype(x.dtype))
+
+
+def _turn(t: Any, ans: Any, z: Any) -> Any:
+    square = z.real * z.real + z.imag * z.imag
+    slope = (z.real * t.imag - z.imag * t.real) / jnp.where(square == 0, 1, square)
+    return zeros_mask(square != 0, slope)
+
+
+@derivatives(_turn)
+def _angle(z: Any) -> Any:
+    return lax.atan2(z.imag, z.real)
+
+
+def _same_layout(size: Any, stride: Any, offset: int) -> Any:
+    return size, stride, offset
+
+
+@op(
+    function=False,
+    method=False,
+    view=ViewRule(_same_layout, lambda whole, part: jnp.conj(part)),
+    grad="ConjBackward0",
+)
+def _conj(input: Array):
+    """The complex conjugate, sharing memory with the input."""
+    return jnp.conj(input)
+
+
+@function("conj", method=True)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
+    return _conj(input) if input._value.aval.dtype.is_complex else input
+
+
+@op(function=False, method=False, elementwise=True, inplace="conj_physical_", grad="ConjPhysicalBackward0")
+def _conj_physical(input: Array):
+    """The complex conjugate, in memory of its own."""
+    return jnp.conj(input) if kind(input) == "complex" else input
+
+
+@function("conj_physical", method=True)
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The complex conjugate, in memory of its own; a real tensor is returned itself."""
+    if out is None and not input._value.aval.dtype.is_complex:
+        return input
+    return _conj_physical(input, out=out)
+
+
+function("conj_physical_")(_conj_physical.inplace)
+
+
+def _conjugations(t: Tensor) -> int:
+    """How many conjugating views lead to this tensor."""
+    return 0 if t._alias is None else sum(step[0] is _conj.op for step in t._alias.chain)
+
+
+@function("is_conj", method=True)
+def is_conj(input: Tensor) -> bool:
+    """Is the tensor a conjugating view of its memory?"""
+    return _conjugations(input) % 2 == 1
+
+
+@function("is_neg", method=True)
+def is_neg(input: Tensor) -> bool:
+    """Is the tensor a negating view of its memory? Never, here: such views hold their values."""
+    return False
+
+
+@function("resolve_conj", method=True)
+def resolve_conj(input: Tensor) -> Tensor:
+    """A copy of a conjugating view; any other tensor itself."""
+    return clone(input) if is_conj(input) else input
+
+
+@function("resolve_neg", method=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negating views hold their values here."""
+    return input

@@ -1,0 +1,56 @@
+"""Named constants of the torch namespace: layouts and memory formats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class layout:
+    """The kind of storage of a tensor."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _layout, (self.name,)
+
+
+class memory_format:
+    """An order of dimensions in memory."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _format, (self.name,)
+
+
+strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
+_mkldnn = layout("_mkldnn")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")
+
+_LAYOUTS = {o.name: o for o in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged, _mkldnn)}
+_FORMATS = {o.name: o for o in (contiguous_format, preserve_format, channels_last, channels_last_3d)}
+
+
+def _layout(name: str) -> layout:
+    return _LAYOUTS[name]
+
+
+def _format(name: str) -> memory_format:
+    return _FORMATS[name]

@@ -1,0 +1,472 @@
+"""Tensors from Python data, NumPy arrays and buffers, with PyTorch's rules for their types."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import numpy as np
+
+from .._core import device as devices
+from .._core import dtypes, host
+from .._core.op import function, method
+from .._core.runner import _META, is_tracer
+from .._core.tensor import Tensor, from_array, from_host, wrap
+from .._core.value import Value, aval_of
+from .._core.views import _normal
+from .casting import as_dtype, cast, move, to_integer
+from .creation import leaf
+
+_NUMBERS = (bool, int, float, complex)
+_SCALARS = (bool, int, float, complex, np.generic)
+_SEQUENCES = (list, tuple, range)
+_TEXT = (str, bytes)
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, _SEQUENCES) or (
+        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (*_TEXT, dict, np.generic))
+    )
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    """The shape of nested sequences, read along their first items. A tensor inside counts as a number."""
+    shape = []
+    while not isinstance(data, Tensor) and _is_sequence(data):
+        n = len(data)
+        shape.append(n)
+        if not n:
+            break
+        data = data[0]
+        if isinstance(data, _TEXT) and shape and isinstance(data, str):
+            raise ValueError("too many dimensions 'str'")
+    return tuple(shape)
+
+
+def _collect(data: Any, shape: tuple[int, ...], depth: int, found: list[Any]) -> None:
+    """Gather the numbers of nested sequences, or raise PyTorch's errors for ragged ones."""
+    if depth == len(shape):
+        found.append(data)
+        return
+    if isinstance(data, Tensor) or not _is_sequence(data):
+        raise TypeError("not a sequence")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if isinstance(data, np.ndarray) and data.ndim == len(shape) - depth:
+        if data.shape != shape[depth:]:
+            raise ValueError(f"expected sequence of length {shape[depth + 1]} at dim {depth + 1} (got {data.shape[1]})")
+        found.extend(data.reshape(-1))
+        return
+    for item in data:
+        _collect(item, shape, depth + 1, found)
+
+
+def _inferred(item: Any) -> dtypes.dtype:
+    """The type of one number."""
+    if isinstance(item, Tensor):
+        return item._value.aval.dtype
+    if isinstance(item, np.generic):
+        return dtypes.from_numpy(item.dtype)
+    if isinstance(item, _NUMBERS):
+        return dtypes.of_python(item)
+    if isinstance(item, _TEXT):
+        raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
+    if isinstance(item, _SEQUENCES):
+        raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
+    raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
+
+
+def _common(items: list[Any]) -> dtypes.dtype:
+    """The promotion of the types of all numbers."""
+    common: dtypes.dtype | None = None
+    for kind in set(map(type, items)):
+        same = (
+            [next(i for i in items if type(i) is kind)]
+            if not issubclass(kind, Tensor)
+            else [i for i in items if type(i) is kind]
+        )
+        for item in same:
+            own = _inferred(item)
+            common = own if common is None else dtypes.promote(common, own)
+    return common or dtypes.default()
+
+
+def _number(item: Any, dtype: dtypes.dtype) -> Any:
+    """One item as a Python number that fits `dtype`'s category, or PyTorch's error."""
+    if isinstance(item, Tensor):
+        if item._value.aval.numel != 1:
+            if dtypes.category(item._value.aval.dtype) < 2:
+                raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        if item._rg:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first.",
+                UserWarning,
+                stacklevel=2,
+            )
+        item = item.item()
+    elif isinstance(item, np.generic):
+        item = item.item()
+    if not isinstance(item, _NUMBERS):
+        if isinstance(item, _TEXT):
+            raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
+        if _is_sequence(item):
+            raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
+        if dtype.is_floating_point and hasattr(item, "__float__"):
+            return float(item)
+        if hasattr(item, "__index__"):
+            return int(item)
+        raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
+    if isinstance(item, complex) and not dtype.is_complex and dtype is not dtypes.bool_:
+        if dtype.is_floating_point:
+            raise TypeError("must be real number, not complex")
+        raise TypeError("'complex' object cannot be interpreted as an integer")
+    return item
+
+
+def _overflow(dtype: dtypes.dtype) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def _pack(numbers: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Numbers as an array of `dtype`; integers that do not fit are refused, negative ones wrap in an unsigned type."""
+    if dtype is dtypes.bool_:
+        return np.array([bool(n) for n in numbers], np.bool_).reshape(shape)
+    with np.errstate(over="ignore"):
+        if dtype.is_complex or dtype.is_floating_point:
+            wide = np.array(numbers, np.complex128 if dtype.is_complex else np.float64)
+            if dtype.itemsize < 4:
+                wide = wide.astype(np.float32)
+            return wide.astype(dtype.np, copy=False).reshape(shape)
+    info = np.iinfo(dtype.np)
+    least = info.min or -info.max
+    for n in numbers:
+        if isinstance(n, float):
+            if not least <= n <= info.max or (info.bits == 64 and n >= 2.0**63 and dtype.name == "int64"):
+                raise _overflow(dtype)
+        elif not least <= n <= info.max:
+            if info.bits == 64 or not -(2**63) <= n < 2**63:
+                raise ValueError("Overflow when unpacking long long")
+            raise _overflow(dtype)
+    modulus = 0 if info.min else info.max + 1
+    return np.array([int(n) % modulus if modulus else int(n) for n in numbers], dtype.np).reshape(shape)
+
+
+_PLAIN = {bool: "b", int: "i", float: "f"}
+
+
+def _fast(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any] | None:
+    """The array of well-formed lists of Python numbers, by NumPy alone; None where the rules need a closer look."""
+    first = data
+    while first.__class__ is list or first.__class__ is tuple:
+        if not first:
+            return None
+        first = first[0]
+    if first.__class__ not in _PLAIN:
+        return None
+    try:
+        array = np.array(data)
+    except ValueError:
+        return None
+    kind = array.dtype.kind
+    if kind == "f":
+        if not array.size or (dtype is not None and not dtype.is_floating_point and not dtype.is_complex):
+            return None
+        target = dtype or dtypes.default()
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32, copy=False) if target.itemsize < 4 else array
+            return array.astype(target.np, copy=False)
+    if kind == "i" and (dtype is None or dtype in (dtypes.int64, dtypes.float32, dtypes.float64)):
+        return array if dtype is None else array.astype(dtype.np, copy=False)
+    return array if kind == "b" and dtype in (None, dtypes.bool_) else None
+
+
+def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    if data.__class__ in (list, tuple):
+        array = _fast(data, dtype)
+        if array is not None and not _holds_arrays(data, array.ndim):
+            return array
+    elif isinstance(data, range) and dtype in (None, dtypes.int64):
+        return np.array(data, np.int64)
+    shape = _shape_of(data)
+    _warn_slow(data)
+    items: list[Any] = []
+    _collect(data, shape, 0, items)
+    if not items:
+        return np.empty(shape, (dtype or dtypes.default()).np)
+    wanted = dtype or _common(items)
+    if len(shape) == 0 and isinstance(items[0], np.ndarray):
+        raise TypeError("len() of unsized object")
+    numbers = [_number(i, wanted) for i in items]
+    return _pack(numbers, wanted, shape)
+
+
+def _holds_arrays(data: Any, ndim: int) -> bool:
+    """Did NumPy take a tensor or array inside the lists for a level of nesting, or a NumPy number for a Python one?"""
+    if ndim == 1:
+        return not all(map(_PLAIN.__contains__, map(type, data)))
+    return any(_holds_arrays(d, ndim - 1) if d.__class__ in (list, tuple) else True for d in data)
+
+
+_warned: list[bool] = []
+
+
+def _warn_slow(data: Any) -> None:
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray) and not _warned:
+        _warned.append(True)  # once a process, as in PyTorch
+        warnings.warn(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+            "single numpy.ndarray with numpy.array() before converting to a tensor.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _of_array(data: np.ndarray[Any, Any], dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    """A fresh copy of an array, in `dtype`."""
+    if any(s < 0 for s in data.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    try:
+        own = dtypes.from_numpy(data.dtype)
+    except TypeError as error:
+        raise TypeError(str(error).replace(f"type {data.dtype}.", f"type numpy.{data.dtype.type.__name__}.")) from None
+    if dtype is None or dtype is own:
+        return np.array(data, order="C")
+    return _cast_host(data, own, dtype)
+
+
+def _cast_host(data: np.ndarray[Any, Any], own: dtypes.dtype, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """`data.to(dtype)` on the host, by the same rules."""
+    if own.is_complex and not dtype.is_complex:
+        data = data != 0 if dtype is dtypes.bool_ else data.real
+    with np.errstate(invalid="ignore", over="ignore"):
+        if own.is_floating_point and dtypes.category(dtype) == 1:
+            return to_integer(data, dtype, np)
+        return data.astype(dtype.np)
+
+
+def _numpy_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
+    """Python data as a new array of the type PyTorch infers, or of `dtype`."""
+    kind = data.__class__
+    if kind is list or kind is tuple:
+        return _from_sequence(data, dtype)
+    if isinstance(data, np.ndarray):
+        return _of_array(data, dtype)
+    if isinstance(data, _SCALARS):
+        wanted = dtype or _inferred(data)
+        return _pack([_number(data, wanted)], wanted, ())
+    if isinstance(data, _TEXT):
+        raise TypeError(f"new(): invalid data type '{kind.__name__}'")
+    if hasattr(data, "__array__"):
+        return _of_array(np.asarray(data.__array__()), dtype)
+    if _is_sequence(data):
+        return _from_sequence(data, dtype)
+    raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _on(array: np.ndarray[Any, Any], slot: Any) -> Tensor:
+    """A tensor on host data that nobody else holds, on a device."""
+    aval = aval_of(array.shape, dtypes.from_numpy(array.dtype), slot)
+    return wrap(Value(aval, _META if slot.is_meta else array))
+
+
+def _storable(dtype: dtypes.dtype | None, name: str) -> dtypes.dtype | None:
+    if dtype is None:
+        return None
+    dtype = as_dtype(dtype, name)
+    if dtype.np is None:
+        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+    return dtype
+
+
+def _warn_copy() -> None:
+    warnings.warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+@function("tensor")
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new tensor with a copy of `data`: numbers, nested sequences, arrays."""
+    if dtype is not None:
+        dtype = _storable(dtype, "tensor")
+    if isinstance(data, Tensor):
+        _warn_copy()
+        out = _copied(data, dtype, device)
+    elif isinstance(data, jax.Array):
+        out = from_array(data) if is_tracer(data) else from_host(np.array(data))
+        out = out if dtype is None else cast(out, dtype)
+        out = out if device is None else move(out, devices.resolve(device))
+    else:
+        out = _on(_numpy_of(data, dtype), devices.resolve(device))
+    return leaf(out) if requires_grad else out
+
+
+def _copied(data: Tensor, dtype: dtypes.dtype | None, device: Any) -> Tensor:
+    """A detached copy of a tensor."""
+    out = data.detach().clone()
+    out = out if dtype is None else cast(out, dtype)
+    return out if device is None else move(out, devices.resolve(device))
+
+
+@function("scalar_tensor")
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False
+) -> Tensor:  # fmt: skip
+    """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
+    number = s.item() if isinstance(s, (Tensor, np.generic)) else s
+    dtype = dtypes.default() if dtype is None else dtype
+    return tensor(number, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+@function("from_numpy")
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor that shares its memory with the array: writing one changes the other. An array that cannot be written is
+    copied."""
+    if not isinstance(ndarray, np.ndarray):
+        kind = type(ndarray)
+        name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+        raise TypeError(f"expected np.ndarray (got {name})")
+    if ndarray.flags.writeable and dtypes._BY_NP.get(ndarray.dtype) is not None:
+        return host.adopt(ndarray)
+    out = from_host(_of_array(ndarray, None))
+    item = ndarray.itemsize
+    if not any(s % item for s in ndarray.strides):
+        out._layout = _normal(ndarray.shape, tuple([s // item for s in ndarray.strides]), 0)
+    warnings.warn(
+        "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a "
+        "copy: writing to it does not change the array.",
+        UserWarning,
+        stacklevel=2,
+    )
+    return out
+
+
+@function("as_tensor")
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing its memory where possible."""
+    dtype = _storable(dtype, "as_tensor")
+    if isinstance(data, Tensor):
+        out = data if device is None else move(data, devices.resolve(device))
+        return out if dtype is None else cast(out, dtype)
+    if isinstance(data, np.ndarray):
+        shared = dtype is None or dtype.np == data.dtype
+        if shared and devices.resolve(device).name == "cpu":
+            return from_numpy(data)
+    elif isinstance(data, jax.Array):
+        out = from_array(data)
+        out = out if dtype is None else cast(out, dtype)
+        return out if device is None else move(out, devices.resolve(device))
+    return _on(_numpy_of(data, dtype), devices.resolve(device))
+
+
+@function("asarray")
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    """`obj` as a tensor: shares the memory of tensors, arrays and buffers unless `copy=True`; ValueError where
+    `copy=False` cannot be met."""
+    dtype = _storable(dtype, "asarray")
+    if isinstance(obj, Tensor):
+        out = as_tensor(obj, dtype, device)
+        if out is not obj and copy is False:
+            if out.device != obj.device:
+                raise ValueError(f"can't alias tensor from device '{obj.device}' to '{out.device}'.")
+            raise ValueError(
+                f"can't alias tensor with dtype '{dtypes.scalar_name(obj.dtype)}' into dtype "
+                f"'{dtypes.scalar_name(out.dtype)}'."
+            )
+        if copy and out is obj:
+            out = obj.clone()
+        if out.requires_grad and not requires_grad:
+            return out
+    elif isinstance(obj, np.ndarray):
+        shared = dtype is None or dtype.np == obj.dtype
+        if copy is False and not shared:
+            raise ValueError(
+                f"can't alias array with dtype '{dtypes.scalar_name(dtypes.from_numpy(obj.dtype))}' into dtype "
+                f"'{dtypes.scalar_name(dtype)}'."  # type: ignore[arg-type]
+            )
+        out = tensor(obj, dtype=dtype, device=device) if copy or not shared else as_tensor(obj, dtype, device)
+    elif not isinstance(obj, (jax.Array, str)) and _has_buffer(obj):
+        if memoryview(obj).readonly:
+            warnings.warn(
+                "The given buffer is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a "
+                "copy: writing to it does not change the buffer.",
+                UserWarning,
+                stacklevel=2,
+            )
+        out = frombuffer(obj, dtype=dtype or dtypes.default())
+        out = out if device is None else move(out, devices.resolve(device))
+        out = out.clone() if copy else out
+    elif copy is False and not isinstance(obj, jax.Array):
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
+    else:
+        out = as_tensor(obj, dtype, device)
+    return out.requires_grad_(True) if requires_grad else out
+
+
+def _has_buffer(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple, *_NUMBERS, np.generic)):
+        return False
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
+@function("frombuffer")
+def frombuffer(
+    buffer: Any, *, dtype: dtypes.dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A one-dimensional tensor on the memory of an object with the buffer protocol."""
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    item = dtype.itemsize
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
+    if count > 0 and count * item > length - offset:
+        raise ValueError(
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({length} bytes)"
+        )
+    if count < 0 and (length - offset) % item:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})"
+        )
+    array = np.frombuffer(buffer, dtype.np, count, offset)
+    out = host.adopt(array) if array.flags.writeable else from_host(np.array(array))
+    return out.requires_grad_(True) if requires_grad else out
+
+
+@method("new_tensor")
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+    layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A copy of `data` with this tensor's type and device."""
+    aval = self._value.aval
+    dtype = aval.dtype if dtype is None else _storable(dtype, "new_tensor")
+    where = aval.slot.device if device is None else device
+    if isinstance(data, Tensor):
+        _warn_copy()
+        out = _copied(data, dtype, where)
+        return out.requires_grad_(True) if requires_grad else out
+    return tensor(data, dtype=dtype, device=where, requires_grad=requires_grad)

@@ -1,0 +1,419 @@
+"""Filled tensors: zeros, ones, empty, full, their `*_like` and `new_*` forms, and filling in place."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import device as devices
+from .._core import dtypes, hostmode, strides
+from .._core.op import Array, Number, Operand, Scalar, function, method, methods, op
+from .._core.size import Size
+from .._core.tensor import Tensor, check_writable, from_host, write_out
+from .._core.views import _normal, check_fillable
+from . import constants
+from .casting import as_dtype, check_number, convert
+
+_ONE_INT = frozenset({"new_zeros", "new_ones", "new_empty"})  # these take one int as their size, by keyword too
+
+
+def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
+    """The size given to a factory function: as separate numbers, as one sequence, or as `size=`."""
+    if items and size is None:
+        for s in items:
+            if s.__class__ is not int or s < 0:
+                break
+        else:
+            return items
+        size = items[0] if len(items) == 1 and isinstance(items[0], (tuple, list)) else items
+    elif items or size is None:
+        if not items:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+        raise TypeError(f"{name}() received an invalid combination of arguments: 'size' is given twice")
+    if size.__class__ is Size:
+        return tuple(size)
+    if isinstance(size, int) and not isinstance(size, bool) and name in _ONE_INT:
+        size = (size,)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    out = []
+    for i, s in enumerate(size):
+        if isinstance(s, Tensor) and s._value.aval.numel == 1 and dtypes.category(s._value.aval.dtype) == 1:
+            s = s.item()
+        if not hasattr(s, "__index__") or (isinstance(s, bool) and i == 0) or isinstance(s, Tensor):
+            kind = type(s).__name__
+            if i and size is not items:
+                raise TypeError(
+                    f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple "
+                    f'of ints,but got {kind}"'
+                )
+            if size is items and i == 0:
+                raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
+            raise TypeError(
+                f"{name}(): argument 'size' must be tuple of ints, but found element of type {kind} at pos {i}"
+            )
+        out.append(int(s))
+    if out and min(out) < 0:
+        if name == "zeros":
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(out)}: {out}")
+    return tuple(out)
+
+
+@op(name="_constant", function=False, method=False, out=False, differentiable=False)
+def _constant(size: Any, value: Number, dtype: Any, device: Any):
+    """A constant that is part of the program."""
+    return jnp.full(size, value, dtype.np)
+
+
+@op(name="_full", function=False, method=False, out=False, differentiable=False)
+def _full(fill_value: Scalar, size: Any, dtype: Any, device: Any):
+    """A tensor of one number, which may vary from run to run."""
+    return jnp.full(size, convert(jnp.asarray(fill_value), dtype), dtype.np)
+
+
+def filled(size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool = False) -> Tensor:
+    """A new tensor of one repeated number: an instruction of the program that uses it."""
+    dtype = dtypes._Defaults.floating if dtype is None else dtype
+    if dtype.__class__ is not dtypes.dtype:
+        dtype = as_dtype(dtype)
+    if dtype.np is None:
+        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+    if hostmode.active:
+        t = from_host(np.full(size, value, dtype.np))
+    else:
+        where = devices.resolve(device).device
+        if value.__class__ is int and value in (0, 1):
+            t = _constant(size, value, dtype, where)
+        elif value.__class__ is int and not -(2**63) <= value < 2**63:
+            t = from_host(np.full(size, value, dtype.np))  # only uint64 holds it, and operands are int64
+        else:
+            t = _full(value, size, dtype, where)
+    return leaf(t) if requires_grad else t
+
+
+def leaf(t: Tensor) -> Tensor:
+    """A new tensor made to require a gradient."""
+    dtype = t._value.aval.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return t.requires_grad_(True)
+
+
+def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str) -> Tensor:
+    """The last step of a factory function: `out=`, which is resized without a warning, and `requires_grad=`."""
+    if out is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return write_out(out, t, name)
+    return leaf(t) if requires_grad else t
+
+
+def check_layout(layout: Any, name: str) -> None:
+    """Sparse layouts are not there."""
+    if layout is not None and layout is not constants.strided:
+        raise NotImplementedError(f"{name}(): jaxtorch has strided tensors only, not layout={layout!r}")
+
+
+def out_dtype(dtype: Any, out: Tensor | None, fallback: dtypes.dtype | None = None, name: str = "") -> dtypes.dtype:
+    """The type a factory works in: that of `out`, which `dtype` must not contradict; else `dtype`, else the default."""
+    if dtype is not None and dtype.__class__ is not dtypes.dtype:
+        dtype = as_dtype(dtype, name)
+    if out is None:
+        return dtype or fallback or dtypes._Defaults.floating
+    if not isinstance(out, Tensor):
+        raise TypeError(f"argument 'out' must be Tensor, not {type(out).__name__}")
+    own = out._value.aval.dtype
+    if dtype is not None and dtype is not own:
+        raise RuntimeError(
+            f"dtype {dtypes.scalar_name(dtype)} does not match dtype of out parameter ({dtypes.scalar_name(own)})"
+        )
+    return own
+
+
+def with_format(t: Tensor, memory_format: Any, model: Tensor | None = None) -> Tensor:
+    """Give a fresh tensor the strides of a memory format, or of its model where the format is to be preserved."""
+    name = getattr(memory_format, "name", memory_format)
+    shape = t._value.aval.shape
+    if name in ("channels_last", "channels_last_3d"):
+        rank = 4 if name == "channels_last" else 5
+        if len(shape) != rank:
+            raise RuntimeError(f"required rank {rank} tensor to use {name} format")
+        t._layout = _normal(shape, strides.channels_last(shape, name), 0)
+    elif model is not None and model._layout is not None and name in (None, "preserve_format"):
+        t._layout = _normal(shape, strides.preserved(shape, model._layout[0]), 0)
+    return t
+
+
+def _factory(name: str, value: int) -> Any:
+    def make(
+        *items: Any, size: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
+        device: Any = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+        names: Any = None,
+    ) -> Tensor:  # fmt: skip
+        if layout is not None or names is not None:
+            check_layout(layout, name)
+            if names is not None:
+                raise NotImplementedError(f"{name}(): jaxtorch has no named tensors")
+        dtype = out_dtype(dtype, out, None, name)
+        if out is not None:
+            t = filled(size_of(items, size, name), value, dtype, out._value.aval.slot.device)
+            return finish_factory(t, out, False, name)
+        t = filled(size_of(items, size, name), value, dtype, device, requires_grad)
+        return t if memory_format is None else with_format(t, memory_format)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A new tensor of the given size; filled with {value}."
+    return function(name)(make)
+
+
+zeros = _factory("zeros", 0)
+ones = _factory("ones", 1)
+empty = _factory("empty", 0)
+
+
+def _fill_number(value: Any, name: str, position: int) -> Any:
+    """The number of a `fill_value` argument, which may be a 0-dimensional tensor."""
+    if isinstance(value, Tensor):
+        if value._value.aval.ndim:
+            raise TypeError(f"{name}(): argument 'fill_value' (position {position}) must be Number, not Tensor")
+        return value.item()
+    if isinstance(value, np.generic):
+        return value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(
+            f"{name}(): argument 'fill_value' (position {position}) must be Number, not {type(value).__name__}"
+        )
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise OverflowError("int too big to convert")
+    return value
+
+
+@function("full")
+def full(
+    size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, names: Any = None,
+) -> Tensor:  # fmt: skip
+    """A new tensor filled with `fill_value`, whose type it has unless `dtype` says otherwise."""
+    check_layout(layout, "full")
+    if isinstance(size, int):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    own = fill_value.dtype if isinstance(fill_value, Tensor) else None
+    number = _fill_number(fill_value, "full", 2)
+    if dtype is None and out is None:
+        dtype = own or dtypes.of_python(number)
+    dtype = out_dtype(dtype, out)
+    check_number(number, dtype)
+    t = filled(size_of((), size, "full"), number, dtype, device)
+    return finish_factory(t, out, requires_grad, "full")
+
+
+def _like(name: str, value: int) -> Any:
+    def make(
+        input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+        pin_memory: bool = False, memory_format: Any = None,
+    ) -> Tensor:  # fmt: skip
+        return like_filled(input, value, dtype, device, requires_grad, memory_format, name)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A tensor of the input's size and type; filled with {value}."
+    return function(name)(make)
+
+
+def like_filled(
+    input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
+) -> Tensor:
+    """A filled tensor that has its size, and what is not given, from a model."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    aval = input._value.aval
+    t = filled(
+        aval.shape,
+        value,
+        aval.dtype if dtype is None else dtype,
+        aval.slot.device if device is None else device,
+        requires_grad,
+    )
+    return t if memory_format is None and input._layout is None else with_format(t, memory_format, input)
+
+
+zeros_like = _like("zeros_like", 0)
+ones_like = _like("ones_like", 1)
+empty_like = _like("empty_like", 0)
+
+
+@function("full_like")
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor of the input's size and type, filled with `fill_value`."""
+    number = _fill_number(fill_value, "full_like", 2)
+    if isinstance(input, Tensor):
+        check_number(number, input._value.aval.dtype if dtype is None else as_dtype(dtype))
+    return like_filled(input, number, dtype, device, requires_grad, memory_format, "full_like")
+
+
+def _new(name: str, value: int) -> Any:
+    def make(
+        self: Tensor, *items: Any, size: Any = None, dtype: Any = None, device: Any = None, layout: Any = None,
+        pin_memory: bool = False, requires_grad: bool = False,
+    ) -> Tensor:  # fmt: skip
+        aval = self._value.aval
+        where = device if device is not None else aval.slot.device
+        return filled(size_of(items, size, name), value, dtype or aval.dtype, where, requires_grad)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"A tensor of the given size with this one's type and device; filled with {value}."
+    return method(name)(make)
+
+
+_new("new_zeros", 0)
+_new("new_ones", 1)
+_new("new_empty", 0)
+
+
+@method("new_full")
+def new_full(
+    self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, layout: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of the given size with this one's type and device, filled with `fill_value`."""
+    if isinstance(size, int):
+        raise TypeError("new_full(): argument 'size' (position 1) must be tuple of ints, not int")
+    aval = self._value.aval
+    number = _fill_number(fill_value, "new_full", 2)
+    wanted = aval.dtype if dtype is None else as_dtype(dtype)
+    check_number(number, wanted)
+    where = device if device is not None else aval.slot.device
+    return filled(size_of((), size, "new_full"), number, wanted, where, requires_grad)
+
+
+def _strided(t: Tensor, stride: Any) -> Tensor:
+    """Give a fresh tensor strides; those of memory without overlap are kept, others refused."""
+    shape = t._value.aval.shape
+    stride = tuple(int(s) for s in stride)
+    if len(stride) != len(shape):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(stride)})"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
+        )
+    t._layout = _normal(shape, stride, 0)
+    return t
+
+
+@function("empty_strided")
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A new tensor of the given size and strides. Zeros, where PyTorch leaves whatever the memory held."""
+    t = _strided(filled(size_of((), size, "empty_strided"), 0, dtype, device), stride)
+    return leaf(t) if requires_grad else t
+
+
+@method("new_empty_strided")
+def new_empty_strided(
+    self: Tensor, size: Any, stride: Any, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`empty_strided` with this tensor's type and device."""
+    aval = self._value.aval
+    where = aval.slot.device if device is None else device
+    return empty_strided(size, stride, dtype=dtype or aval.dtype, device=where, requires_grad=requires_grad)
+
+
+@function("empty_permuted")
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A new tensor whose dimensions lie in memory in the order of `physical_layout`, outermost first."""
+    shape = size_of((), size, "empty_permuted")
+    if len(physical_layout) != len(shape):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(shape)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    if sorted(physical_layout) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted: physical_layout {list(physical_layout)} is not a permutation of the dimensions"
+        )
+    stride = [0] * len(shape)
+    for dim, step in zip(physical_layout, strides.contiguous([shape[d] for d in physical_layout]), strict=True):
+        stride[dim] = step
+    return empty_strided(shape, stride, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+# -- filling in place
+
+
+def _fill_name(keys: Any, statics: Any) -> str:
+    return "FillBackward2" if keys[1].wrapped else "FillBackward3"
+
+
+@op(name="_fill", function=False, method=False, inplace="_fill_", out=False, grad=_fill_name)
+def _fill(input: Array, value: Operand):
+    """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
+    return jnp.full(input.shape, convert(value, dtypes.from_numpy(input.dtype)), input.dtype)
+
+
+def _fill_value(self: Tensor, value: Any, name: str) -> Any:
+    if isinstance(value, Tensor):
+        if value._value.aval.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._value.aval.ndim} dimensions."
+            )
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({type(value).__name__}): a number or a "
+            "0-dimensional tensor is needed"
+        )
+    check_number(value, self._value.aval.dtype)
+    return value
+
+
+@function("fill")
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
+    return _fill(input, _fill_value(input, value, "fill"))
+
+
+@function("fill_", method=True)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Fill with a number or a 0-dimensional tensor, in place."""
+    value = _fill_value(self, value, "fill_")
+    if isinstance(value, Tensor) and self._alias is not None:
+        check_writable(self)
+    if self._rg or isinstance(value, Tensor):
+        return methods["_fill_"](self, value)
+    if self._alias is not None:
+        check_fillable(self)
+    aval = self._value.aval
+    return self._rebind(filled(aval.shape, value, aval.dtype, aval.slot.device))
+
+
+@op(name="_zero", function=False, method=False, inplace="_zero_", out=False, grad="ZeroBackward0")
+def _zero(input: Array):
+    """Zeros in place of a tensor that requires a gradient."""
+    return jnp.zeros(input.shape, input.dtype)
+
+
+@function("zero_", method=True)
+def zero_(self: Tensor) -> Tensor:
+    """Fill with zeros, in place."""
+    if self._rg:
+        return methods["_zero_"](self)
+    if self._alias is not None:
+        check_fillable(self)
+    aval = self._value.aval
+    return self._rebind(filled(aval.shape, 0, aval.dtype, aval.slot.device))

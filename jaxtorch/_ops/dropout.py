@@ -1,0 +1,161 @@
+"""Dropout: random masks are drawn on the host by the generator of the tensor's device, and enter programs
+as operands.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._core.op import Array, function, op
+from .._core.random import engine_for
+from .._core.tensor import Tensor, from_host
+
+_ALPHA = 1.7580993408473766
+
+
+@op(function=False, method=False, out=False, inplace="_dropped_", promote=False, grad="MulBackward0")
+def _dropped(input: Array, keep: Array, p: float):
+    """Kept elements divided by 1 - p; 0 elsewhere, NaN where an infinity is dropped, as in PyTorch."""
+    scale = np.zeros((), input.dtype) if p == 1 else np.ones((), input.dtype) / np.asarray(1 - p).astype(input.dtype)
+    return input * (keep.astype(input.dtype) * scale)
+
+
+@op(function=False, method=False, out=False, grad="AddBackward0")
+def _alpha_dropped(input: Array, keep: Array, p: float):
+    """Dropped elements take SELU's negative limit; scale and shift keep mean and variance."""
+    a = 1.0 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
+    noise = keep.astype(input.dtype)
+    shift = (noise - 1) * np.asarray(_ALPHA * a).astype(input.dtype) + np.asarray(_ALPHA * a * p).astype(input.dtype)
+    return input * (noise * np.asarray(a).astype(input.dtype)) + shift
+
+
+def check_probability(p: float) -> None:
+    """Raise ValueError unless 0 <= p <= 1."""
+    if p < 0 or p > 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool, alpha: bool) -> Tensor:
+    check_probability(p)
+    aval = input._value.aval
+    if p == 0 or not training or aval.numel == 0:
+        return input
+    shape = aval.shape
+    if feature:
+        if aval.ndim < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        shape = shape[:2] + (1,) * (aval.ndim - 2)
+    keep = from_host(engine_for(None, aval.slot).dropout_mask(p, shape), aval.slot.device)
+    if alpha and p != 1:
+        out = _alpha_dropped(input, keep, p)
+        return input._rebind(out) if inplace else out
+    return _dropped.inplace(input, keep, p) if inplace else _dropped(input, keep, p)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zero elements with probability `p` and scale the rest by 1 / (1 - p); the input itself when not
+    training.
+    """
+    return _drop(input, p, training, inplace, False, False)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for SELU networks, which keeps mean and variance."""
+    return _drop(input, p, training, inplace, False, True)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Alpha dropout of whole channels."""
+    return _drop(input, p, training, inplace, True, True)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of a (N, C, L) or (C, L) input."""
+    check_probability(p)
+    n = input.dim()
+    if n not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {n}D input. Note that dropout1d exists "
+            "to provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+            "optional batch dimension "
+            "(i.e. 2D or 3D inputs)."
+        )
+    if n == 2:
+        whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+        out = _drop(whole, p, training, inplace, True, False)
+        return out.squeeze_(0) if inplace else out.squeeze(0)
+    return _drop(input, p, training, inplace, True, False)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of a (N, C, H, W) input."""
+    check_probability(p)
+    n = input.dim()
+    if n not in (3, 4):
+        _warn_dimensions("dropout2d", n, 2)
+    if n == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+            "behavior is desired - "
+            "input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+            "change in a future "
+            "release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To "
+            "maintain the 1D "
+            "channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return _drop(input, p, training, inplace, True, False)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of a (N, C, D, H, W) or (C, D, H, W) input."""
+    check_probability(p)
+    n = input.dim()
+    if n not in (4, 5):
+        _warn_dimensions("dropout3d", n, 3)
+    if n == 4:
+        whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+        out = _drop(whole, p, training, inplace, True, False)
+        return out.squeeze_(0) if inplace else out.squeeze(0)
+    return _drop(input, p, training, inplace, True, False)
+
+
+def _warn_dimensions(name: str, n: int, spatial: int) -> None:
+    warnings.warn(
+        f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a "
+        "future release. To "
+        "retain the behavior and silence this warning, please use dropout instead. Note that "
+        f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a "
+        "channel dimension, "
+        f"and an optional batch dimension (i.e. {spatial + 1}D or {spatial + 2}D inputs).",
+        stacklevel=3,
+    )
+
+
+def _torch_forms() -> None:
+    """`torch.dropout(input, p, train)`, its variants, and their in-place forms."""
+    for name, feature, alpha in (
+        ("dropout", False, False),
+        ("feature_dropout", True, False),
+        ("alpha_dropout", False, True),
+        ("feature_alpha_dropout", True, True),
+    ):
+
+        def plain(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            return _drop(input, p, train, False, *_kind)
+
+        def changed(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            return _drop(input, p, train, True, *_kind)
+
+        for suffix, fn in (("", plain), ("_", changed)):
+            fn.__name__ = fn.__qualname__ = name + suffix
+            fn.__doc__ = f"The functional form of torch.nn.functional.{name}, with all arguments."
+            function(name + suffix)(fn)
+
+
+_torch_forms()

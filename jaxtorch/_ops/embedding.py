@@ -1,0 +1,272 @@
+"""Looking rows up: `embedding`, `embedding_bag`, `one_hot`."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .._core.checks import flag
+from .._core.op import Array, function, op
+from .._core.tensor import Tensor
+from .rules import scalar_name
+
+_LEGACY = {
+    "Float": "torch.FloatTensor", "Double": "torch.DoubleTensor", "Half": "torch.HalfTensor",
+    "Byte": "torch.ByteTensor", "Short": "torch.ShortTensor", "Char": "torch.CharTensor",
+    "Bool": "torch.BoolTensor", "BFloat16": "torch.BFloat16Tensor",
+}  # fmt: skip
+
+
+def _check_indices(index: Any, name: str) -> None:
+    if index.dtype not in (jnp.int64, jnp.int32):
+        kind = scalar_name(index)
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, "
+            "Int; but got "
+            f"{_LEGACY.get(kind, kind)} instead (while checking arguments for {name})"
+        )
+
+
+def _rows(weight: Any, index: Any) -> Any:
+    """weight[index], with PyTorch's error at the next synchronisation where an index is out of range."""
+    size = weight.shape[0]
+    if index.size:
+        bad = (index < 0) | (index >= size)
+        flag(jnp.any(bad).astype(jnp.int64), lambda code: IndexError("index out of range in self"))
+    if size == 0:
+        return jnp.zeros((*index.shape, *weight.shape[1:]), weight.dtype)
+    return jnp.take(weight, index, axis=0, mode="clip")
+
+
+@jax.custom_jvp
+def _with_slope(x: Any, slope: Any) -> Any:
+    """x itself, whose derivative is multiplied by `slope`."""
+    return x
+
+
+@_with_slope.defjvp
+def _with_slope_rule(primals: Any, tangents: Any) -> Any:
+    return primals[0], tangents[0] * primals[1]
+
+
+def _frequencies(index: Any, size: int) -> Any:
+    return jnp.zeros((size,), jnp.int64).at[index.reshape(-1)].add(1, mode="drop")
+
+
+@op(function=False, method=False, out=False, grad="EmbeddingBackward0")
+def _embedding(input: Array, weight: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False):
+    _check_indices(input, "embedding")
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    rows = _rows(weight, input)
+    if padding_idx >= 0:
+        rows = jnp.where((input == padding_idx)[..., None], jax.lax.stop_gradient(rows), rows)
+    if scale_grad_by_freq:
+        count = _frequencies(input, weight.shape[0])[input]
+        rows = _with_slope(rows, (1 / count).astype(rows.dtype)[..., None])
+    return rows
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _renormalised(weight: Array, index: Array, max_norm: float, norm_type: float):
+    """The weight with the rows that are looked up shortened to `max_norm`."""
+    used = _frequencies(index, weight.shape[0]) > 0
+    w = weight.astype(jnp.promote_types(weight.dtype, jnp.float32))
+    norms = jnp.linalg.norm(w, ord=norm_type, axis=1)
+    scale = jnp.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1)
+    return (w * scale[:, None]).astype(weight.dtype)
+
+
+def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_type: float) -> None:
+    if max_norm is not None:
+        weight._write(_renormalised(weight, index, float(max_norm), float(norm_type))._value)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of `weight`: (*) indices give (*, dim). IndexError at the next synchronisation if one is out of
+    range.
+
+    `sparse=True` is accepted; the gradient is dense.
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        n = weight.shape[0]
+        if not -n <= padding_idx < n:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= n
+    if max_norm is not None:
+        _renormalise(weight, input, max_norm, norm_type)
+    return _embedding(input, weight, padding_idx, scale_grad_by_freq)
+
+
+@function("embedding")
+def _torch_embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of `weight`, with the arguments in the order of `torch.embedding`."""
+    return _embedding(indices, weight, padding_idx, scale_grad_by_freq)
+
+
+@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0")
+def _embedding_bag(
+    input: Array,
+    weight: Array,
+    offsets: Array | None,
+    per_sample_weights: Array | None,
+    mode: str,
+    scale_grad_by_freq: bool,
+    padding_idx: int | None,
+    include_last_offset: bool,
+):
+    _check_indices(input, "embedding_bag")
+    index = input.reshape(-1)
+    if offsets is None:
+        bags, length = input.shape
+        bag = jnp.repeat(jnp.arange(bags), length)
+        starts = jnp.arange(bags) * length
+    else:
+        starts = offsets[:-1] if include_last_offset else offsets
+        bags = starts.shape[0]
+        bag = jnp.searchsorted(starts, jnp.arange(index.shape[0]), side="right") - 1
+        flag((starts[0] != 0).astype(jnp.int64) if bags else jnp.int64(0), _bad_offsets)
+    rows = _rows(weight, index)
+    if scale_grad_by_freq:
+        count = _frequencies(index, weight.shape[0])[index]
+        rows = _with_slope(rows, (1 / count).astype(rows.dtype)[:, None])
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.reshape(-1)[:, None]
+    counted = jnp.ones(index.shape, bool) if padding_idx is None else index != padding_idx
+    segments = functools.partial(jax.ops.segment_sum, segment_ids=bag, num_segments=bags)
+    if mode == "max":
+        rows = jnp.where(counted[:, None], rows, -jnp.inf)
+        best = jax.ops.segment_max(rows, bag, bags)
+        empty = segments(counted.astype(jnp.int64)) == 0
+        return jnp.where(empty[:, None], 0, _first_of_bag(rows, best, bag, bags))
+    total = segments(jnp.where(counted[:, None], rows, 0))
+    if mode == "sum":
+        return total
+    return total / jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None]
+
+
+def _bad_offsets(code: int) -> Exception:
+    return RuntimeError(
+        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0"
+    )
+
+
+def _first_of_bag(rows: Any, best: Any, bag: Any, bags: int) -> Any:
+    """The bags' largest entries, taken from the first row that has them, so that only that one gets a
+    gradient.
+    """
+    n = rows.shape[0]
+    if n == 0:
+        return best
+    place = jnp.where(rows == best[bag], jnp.arange(n)[:, None], n)
+    first = jnp.minimum(jax.ops.segment_min(place, bag, bags), n - 1)
+    return jnp.take_along_axis(rows, first, axis=0)
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows: (B, N) indices, or (N) indices cut into bags at `offsets`."""
+    if weight.dtype.name == "int64" and input.is_floating_point():
+        raise RuntimeError("embedding_bag: the argument order is (input, weight, ...)")
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then "
+            "it must have the "
+            f"same shape as the input ({tuple(input.shape)})"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+                "fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        include_last_offset = False
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
+            "mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    _renormalise(weight, input, max_norm, norm_type)
+    n = weight.shape[0]
+    if padding_idx is not None:
+        if not -n <= padding_idx < n:
+            raise RuntimeError("padding_idx must be within the number of embeddings")
+        padding_idx %= n
+    return _embedding_bag(
+        input, weight, offsets, per_sample_weights, mode, scale_grad_by_freq, padding_idx, include_last_offset
+    )
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _one_hot(tensor: Array, num_classes: int):
+    if tensor.size:
+        flag(
+            jnp.any(tensor < 0).astype(jnp.int64),
+            lambda code: RuntimeError("Class values must be non-negative."),
+        )
+        flag(
+            jnp.any(tensor >= num_classes).astype(jnp.int64),
+            lambda code: RuntimeError("Class values must be smaller than num_classes."),
+        )
+    return (tensor[..., None] == jnp.arange(num_classes)).astype(jnp.int64)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
+    if tensor.dtype.name != "int64":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if num_classes == -1:
+        values = tensor._array()
+        if tensor._value.aval.numel == 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        num_classes = int(values.max()) + 1
+        if int(values.min()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    return _one_hot(tensor, num_classes)

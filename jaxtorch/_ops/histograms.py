@@ -1,0 +1,152 @@
+"""Counting into bins: histc, histogram, bincount."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.checks import flag
+from .._core.op import Array, Number, function, op
+from .._core.structseq import types
+from .._core.tensor import Tensor, write_out
+from .rules import kind, unsupported
+from .sorting import insertion_points
+
+
+def _check_bins(name: str, bins: int) -> None:
+    if isinstance(bins, bool) or not hasattr(bins, "__index__"):
+        raise TypeError(f"{name}(): argument 'bins' (position 2) must be int, not {type(bins).__name__}")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+
+
+def _ends(name: str, x: Any, low: float, high: float, margin: float) -> tuple[Any, Any]:
+    """The outer edges as given, or the data's where both are equal, with a margin if those are too."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.{name}: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(f"torch.{name}: max must be larger than min")
+    first, last = jnp.asarray(low, x.dtype), jnp.asarray(high, x.dtype)
+    if low == high and x.size:
+        first, last = jnp.min(x), jnp.max(x)
+        bad = ~(jnp.isfinite(first) & jnp.isfinite(last))
+        flag(bad.astype(np.int64), lambda code: RuntimeError(f"torch.{name}: range of the input is not finite"))
+    same = first == last
+    return jnp.where(same, first - margin, first), jnp.where(same, last + margin, last)
+
+
+def _tally(place: Any, inside: Any, weight: Any, bins: int, dtype: Any) -> Any:
+    weight = jnp.ones(place.shape, dtype) if weight is None else weight.reshape(-1).astype(dtype)
+    return jnp.zeros(bins, dtype).at[place].add(jnp.where(inside, weight, jnp.zeros_like(weight)))
+
+
+@op(differentiable=False)
+def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0):
+    """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
+    if kind(input) != "float":
+        unsupported("histogram_cpu" if min != max else "linspace_cpu", input)
+    _check_bins("histc", bins)
+    x = input.reshape(-1)
+    low, high = _ends("histc", x, min, max, 1)
+    place = jnp.floor((x - low) / (high - low) * bins)
+    inside = (x >= low) & (x <= high)
+    place = jnp.clip(jnp.where(inside, place, 0), 0, bins - 1).astype(np.int64)
+    return _tally(place, inside, None, bins, x.dtype)
+
+
+def _dense(hist: Any, edges: Any, density: bool) -> Any:
+    return hist / (jnp.sum(hist) * (edges[1:] - edges[:-1])) if density else hist
+
+
+def _into_edges(x: Any, edges: Any, weight: Any, density: bool) -> Any:
+    if kind(x) != "float":
+        unsupported("histogramdd", x)
+    if edges.dtype != x.dtype:
+        raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype")
+    if weight is not None and weight.shape != x.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
+            "tensor excluding its "
+            "innermost dimension"
+        )
+    x, n = x.reshape(-1), edges.shape[0] - 1
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    place = jnp.clip(insertion_points(edges, x, True) - 1, 0, n - 1)
+    hist = _tally(place, inside, weight, n, x.dtype)
+    return types.histogram((_dense(hist, edges, density), edges))
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _histogram_edges(input: Array, bins: Array, weight: Array | None, density: bool):
+    if bins.ndim != 1:
+        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension, but got "
+                           f"{bins.ndim} dimensions in the bins tensor for dimension 0")  # fmt: skip
+    return _into_edges(input, bins, weight, density)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _histogram_count(input: Array, bins: int, range: tuple | None, weight: Array | None, density: bool):
+    if kind(input) != "float":
+        unsupported("histogramdd", input)
+    _check_bins("histogram", bins)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(f"torch.histogramdd: range should have 2 elements, but got {len(range)}")
+    x = input.reshape(-1)
+    low, high = range if range is not None else (0.0, 0.0)
+    if range is not None and low == high:
+        first, last = jnp.asarray(low - 0.5, x.dtype), jnp.asarray(high + 0.5, x.dtype)
+    elif range is None and not x.size:
+        first, last = jnp.asarray(0, x.dtype), jnp.asarray(1, x.dtype)
+    else:
+        first, last = _ends("histogramdd", x, low, high, 0.5)
+    step = (last - first) / bins
+    at = jnp.arange(bins + 1)
+    edges = jnp.where(
+        at < (bins + 1) // 2, first + step * at.astype(x.dtype), last - step * (bins - at).astype(x.dtype)
+    )
+    return _into_edges(input, edges, weight, density)
+
+
+@function("histogram", method=True)
+def histogram(
+    input: Tensor,
+    bins: Any,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
+) -> Any:
+    """How much lies between the edges `bins`, or in so many equal intervals of `range`; and the edges."""
+    if isinstance(bins, Tensor):
+        found = _histogram_edges(input, bins, weight, density)
+    else:
+        found = _histogram_count(input, bins, range, weight, density)
+    return found if out is None else write_out(out, found, "histogram")
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _bincount(input: Array, weights: Array | None, length: int):
+    if weights is None:
+        return jnp.zeros(length, np.int64).at[input].add(1)
+    dtype = np.float32 if weights.dtype == np.float32 else np.float64
+    return jnp.zeros(length, dtype).at[input].add(weights.astype(dtype))
+
+
+@function("bincount", method=True)
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each non-negative integer occurs, or the sum of its weights; reads the data."""
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and tuple(weights.shape) != tuple(input.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    x = np.asarray(input.detach()._array())
+    if kind(x) != "int":
+        unsupported("bincount_cpu", x)
+    if x.ndim != 1 or (x.size and x.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    largest = int(x.max()) + 1 if x.size else 0
+    return _bincount(input, weights, largest if largest > minlength else minlength)

@@ -1,0 +1,322 @@
+"""`x[index]` and `x[index] = value`: basic indices are views, index arrays gather and scatter.
+
+What an index means is worked out by `_core/indexing.py`. A view that needs no gradient is read as one
+instruction however many steps it has; where the content lies in host memory it is not recorded at all, but taken by
+NumPy at once, so that a `Dataset` which indexes sample by sample pays no more than a few microseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.checks import flag
+from .._core.device import cpu
+from .._core.host import _window
+from .._core.indexing import Plan, check_operands, plan
+from .._core.modes import state
+from .._core.op import Array, Arrays, method, op
+from .._core.program import emit
+from .._core.runner import ArrayImpl
+from .._core.storage import Alias, alias_of
+from .._core.tensor import Tensor, from_host, wrap
+from .._core.value import Value, aval_of
+from .._core.views import ViewRule, _chain_key, _normal, _read_entry
+from .casting import move
+from .views import _slice, select, unsqueeze
+
+_SELECT, _SLICE, _UNSQUEEZE = select.op, _slice.op, unsqueeze.op
+_ndarray = np.ndarray
+
+
+@op(
+    name="_alias",
+    function=False,
+    method=False,
+    grad="AliasBackward0",
+    view=ViewRule(lambda size, stride, offset: (size, stride, offset), lambda whole, part: part),
+)
+def _alias(input: Array):
+    return input
+
+
+# -- what lies in host memory
+
+
+def host_content(t: Tensor) -> np.ndarray | None:
+    """The content as a NumPy array to be read at once; None where it is yet to be computed or elsewhere."""
+    alias = t._alias
+    if alias is None:
+        value = t._value
+    elif alias.storage.host is not None and alias.storage.host.shared():
+        return _window(alias.storage.host, t)
+    else:
+        value = alias.read(t)
+    array = value.array
+    if type(array) is _ndarray:
+        return array
+    if type(array) is ArrayImpl and value.aval.slot is cpu.slot:
+        value.owned = False  # NumPy sees the buffer from now on
+        return np.asarray(array)
+    return None
+
+
+def frozen_content(t: Tensor) -> np.ndarray | None:
+    """As `host_content`, for arrays that are kept: nobody will ever write to them."""
+    alias = t._alias
+    if alias is not None and alias.storage.host is not None and alias.storage.host.shared():
+        return None
+    return host_content(t)
+
+
+# -- basic indices: views
+
+
+def _is_tensor(obj: Any) -> bool:
+    return isinstance(obj, Tensor)
+
+
+def _number_of(t: Tensor) -> int | None:
+    """The value of a 0-d index tensor; None inside a JAX transformation, where it is not known."""
+    array = t._array()
+    return int(array) if type(array) in (_ndarray, ArrayImpl) else None
+
+
+def _view_of(base: Tensor, steps: Any) -> Tensor:
+    """A view of `base` that has not been read: its alias and layout are made, its content is not."""
+    aval = base._value.aval
+    size = aval.shape
+    stride, offset = (strides.contiguous(size), 0) if base._layout is None else base._layout
+    alias = alias_of(base)
+    chain = list(alias.chain)
+    for step in steps:
+        kind, d = step[0], step[1]
+        if kind == "select":
+            i = step[2]
+            chain.append((_SELECT, (d,), (i,)))
+            offset += i * stride[d]
+            size, stride = size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :]
+        elif kind == "slice":
+            _, d, start, stop, jump = step
+            length = len(range(start, stop, jump))
+            chain.append((_SLICE, (d, length, jump), (start,)))
+            offset += start * stride[d]
+            size = (*size[:d], length, *size[d + 1 :])
+            stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
+        else:
+            chain.append((_UNSQUEEZE, (d,), ()))
+            size, stride, _ = strides.unsqueeze(size, stride, 0, d)
+    out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
+    out._layout = (stride, offset) if offset else _normal(size, stride, 0)
+    out._alias = made = Alias(alias.storage, tuple(chain), base if alias.base is None else alias.base, 0)
+    made.depth = len(alias.chain) if alias.base is None else alias.depth
+    made.silent = alias.silent
+    made.multi = alias.multi
+    if not state.grad and base._rg and not alias.no_grad:
+        made.no_grad = "inference" if state.inference else "no_grad"
+    else:
+        made.no_grad = alias.no_grad
+    return out
+
+
+def _basic(self: Tensor, steps: Any) -> Tensor:
+    """The view that some steps make, read."""
+    if self._rg and state.grad:
+        return _differentiable(self, steps)
+    alias = self._alias
+    out = _view_of(self, steps)
+    made = out._alias
+    assert made is not None
+    if made.storage.host is not None:
+        made.seen = -1  # read when it is used
+        return out
+    value = self._value if alias is None else alias.read(self)
+    aval = out._value.aval
+    array = value.array
+    if type(array) is ArrayImpl and aval.slot is cpu.slot:
+        value.owned = False
+        array = np.asarray(array)
+    if type(array) is _ndarray:
+        out._value.array = _taken(array, steps)
+    else:
+        begin = 0 if alias is None else len(alias.chain)
+        chain, numbers = _chain_key(made.chain[begin:])
+        out._value = emit(_read_entry(value.aval, chain, numbers).kernel, [value, *numbers])[0]
+    made.seen = made.version.n
+    out._value.guard = (made.version, made.version.n - made.version.hidden)
+    return out
+
+
+def _taken(array: Any, steps: Any) -> Any:
+    for step in steps:
+        kind, d = step[0], step[1]
+        if kind == "select":
+            array = array[(slice(None),) * d + (step[2], ...)]
+        elif kind == "slice":
+            array = array[(slice(None),) * d + (slice(*step[2:]),)]
+        else:
+            array = np.expand_dims(array, d)
+    return array
+
+
+def _differentiable(self: Tensor, steps: Any) -> Tensor:
+    for step in steps:
+        if step[0] == "select":
+            self = select(self, step[1], step[2])
+        elif step[0] == "slice":
+            _, d, start, stop, jump = step
+            self = _slice(self, d, len(range(start, stop, jump)), jump, start)
+        else:
+            self = unsqueeze(self, step[1])
+    return self
+
+
+@op(name="_select_at", function=False, method=False, grad="SelectBackward0")
+def _select_at(input: Array, index: Array, dim: int):
+    n = input.shape[dim]
+    _flag_range([index], [n])
+    return jax.lax.dynamic_index_in_dim(input, jnp.where(index < 0, index + n, index), dim, keepdims=False)
+
+
+def _traced(self: Tensor, found: Plan) -> Tensor:
+    """Steps with an index whose value is not known, inside a JAX transformation: a copy, not a view."""
+    for step in found.steps:
+        if step[0] == "select_at":
+            self = _select_at(self, found.numbers[step[2]], step[1])
+        else:
+            self = _differentiable(self, [step])
+    return self
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """`x[index]`: integers, slices, None and `...` give views; index arrays and masks give copies."""
+    if type(index) is int:
+        shape = self._value.aval.shape
+        if shape and 0 <= index < shape[0]:
+            return _basic(self, (("select", 0, index),))
+    found = plan(index, self._value.aval.shape, _is_tensor, _number_of)
+    if found.numbers:
+        self = _traced(self, found)
+    elif found.steps:
+        self = _basic(self, found.steps)
+    elif not found.operands:
+        return _alias(self)
+    return _advanced(self, found) if found.operands else self
+
+
+# -- index arrays
+
+
+def _settle(operands: Any, size: Any) -> list[Any]:
+    """Index arrays with masks turned into integers; on the host, and checked, where they are there."""
+    settled: list[Any] = []
+    for o in operands:
+        if not isinstance(o, Tensor):
+            settled.append(o)
+        elif o._value.aval.dtype in (dtypes.bool_, dtypes.uint8):
+            settled.extend(np.nonzero(_content(o)))
+        else:
+            array = host_content(o)
+            if array is None:
+                settled.append(o)
+            else:
+                settled.append(np.array(array) if _shared(o) else array)
+    check_operands(settled, [n for n, o in zip(size, settled, strict=False) if o is not None], size)
+    return settled
+
+
+def _shared(t: Tensor) -> bool:
+    return t._alias is not None and t._alias.storage.host is not None
+
+
+def _content(t: Tensor) -> np.ndarray:
+    found = host_content(t)
+    return np.asarray(t._array()) if found is None else found
+
+
+def _flag_range(indices: Any, lengths: Any) -> None:
+    """Raise PyTorch's IndexError at the next synchronisation if an index is out of range."""
+    code: Any = jnp.zeros((), np.int64)
+    count = len(lengths)
+    for k in range(count - 1, -1, -1):
+        i, n = indices[k].astype(np.int64), lengths[k]
+        if i.size:
+            low, high = jnp.min(i), jnp.max(i)
+            wrong = jnp.where(high >= n, high, low)
+            coded = 1 + k + count * jnp.where(wrong < 0, -2 * wrong - 1, 2 * wrong)
+            code = jnp.where((high >= n) | (low < -n), coded, code)
+
+    def make(code: int) -> Exception:
+        value, k = divmod(code - 1, count)
+        value = -(value + 1) // 2 if value % 2 else value // 2
+        return IndexError(f"index {value} is out of bounds for dimension {k} with size {lengths[k]}")
+
+    flag(code, make)
+
+
+def _index_tuple(shape: Any, indices: Any, pattern: Any, checked: bool) -> tuple[Any, ...]:
+    """The NumPy index, of non-negative integers, for index arrays at the dimensions `pattern` marks."""
+    rest = iter(indices)
+    items: list[Any] = [next(rest) if given else slice(None) for given in pattern]
+    lengths = [n for n, given in zip(shape, pattern, strict=False) if given]
+    broadcast = strides.broadcast_shapes(*[i.shape for i in indices])
+    if not checked and 0 not in broadcast:
+        if 0 in lengths:
+            raise IndexError("index is out of bounds for dimension with size 0")
+        _flag_range(indices, lengths)
+    return tuple([
+        jnp.where(i < 0, i + n, i) if given else i
+        for i, n, given in zip(items, shape, pattern, strict=False)
+    ])  # fmt: skip
+
+
+@op(name="_index", function=False, method=False, grad="IndexBackward0")
+def _index(input: Array, indices: Arrays, pattern: Any, checked: bool = False):
+    return input.at[_index_tuple(input.shape, indices, pattern, checked)].get(mode="promise_in_bounds")
+
+
+def _gathered(self: Tensor, operands: Any) -> Tensor:
+    """The elements at index arrays (None: a whole dimension), settled already."""
+    given = [o for o in operands if o is not None]
+    on_host = all(isinstance(o, _ndarray) for o in given)
+    if on_host and not (self._rg and state.grad):
+        array = host_content(self)
+        if array is not None:
+            out = from_host(array[tuple([slice(None) if o is None else o for o in operands])])
+            return out if self._layout is None else _laid_out(out, self, operands)
+    pattern = tuple([o is not None for o in operands])
+    out = _index(self, _as_tensors(given, self._value.aval.slot), pattern, on_host)
+    return out if self._layout is None else _laid_out(out, self, operands)
+
+
+def _laid_out(out: Tensor, source: Tensor, operands: Any) -> Tensor:
+    """Give the result of indexing PyTorch's strides, where what was indexed is not contiguous."""
+    assert source._layout is not None
+    dims = [d for d, o in enumerate(operands) if o is not None]
+    arrays = [tuple(o.shape) for o in operands if o is not None]
+    spread = strides.broadcast_shapes(*arrays)
+    at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    size = out._value.aval.shape
+    kept = [n for d, n in enumerate(source._layout[0]) if d not in dims]
+    rows = [(*kept[:at], *(0,) * len(spread), *kept[at:])]
+    for shape in arrays:
+        own = (0,) * (len(spread) - len(shape)) + strides.contiguous(shape)
+        rows.append((*(0,) * at, *own, *(0,) * (len(kept) - at)))
+    out._layout = _normal(size, strides.elementwise_strides([size] * len(rows), rows), 0)
+    return out
+
+
+def _as_tensors(arrays: Any, slot: Any) -> list[Tensor]:
+    """Index arrays as operands: from the host where they are there, on the device of what they index."""
+    return [from_host(a, slot.device) if isinstance(a, _ndarray) else move(a, slot) for a in arrays]
+
+
+def _advanced(self: Tensor, found: Plan) -> Tensor:
+    return _gathered(self, _settle(found.operands, found.size))
+
+
+method("__getitem__")(getitem)

@@ -1,0 +1,147 @@
+"""The constructors of old PyTorch: `Tensor(2, 3)`, `FloatTensor([...])`, `Tensor.new`; and subclasses of `Tensor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dtypes, views
+from .._core.op import function, methods
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .casting import _C_NAMES, _LEGACY
+from .construction import _is_sequence, tensor
+from .creation import filled
+
+_SLOTS = ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg")
+
+
+def _wrong_type(wanted: dtypes.dtype, got: dtypes.dtype) -> TypeError:
+    def options(dtype: dtypes.dtype) -> str:
+        name = _OPTION_NAMES.get(dtype.name, _C_NAMES.get(dtype.name, dtype.name))
+        return (
+            f"TensorOptions(dtype={name}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))"
+        )
+
+    return TypeError(f"expected {options(wanted)} (got {options(got)})")
+
+
+_OPTION_NAMES = {"int64": "long int", "uint8": "unsigned char", "int8": "signed char", "int16": "short int"}
+
+
+def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: bool) -> Tensor:
+    """The old constructor: sizes, one sequence of numbers, or one tensor (whose type must match if `checked`)."""
+    if not args:
+        return filled((0,), 0, dtype, device)
+    data = args[0]
+    if len(args) > 1 or (isinstance(data, int) and not isinstance(data, bool)):
+        if not all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+            raise TypeError(
+                "new() received an invalid combination of arguments - got "
+                f"({', '.join(type(a).__name__ for a in args)}): sizes must be ints"
+            )
+        if min(args) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(args)}: {list(args)}")
+        return filled(args, 0, dtype, device)
+    if isinstance(data, Size):
+        return filled(tuple(data), 0, dtype, device)
+    if isinstance(data, Tensor):
+        if checked and data.dtype is not dtype:
+            raise _wrong_type(dtype, data.dtype)
+        return views.detached(data)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not _is_sequence(data):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    return tensor(data, dtype=dtype, device=device)
+
+
+def become(t: Tensor, cls: type) -> Tensor:
+    """The tensor as an object of a subclass, which takes its place."""
+    if cls is Tensor:
+        return t
+    out = object.__new__(cls)
+    for name in _SLOTS:
+        setattr(out, name, getattr(t, name))
+    alias = out._alias
+    if alias is not None and alias.storage.owner() is t:
+        import weakref
+
+        alias.storage.owner = weakref.ref(out)
+    return out
+
+
+def _tensor_new(cls: type, *args: Any, device: Any = None, data: Any = None, **kwargs: Any) -> Tensor:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`: tensors of the default type. `torch.tensor` and `torch.empty` say it better."""
+    if kwargs and cls is Tensor:
+        kinds = ", ".join([*(type(a).__name__ for a in args), *(f"{k}={type(v).__name__}" for k, v in kwargs.items())])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({kinds})")
+    args = args if data is None else (data, *args)
+    return become(construct(args, dtypes.default(), device, checked=False), cls)
+
+
+methods["__new__"] = staticmethod(_tensor_new)  # type: ignore[assignment]
+
+
+def _tensor_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
+    """A tensor is complete once it is made."""
+
+
+methods["__init__"] = _tensor_init
+
+
+@function("new", method=True, function=False)
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's type, made as by the old constructor."""
+    aval = self._value.aval
+    return construct(args, aval.dtype, aval.slot.device if device is None else device, checked=True)
+
+
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Any:
+    """A leaf of a subclass on the memory of a tensor."""
+    out = become(views.detached(data), cls)
+    return out.requires_grad_(True) if require_grad else out
+
+
+methods["_make_subclass"] = staticmethod(_make_subclass)  # type: ignore[assignment]
+
+
+@function("as_subclass", method=True, function=False)
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """The tensor as an object of a subclass: same memory, same history."""
+    return become(self.view_as(self), cls)
+
+
+# -- torch.FloatTensor and its kin: callables that answer isinstance
+
+
+class tensortype(type):
+    """The class of the legacy tensor types."""
+
+    dtype: dtypes.dtype
+    device_type: str
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        where = cls.device_type if device is None else device
+        return construct(args, cls.dtype, where, checked=True)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+
+tensortype.__module__ = "torch"
+
+
+def legacy_type(name: str, dtype: dtypes.dtype, device_type: str = "cpu") -> Any:
+    """`torch.FloatTensor`, or `torch.cuda.FloatTensor` for another device."""
+    module = "torch" if device_type == "cpu" else f"torch.{device_type}"
+    made = tensortype(name, (), {"dtype": dtype, "device_type": device_type, "__module__": module})
+    return made
+
+
+for _dtype, _name in _LEGACY.items():
+    if not _dtype.is_complex:
+        function(_name)(legacy_type(_name, _dtype))

@@ -1,0 +1,266 @@
+"""Products and rearrangements of matrices: powers, the exponential, chains, cross products, tensor equations."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from typing import Any
+
+import jax.numpy as jnp
+from jax.scipy.linalg import expm
+
+from .._core import dtypes, strides
+from .._core.op import Array, Arrays, function, functions, methods, op
+from .._core.tensor import Tensor, write_out
+from .linalg_rules import HALVES, batches, numbers, same_type, square
+from .linalg_solve import _tensor_inverse, linalg_inv, linalg_solve
+from .matmul import product
+from .rules import kind, scalar_name
+from .views import diagonal as _diagonal
+
+
+def _power_name(operands: Any, statics: Any) -> str:
+    n = statics[0]
+    if n == 1:
+        return "CloneBackward0"
+    return "MmBackward0" if operands[0].ndim == 2 else "UnsafeViewBackward0"
+
+
+@op(function=False, method=False, out=False, grad=_power_name)
+def _matrix_power(A: Array, n: int):
+    """A to a power that is not negative, by repeated squaring."""
+    square("linalg.matrix_power", A)
+    if n == 0:
+        return jnp.broadcast_to(jnp.eye(A.shape[-1], dtype=A.dtype), A.shape)
+    found, power = None, A
+    while True:
+        if n & 1:
+            found = power if found is None else product(found, power)
+        n >>= 1
+        if not n:
+            return found
+        power = product(power, power)
+
+
+def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+    """A to an integer power; the inverse's where that is negative."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
+    n = operator.index(n)
+    if n < 0 and A.dim() >= 2 and A.shape[-1] == A.shape[-2]:
+        inverse = linalg_inv(A)
+        found = inverse if n == -1 else _matrix_power(inverse, -n)
+    else:
+        found = _matrix_power(A, abs(n))
+    return found if out is None else write_out(out, found, "linalg_matrix_power")
+
+
+functions["matrix_power"] = methods["matrix_power"] = matrix_power
+
+
+@op(function=False, method=False, out=False)
+def linalg_matrix_exp(A: Array):
+    """The exponential of square matrices."""
+    square("linalg.matrix_exp", A)
+    numbers("linalg.matrix_exp", A, halves=True)
+    if A.size == 0:
+        return A
+    x = A.astype(jnp.float32) if A.dtype in HALVES else A
+    return expm(x, max_squarings=48).astype(A.dtype)
+
+
+functions["matrix_exp"] = methods["matrix_exp"] = linalg_matrix_exp
+
+
+# -- chains
+
+
+def _chain_error(text: str) -> RuntimeError:
+    return RuntimeError(f"multi_dot(): {text}")
+
+
+_WORDS = {
+    "Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "Int": "int",
+    "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
+}  # fmt: skip
+
+
+def _check_chain(tensors: Arrays) -> None:
+    n = len(tensors)
+    if n < 2:
+        raise _chain_error(f"expected at least 2 tensors but got {n}")
+    if tensors[0].ndim not in (1, 2):
+        raise _chain_error(f"the first tensor must be 1D or 2D but got {tensors[0].ndim}D")
+    if tensors[-1].ndim not in (1, 2):
+        raise _chain_error(f"the last tensor must be 1D or 2D but got {tensors[-1].ndim}D")
+    for i, x in enumerate(tensors[1:-1], 1):
+        if x.ndim != 2:
+            raise _chain_error(f"tensor {i} must be 2D but got {x.ndim}D")
+    first = tensors[0]
+    for i, x in enumerate(tensors[1:], 1):
+        if x.dtype != first.dtype:
+            a, b = (_WORDS.get(scalar_name(y), scalar_name(y)) for y in (first, x))
+            raise _chain_error(f"all tensors must have be the same dtype but tensor 0 is {a} and tensor {i} {b}")
+    for i, (a, b) in enumerate(itertools.pairwise(tensors)):
+        if a.shape[-1] != b.shape[0]:
+            raise _chain_error(
+                f"tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied"
+            )
+
+
+def _best_splits(sizes: list[int]) -> list[list[int]]:
+    """Where to split each run of matrices so that the number of multiplications is least."""
+    n = len(sizes) - 1
+    cost = [[0] * n for _ in range(n)]
+    split = [[0] * n for _ in range(n)]
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
+            cost[i][j], split[i][j] = min(options)
+    return split
+
+
+def chained(tensors: Arrays) -> Any:
+    """The product of matrices (vectors at the ends allowed) in the cheapest order."""
+    rows, columns = tensors[0].ndim == 1, tensors[-1].ndim == 1
+    xs = list(tensors)
+    xs[0] = xs[0][None] if rows else xs[0]
+    xs[-1] = xs[-1][:, None] if columns else xs[-1]
+    split = _best_splits([x.shape[0] for x in xs] + [xs[-1].shape[1]])
+
+    def run(i: int, j: int) -> Any:
+        if i == j:
+            return xs[i]
+        k = split[i][j]
+        return product(run(i, k), run(k + 1, j))
+
+    found = run(0, len(xs) - 1)
+    return found.reshape(tensors[0].shape[:-1] + tensors[-1].shape[1:])
+
+
+@op(function=False, method=False, grad="ViewBackward0")
+def linalg_multi_dot(tensors: Arrays):
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    _check_chain(tensors)
+    return chained(tensors)
+
+
+@function("chain_matmul")
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the cheapest order."""
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    for x in matrices:
+        if x.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {x.dim()}, expected 2 instead.")
+    if len(matrices) == 1:
+        return matrices[0]
+    return linalg_multi_dot(list(matrices), out=out)
+
+
+# -- products of vectors
+
+
+@op(function=False, method=False, grad="SumBackward1")
+def linalg_vecdot(x: Array, y: Array, *, dim: int = -1):
+    """The sum of conj(x) * y along a dimension, broadcast."""
+    numbers("linalg.vecdot", x, halves=True)
+    same_type("linalg.vecdot", x, y, ("x", "y"))
+    shape = batches(x.shape, y.shape)
+    axis = strides.wrap_dim(dim, len(shape))
+    terms = jnp.conj(x) * y if kind(x) == "complex" else x * y
+    wide = terms.astype(jnp.float32) if x.dtype in HALVES else terms
+    return jnp.sum(wide, axis).astype(x.dtype) if wide.ndim else terms
+
+
+def _cross(input: Any, other: Any, dim: Any) -> Any:
+    name = "linalg.cross"
+    if input.ndim != other.ndim:
+        raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
+    shape = batches(input.shape, other.shape)
+    axis = strides.wrap_dim(dim, len(shape))
+    if input.shape[axis] != 3 or other.shape[axis] != 3:
+        raise RuntimeError(
+            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and {other.shape[axis]}"
+        )
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(other)}")
+    a, b = (jnp.moveaxis(jnp.broadcast_to(x, shape), axis, 0) for x in (input, other))
+    parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return jnp.stack(parts, axis)
+
+
+@op(function=False, method=False)
+def linalg_cross(input: Array, other: Array, *, dim: int = -1):
+    """The cross product of vectors of three elements, broadcast."""
+    return _cross(input, other, dim)
+
+
+@op(grad="LinalgCrossBackward0")
+def cross(input: Array, other: Array, dim: int | None = None):
+    """The cross product along a dimension, by default the first of size 3."""
+    if dim is None:
+        if input.ndim != other.ndim:
+            raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return _cross(input, other, dim)
+
+
+# -- Vandermonde matrices
+
+
+@op(function=False, method=False, out=False, grad="CatBackward0")
+def _vander(x: Array, N: int | None):
+    if kind(x) == "bool":
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    n = x.shape[-1] if x.ndim and N is None else N if N is not None else 0
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    x = jnp.atleast_1d(x)
+    repeated = jnp.broadcast_to(x[..., None], (*x.shape, n - 1))
+    return jnp.concatenate([jnp.ones((*x.shape, 1), x.dtype), jnp.cumprod(repeated, -1, dtype=x.dtype)], -1)
+
+
+def vander(x: Tensor, N: int | None = None) -> Tensor:
+    """The powers 0 to N - 1 of each element along a new last dimension; N is the length of x by default."""
+    return _vander(x if x.dtype.is_floating_point or x.dtype.is_complex or x.dtype is dtypes.bool_ else x.long(), N)
+
+
+# -- tensor equations and parts
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices, as a view."""
+    return _diagonal(A, offset, dim1, dim2)
+
+
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of the map from the dimensions of `A` from `ind` on to those before."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    after, before = tuple(A.shape[ind:]), tuple(A.shape[:ind])
+    if math.prod(after) != math.prod(before):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(after)} != {math.prod(before)}"
+        )
+    found = _tensor_inverse(A.reshape(math.prod(before), -1)).reshape(*after, *before)
+    return found if out is None else write_out(out, found, "linalg_tensorinv")
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
+    after, before = tuple(A.shape[B.dim() :]), tuple(A.shape[: B.dim()])
+    if math.prod(after) != math.prod(before):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(after)} != {math.prod(before)}"
+        )
+    found = linalg_solve(A.reshape(math.prod(before), -1), B.flatten()).reshape(after)
+    return found if out is None else write_out(out, found, "linalg_tensorsolve")

@@ -1,0 +1,106 @@
+"""Affine maps: `linear` and `bilinear`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from .._core.op import Array, op
+from .rules import scalar_name
+
+_C_NAMES = {
+    "Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half",
+    "Short": "short int", "BFloat16": "c10::BFloat16", "Bool": "bool", "Byte": "unsigned char",
+    "Char": "signed char", "ComplexFloat": "c10::complex<float>", "ComplexDouble": "c10::complex<double>",
+}  # fmt: skip
+
+
+def c_name(x: Any) -> str:
+    """The element type as PyTorch's C++ messages call it."""
+    name = scalar_name(x)
+    return _C_NAMES.get(name, name)
+
+
+def _linear_name(operands: Any, statics: Any) -> str:
+    x, weight, bias = operands
+    if weight.ndim == 1:
+        return ("DotBackward0" if x.ndim == 1 else "MvBackward0") if bias is None else "AddBackward0"
+    if x.ndim == 2:
+        return "MmBackward0" if bias is None else "AddmmBackward0"
+    if bias is not None:
+        return "ViewBackward0"
+    return "SqueezeBackward4" if x.ndim == 1 else "UnsafeViewBackward0"
+
+
+@op(function=False, method=False, out=False, grad=_linear_name)
+def linear(input: Array, weight: Array, bias: Array | None = None):
+    """`input @ weight.T + bias`: (*, in) with weight (out, in) or (in), bias (out) or ()."""
+    if input.ndim == 0 or weight.ndim == 0:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
+    if weight.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    features = weight.shape[-1]
+    if input.shape[-1] != features:
+        rows = 1
+        for n in input.shape[:-1]:
+            rows *= n
+        if weight.ndim == 1:
+            raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{input.shape[-1]}), vec ({features})")
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {features}x{weight.shape[0]})"
+        )
+    if input.dtype != weight.dtype:
+        if bias is not None:
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {scalar_name(input)} and {scalar_name(weight)}"
+            )
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(input)} != {c_name(weight)}")
+    if input.dtype == jnp.bool_:
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    out = jnp.matmul(input, weight.T)
+    if bias is None:
+        return out
+    if bias.dtype != input.dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {scalar_name(bias)} and {scalar_name(weight)}"
+        )
+    if weight.ndim == 2 and bias.ndim <= 1 and bias.shape not in ((), (1,), (weight.shape[0],)):
+        rows = [int(input.size // max(features, 1)), weight.shape[0]]
+        raise RuntimeError(
+            f"The expanded size of the tensor ({rows[1]}) must match the existing size ({bias.shape[0]}) "
+            "at non-singleton "
+            f"dimension 1.  Target sizes: {rows}.  Tensor sizes: {list(bias.shape)}"
+        )
+    return out + bias
+
+
+def _bilinear_name(operands: Any, statics: Any) -> str:
+    return "ViewBackward0" if operands[3] is None else "AddBackward0"
+
+
+@op(method=False, out=False, grad=_bilinear_name)
+def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None):
+    """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`: weight is (out, in1, in2)."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for i in range(input1.ndim - 1):
+        if input1.shape[i] != input2.shape[i]:
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and "
+                f"{input2.shape[i]}"
+            )
+    for n, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[n]:
+            raise RuntimeError(
+                f"bilinear(): input{n} size does not match weight size: got {x.shape[-1]} but expected "
+                f"{weight.shape[n]}"
+            )
+    if bias is not None and bias.shape[0] != weight.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
+        )
+    out = jnp.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return out if bias is None else out + bias

@@ -1,0 +1,525 @@
+"""Losses of regression, ranking and embedding, and connectionist temporal classification."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core.checks import flag
+from .._core.op import Array, op
+from .._core.tensor import Tensor
+from .loss import _common, named, reduced, reduction_of
+from .norm import broadcast_shape, vector_norm
+from .rules import derivatives, in_single, kind, unsupported
+
+
+def _pair(x: Any, y: Any) -> tuple[Any, Any]:
+    """Input and target, broadcast, in their common type."""
+    shape, dtype = broadcast_shape(x.shape, y.shape), _common(x, y)
+    return jnp.broadcast_to(x, shape).astype(dtype), jnp.broadcast_to(y, shape).astype(dtype)
+
+
+def warn_sizes(input: Tensor, target: Tensor) -> None:
+    """PyTorch's warning before a loss broadcasts its target."""
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+        "This will likely lead "
+        "to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
+
+
+def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
+    """Times a weight; the mean is then taken over the sum of the weights."""
+    if weight is None:
+        return reduced(loss, reduction)
+    if weight.shape != loss.shape:
+        raise ValueError("Weights and input must have the same size.")
+    loss = loss * weight
+    return jnp.sum(loss) / jnp.sum(weight) if reduction == "mean" else reduced(loss, reduction)
+
+
+@op(function=False, method=False, out=False)
+def mse_loss(
+    input: Array,
+    target: Array,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+):
+    """(input - target) ** 2."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    x, y = _pair(input, target)
+    if kind(x) in ("int", "bool"):
+        unsupported("mse_cpu", x)
+    return in_single(lambda a, b: _weighted((a - b) * (a - b), weight, reduction))(x, y)
+
+
+@derivatives(lambda t, ans, x: t * jnp.sign(x))
+def _absolute(x: Any) -> Any:
+    return jnp.abs(x)
+
+
+@op(function=False, method=False, out=False, grad=named("", "AbsBackward0"))
+def l1_loss(
+    input: Array,
+    target: Array,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+):
+    """|input - target|."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    x, y = _pair(input, target)
+    if jnp.iscomplexobj(x):
+        return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
+    return in_single(lambda a, b: _weighted(_absolute(a - b), weight, reduction))(x, y)
+
+
+def _smooth(d: Any, beta: float) -> Any:
+    if beta == 0:
+        return _absolute(d)
+    size = _absolute(d)
+    return jnp.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta)
+
+
+@op(function=False, method=False, out=False, grad="SmoothL1LossBackward0")
+def smooth_l1_loss(
+    input: Array,
+    target: Array,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+):
+    """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    x, y = _pair(input, target)
+    return in_single(lambda a, b: reduced(_smooth(a - b, beta), reduction))(x, y)
+
+
+@op(function=False, method=False, out=False)
+def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array | None = None):
+    """Half the square up to a distance `delta`, linear beyond."""
+    reduction = reduction_of(reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+
+    def loss(a: Any, b: Any) -> Any:
+        size = _absolute(a - b)
+        each = jnp.where(size <= delta, 0.5 * (a - b) * (a - b), delta * (size - 0.5 * delta))
+        return _weighted(each, weight, reduction)
+
+    return in_single(loss)(*_pair(input, target))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x * log(y), 0 where x is 0."""
+    zero = x == 0
+    return jnp.where(zero, 0, x * jnp.log(jnp.where(zero, 1, y)))
+
+
+def _kl_name(operands: Any, statics: Any) -> str:
+    reduction, log_target = statics[2], statics[3]
+    if reduction == "batchmean":
+        return "DivBackward0" if operands[0].ndim else "SumBackward0"
+    none = "MulBackward0" if log_target else "SubBackward0"
+    return {"none": none, "sum": "SumBackward0"}.get(reduction, "MeanBackward0")
+
+
+@op(function=False, method=False, out=False, grad=_kl_name, name="_kl_div")
+def _kl_div(input: Array, target: Array, size_average: Any, reduce: Any, reduction: str, log_target: bool):
+    batch = reduction == "batchmean" and size_average is None and reduce is None
+    reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
+    x, y = _pair(input, target)
+
+    def loss(a: Any, b: Any) -> Any:
+        each = jnp.exp(b) * (b - a) if log_target else xlogy(b, b) - b * a
+        total = reduced(each, reduction)
+        return total / input.shape[0] if batch and input.ndim else total
+
+    return in_single(loss)(x, y)
+
+
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Kullback-Leibler divergence: `input` holds log-probabilities, `target` probabilities (or their
+    logarithms).
+    """
+    if size_average is None and reduce is None and reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support "
+            "size.'batchmean' divides only by "
+            "the batch size, and aligns with the KL div math definition.'mean' will be changed to behave "
+            "the same as "
+            "'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    return _kl_div(input, target, size_average, reduce, reduction, log_target)
+
+
+@op(function=False, method=False, out=False, grad=named("", "SubBackward0"))
+def poisson_nll_loss(
+    input: Array,
+    target: Array,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """Minus the log-likelihood of counts under Poisson rates (or their logarithms)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+
+    def loss(x: Any, y: Any) -> Any:
+        each = jnp.exp(x) - y * x if log_input else x - y * jnp.log(x + eps)
+        if full:
+            safe = jnp.where(y > 1, y, 2)
+            each = each + jnp.where(y > 1, y * jnp.log(safe) - y + 0.5 * jnp.log(2 * math.pi * safe), 0)
+        return reduced(each, reduction)
+
+    return in_single(loss)(*_pair(input, target))
+
+
+@op(function=False, method=False, out=False, grad=named("", "MulBackward0"))
+def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: float, reduction: str):
+    if kind(var) != "complex":
+        negative = jnp.any(var < 0).astype(jnp.int64)
+        flag(negative, lambda code: ValueError("var has negative entry/entries"))
+    limited = var + lax.stop_gradient(jnp.maximum(var, np.asarray(eps, var.dtype)) - var)
+    loss = 0.5 * (jnp.log(limited) + (input - target) ** 2 / limited)
+    if full:
+        loss = loss + np.asarray(0.5 * math.log(2 * math.pi), loss.dtype)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Any,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log-likelihood of targets under normal distributions (input, var); `var` at least `eps`.
+
+    A negative variance raises ValueError at the next synchronisation.
+    """
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * input.new_ones(input.size())
+    shape, given = tuple(input.shape), tuple(var.shape)
+    if given != shape:
+        if shape[:-1] == given:
+            var = var.unsqueeze(-1)
+        elif shape[:-1] == given[:-1] and given[-1] == 1:
+            pass
+        elif not (len(given) == len(shape) and all(g in (1, s) for g, s in zip(given, shape, strict=True))):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    return _gaussian_nll(input, target, var, full, eps, reduction)
+
+
+# -- margins -----------------------------------------------------------------------------------------------
+
+
+def _above_zero(x: Any) -> Any:
+    """max(x, 0), whose derivative at 0 is 1, as that of clamp_min in PyTorch."""
+    return jnp.where(x >= 0, x, 0)
+
+
+@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"))
+def margin_ranking_loss(
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """max(0, -target * (input1 - input2) + margin)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        shown = ", ".join(
+            f"{n}: torch.Size({list(x.shape)})" for n, x in (("input1", input1), ("input2", input2), ("target", target))
+        )
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {shown} "
+        )
+    return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
+
+
+@op(function=False, method=False, out=False, grad=named("", "AddBackward0"))
+def hinge_embedding_loss(
+    input: Array,
+    target: Array,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    x, y = _pair(input, target)
+    far = jnp.where(y != 1, _above_zero(margin - x), 0)
+    return reduced(far + jnp.where(y != -1, x, 0), reduction)
+
+
+@op(function=False, method=False, out=False, grad=named("", "AddBackward0"))
+def cosine_embedding_loss(
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    wanted = {0: 1, 1: 2}[target.ndim]
+    if not input1.ndim == input2.ndim == wanted:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    a, b = _pair(input1, input2)
+    product, eps = jnp.sum(a * b, -1), 1e-12
+    cosine = product / jnp.sqrt((jnp.sum(a * a, -1) + eps) * (jnp.sum(b * b, -1) + eps))
+    broadcast_shape(target.shape, cosine.shape)
+    loss = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, _above_zero(cosine - margin), 0)
+    return reduced(loss, reduction).astype(_common(input1, input2))
+
+
+@op(function=False, method=False, out=False, grad="MultiMarginLossBackward0")
+def multi_margin_loss(
+    input: Array,
+    target: Array,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Array | None = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """The mean over wrong classes of max(0, margin - score[target] + score[class]) ** p."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    x = input if input.ndim == 2 else input.reshape(1, -1)
+    if target.ndim > 1 or target.size != x.shape[0]:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            "samples (batch size). "
+            f"Expected target size [{x.shape[0]}], but got {list(target.shape)}. Input has shape "
+            f"{list(input.shape)}."
+        )
+    y = target.reshape(-1, 1)
+    classes = x.shape[1]
+    bad = jnp.any((y < 0) | (y >= classes)).astype(jnp.int64)
+    flag(bad, lambda code: RuntimeError("target out of range"))
+    hit = y == np.arange(classes)
+    own = jnp.sum(jnp.where(hit, x, 0), 1, keepdims=True)
+    each = margin - own + x
+    each = jnp.where(each > 0, each, 0)
+    each = each * each if p == 2 else each
+    if weight is not None:
+        each = each * jnp.sum(jnp.where(hit, weight, 0), 1, keepdims=True)
+    loss = jnp.sum(jnp.where(hit, 0, each), 1) / classes
+    loss = loss if input.ndim == 2 and target.ndim else loss.reshape(()) if not target.ndim else loss
+    return reduced(loss, reduction)
+
+
+@op(function=False, method=False, out=False, grad="MultilabelMarginLossBackward0")
+def multilabel_margin_loss(
+    input: Array, target: Array, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+):
+    """The mean over classes of all max(0, 1 - score[label] + score[other]); labels end at the first -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if target.shape != input.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
+    classes = x.shape[1]
+    flag(jnp.any((y < -1) | (y >= classes)).astype(jnp.int64), lambda code: RuntimeError("target out of range"))
+    valid = jnp.cumprod((y >= 0).astype(jnp.int64), axis=1) > 0  # (N, C): labels before the first -1
+    hit = valid[..., None] & (y[..., None] == np.arange(classes))  # (N, label, class)
+    is_label = jnp.any(hit, axis=1)
+    own = jnp.sum(jnp.where(hit, x[:, None, :], 0), axis=2)  # (N, label)
+    each = 1 - own[..., None] + x[:, None, :]
+    counted = valid[..., None] & ~is_label[:, None, :] & (each > 0)
+    loss = jnp.sum(jnp.where(counted, each, 0), axis=(1, 2)) / classes
+    return reduced(loss.reshape(()) if input.ndim < 2 else loss, reduction)
+
+
+@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"))
+def triplet_margin_loss(
+    anchor: Array,
+    positive: Array,
+    negative: Array,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+):
+    """max(0, |anchor - positive| - |anchor - negative| + margin), distances in the p-norm of the last
+    dimension.
+    """
+    reduction = reduction_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            "dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+    def distance(a: Any, b: Any) -> Any:
+        a, b = _pair(a, b)
+        return vector_norm(a - b + np.asarray(eps, a.dtype), p, -1)
+
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        other = distance(positive, negative)
+        far = jnp.where(far == other, (far + other) / 2, jnp.minimum(far, other))
+    return reduced(_above_zero(margin + near - far), reduction)
+
+
+# -- connectionist temporal classification -----------------------------------------------------------------
+
+
+def _ctc_name(operands: Any, statics: Any) -> str:
+    return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(statics[1], "CtcLossBackward0")
+
+
+@op(function=False, method=False, out=False, grad=_ctc_name, name="_ctc")
+def _ctc(
+    log_probs: Array,
+    targets: Array,
+    input_lengths: Array,
+    target_lengths: Array,
+    blank: int,
+    reduction: str,
+    zero_infinity: bool,
+):
+    reduction = reduction_of(reduction)
+    if kind(log_probs) != "float":
+        unsupported("ctc_loss_cpu", log_probs)
+    single = log_probs.ndim == 2
+    scores = log_probs[:, None] if single else log_probs  # (T, N, C)
+    steps, batch, classes = scores.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    lengths, sizes = input_lengths.reshape(-1), target_lengths.reshape(-1)
+    if lengths.shape[0] != batch:
+        raise RuntimeError("input_lengths must be of size batch_size")
+    if sizes.shape[0] != batch:
+        raise RuntimeError("target_lengths must be of size batch_size")
+    flag(
+        jnp.any(lengths > steps).astype(jnp.int64),
+        lambda code: RuntimeError(f"Expected input_lengths to have value at most {steps}"),
+    )
+    labels = _ctc_labels(targets, sizes, batch, single)  # (N, S)
+    longest = labels.shape[1]
+    extended = jnp.full((batch, 2 * longest + 1), blank, labels.dtype).at[:, 1::2].set(labels)
+    skip = jnp.pad((extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2]), [(0, 0), (2, 0)])
+    low = -jnp.inf
+    emitted = jnp.take_along_axis(scores, jnp.clip(extended, 0, classes - 1)[None], axis=2)  # (T, N, 2S + 1)
+    first = jnp.where(np.arange(2 * longest + 1) < 2, emitted[0], low)
+    first = jnp.where((np.arange(2 * longest + 1) == 1) & (sizes[:, None] == 0), low, first)
+
+    def step(alpha: Any, now: Any) -> Any:
+        t, scores_now = now
+        one = jnp.pad(alpha[:, :-1], [(0, 0), (1, 0)], constant_values=low)
+        two = jnp.where(skip, jnp.pad(alpha[:, :-2], [(0, 0), (2, 0)], constant_values=low), low)
+        moved = _log_sum(jnp.stack([alpha, one, two])) + scores_now
+        alpha = jnp.where((t < lengths)[:, None], moved, alpha)
+        return alpha, None
+
+    first = jnp.where((lengths > 0)[:, None], first, jnp.where(np.arange(2 * longest + 1) == 0, 0.0, low))
+    alpha, _ = lax.scan(step, first, (jnp.arange(1, steps), emitted[1:]))
+    end = jnp.take_along_axis(alpha, (2 * sizes)[:, None], axis=1)[:, 0]
+    before = jnp.take_along_axis(alpha, jnp.maximum(2 * sizes - 1, 0)[:, None], axis=1)[:, 0]
+    loss = -_log_sum(jnp.stack([end, jnp.where(sizes > 0, before, low)]))
+    # PyTorch's derivative takes the log-probabilities for the output of log_softmax: it is exp(log_probs)
+    # more than the
+    # loss's own. After log_softmax the two give the same.
+    inside = (np.arange(steps)[:, None] < lengths)[..., None]
+    total = jnp.sum(jnp.where(inside, jnp.exp(scores), 0), axis=(0, 2))
+    loss = loss + (total - lax.stop_gradient(total))
+    if zero_infinity:
+        loss = jnp.where(jnp.isinf(loss), 0, loss)
+    if reduction == "mean":
+        return jnp.mean(loss / jnp.maximum(sizes, 1).astype(loss.dtype))
+    return jnp.sum(loss) if reduction == "sum" else loss[0] if single else loss
+
+
+def _ctc_labels(targets: Any, sizes: Any, batch: int, single: bool) -> Any:
+    """Targets as (N, longest); those given end to end are cut up by their lengths."""
+    targets = targets.astype(jnp.int64)
+    if targets.ndim == 2:
+        return targets
+    if single or batch == 1:
+        return targets.reshape(1, -1)
+    start = jnp.cumsum(sizes) - sizes
+    index = start[:, None] + np.arange(targets.shape[0])
+    return jnp.take(targets, index, mode="clip") if targets.shape[0] else jnp.zeros((batch, 0), jnp.int64)
+
+
+def _log_sum(x: Any) -> Any:
+    """logsumexp over the first axis, with a zero derivative where all are -inf."""
+    top = lax.stop_gradient(jnp.max(x, 0))
+    none = jnp.isneginf(top)
+    top = jnp.where(none, 0, top)
+    total = jnp.sum(jnp.exp(x - top), 0)
+    return jnp.where(none, -jnp.inf, jnp.log(jnp.where(none, 1, total)) + top)
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Connectionist temporal classification (Graves et al., 2006): (T, N, C) log-probabilities, (N, S)
+    labels.
+
+    As in PyTorch, the gradient is right where `log_probs` came from `log_softmax`, and only there.
+    """
+    lengths = [x if isinstance(x, Tensor) else _host_lengths(x, log_probs) for x in (input_lengths, target_lengths)]
+    return _ctc(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+
+
+def _host_lengths(x: Any, like: Tensor) -> Tensor:
+    from .._core.tensor import from_host
+
+    return from_host(np.asarray(x, np.int64), like._value.aval.slot.device)

@@ -1,0 +1,269 @@
+"""Boolean masks: `where`, `masked_fill`, `nonzero`, triangles.
+
+What selects by a mask has a shape that depends on the data: the mask is read on the host, and the
+selection is then a gather.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.checks import flag
+from .._core.op import Array, Operand, Scalar, function, method, op
+from .._core.tensor import Tensor, from_host, strict_out, write_out
+from .._core.views import check_history
+from .assignment import C_NAMES, assignable
+from .casting import cast
+from .indexing import _content
+from .rules import scalar_name
+
+# -- choosing between two tensors
+
+
+@op(name="_where", function=False, method=False, out=False, promote=True, grad="WhereBackward0")
+def _where(condition: Array, input: Operand, other: Operand):
+    strides.broadcast_shapes(condition.shape, input.shape, other.shape)
+    return jnp.where(condition != 0, input, other)
+
+
+_NUMBERS = (int, float, complex, np.number, np.bool_)
+
+
+def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
+    d = condition._value.aval.dtype
+    if d is not dtypes.bool_:
+        if d is not dtypes.uint8:
+            raise RuntimeError(
+                "where expected condition to be a boolean tensor, but got a tensor with dtype " + dtypes.scalar_name(d)
+            )
+        condition = cast(condition, dtypes.bool_)
+    return _where(condition, input, other)
+
+
+@function("where")
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None, **kwargs: Any) -> Any:
+    """Elements of `input` where the condition holds, else of `other`; alone, the places where it holds."""
+    if kwargs:
+        input = kwargs.pop("self", input)
+        if kwargs:
+            raise TypeError(f"where() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if not isinstance(condition, Tensor) or (input is None) is not (other is None):
+        given = [type(x).__name__ for x in (condition, input, other) if x is not None]
+        raise TypeError(
+            f"where() received an invalid combination of arguments - got ({', '.join(given)}), but "
+            f"expected one of:\n"
+            " * (Tensor condition)\n * (Tensor condition, Tensor input, Tensor other, *, Tensor out = None)\n"
+            " * (Tensor condition, Number self, Tensor other)\n * (Tensor condition, Tensor input, Number "
+            "other)\n"
+            " * (Tensor condition, Number self, Number other)"
+        )
+    if input is None:
+        return nonzero(condition, as_tuple=True)
+    if out is not None:
+        for position, name, x in ((2, "input", input), (3, "other", other)):
+            if not isinstance(x, Tensor):
+                raise TypeError(
+                    f"where(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}"
+                )
+        return write_out(out, _chosen(condition, input, other), "where")
+    return _chosen(condition, input, other)
+
+
+@method("where")
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """The tensor's elements where the condition holds, else those of `other`."""
+    return _chosen(condition, self, other)
+
+
+# -- filling
+
+
+def _need_bool(mask: Any, name: str) -> None:
+    if mask.dtype != np.bool_:
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {C_NAMES[dtypes.from_numpy(mask.dtype).name]}"
+        )
+
+
+@op(name="_masked_fill_number", function=False, method=False, out=False, elementwise=True,
+    grad="MaskedFillBackward0", inplace=True)  # fmt: skip
+def _fill_number(self: Array, mask: Array, value: Scalar):
+    _need_bool(mask, "masked_fill_")
+    return jnp.where(mask, jnp.asarray(value).astype(self.dtype), self)
+
+
+@op(name="_masked_fill_tensor", function=False, method=False, out=False, elementwise=True,
+    grad="MaskedFillBackward1", inplace=True)  # fmt: skip
+def _fill_tensor(self: Array, mask: Array, value: Array):
+    _need_bool(mask, "masked_fill_")
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(self):
+        raise RuntimeError("value cannot be converted to type float without overflow")
+    return jnp.where(mask, value.astype(self.dtype), self)
+
+
+def _filled(ops: tuple[Any, Any], self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return ops[1](self, mask, value)
+    if not isinstance(value, _NUMBERS):
+        raise TypeError(f"masked_fill(): argument 'value' (position 2) must be Tensor, not {type(value).__name__}")
+    return ops[0](self, mask, assignable(value, self._value.aval.dtype))
+
+
+@function("masked_fill", method=True)
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """A copy with `value`, a number or 0-d tensor, where the mask holds."""
+    return _filled((_fill_number, _fill_tensor), input, mask, value)
+
+
+@method("masked_fill_")
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """In-place form of `masked_fill`."""
+    layout = self._layout
+    if layout is not None and strides.may_overlap(self._value.aval.shape, layout[0]):
+        warnings.warn(
+            "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing "
+            "this operation.",
+            stacklevel=2,
+        )
+        if self._alias is not None:
+            check_history(self, self._alias)
+        result = masked_fill(self, mask, value)
+        if result._value.aval.shape != self._value.aval.shape:
+            raise RuntimeError(
+                f"output with shape {list(self._value.aval.shape)} doesn't match the broadcast shape "
+                f"{list(result._value.aval.shape)}"
+            )
+        return self._rebind(result)
+    return _filled((_fill_number.inplace, _fill_tensor.inplace), self, mask, value)
+
+
+@op(inplace=True, out=False)
+def masked_scatter(input: Array, mask: Array, source: Array):
+    """A copy with the elements of `source`, in order, at the places where the mask holds."""
+    if input.dtype != source.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got{scalar_name(input)} and "
+            f"{scalar_name(source)}"
+        )
+    if mask.dtype != np.bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {scalar_name(mask)}")
+    shape = strides.broadcast_shapes(input.shape, mask.shape)
+    mask = jnp.broadcast_to(mask, shape)
+    input = jnp.broadcast_to(input, shape)
+    flat = mask.reshape(-1)
+    order = jnp.cumsum(flat.astype(np.int64)) - 1
+    if source.size:
+        taken = source.reshape(-1).at[jnp.clip(order, 0, source.size - 1)].get(mode="promise_in_bounds").reshape(shape)
+        out = jnp.where(mask, taken, input)
+    else:
+        out = input
+    flag(
+        (jnp.sum(flat.astype(np.int64)) > source.size).astype(np.int64),
+        lambda code: RuntimeError("Number of elements of source < number of ones in mask"),
+    )
+    return out
+
+
+# -- places
+
+
+def _places(t: Tensor) -> tuple[np.ndarray, ...]:
+    """The indices of the elements that are not zero, by dimension."""
+    array = _content(t)
+    return np.nonzero(array) if array.ndim else np.nonzero(array.reshape(1))
+
+
+@function("nonzero", method=True)
+def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not zero, as rows, or as one tensor for each dimension."""
+    if out is not None and not isinstance(out, Tensor):
+        raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
+    device = input._value.aval.slot.device
+    found = _places(input)
+    if as_tuple:
+        return tuple([from_host(a, device) for a in found])
+    if not input._value.aval.ndim:
+        rows = np.zeros((len(found[0]), 0), np.int64)
+    else:
+        rows = np.stack(found, axis=1)
+    result = from_host(rows, device)
+    count, ndim = rows.shape
+    if ndim and (1, max(count, 1)) != strides.contiguous((count, ndim)):
+        result._layout = ((1, max(count, 1)), 0)
+    return result if out is None else write_out(out, result, "nonzero")
+
+
+@function("argwhere", method=True)
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not zero, as rows."""
+    return nonzero(input)
+
+
+@function("masked_select", method=True)
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The elements where the mask holds, in one dimension."""
+    if mask._value.aval.dtype is not dtypes.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    size = strides.broadcast_shapes(input._value.aval.shape, mask._value.aval.shape)
+    places = np.flatnonzero(np.broadcast_to(_content(mask), size))
+    if size != input._value.aval.shape:
+        own = np.arange(input._value.aval.numel).reshape(input._value.aval.shape)
+        places = np.broadcast_to(own, size).reshape(-1)[places]
+    result = _take_flat(input, from_host(places, input.device))
+    return result if out is None else write_out(out, result, "masked_select")
+
+
+@op(name="_take_flat", function=False, method=False, out=False, grad="MaskedSelectBackward0")
+def _take_flat(input: Array, places: Array):
+    return input.reshape(-1).at[places].get(mode="promise_in_bounds")
+
+
+# -- triangles
+
+
+def _triangle(name: str, keep: Any) -> Any:
+    def body(input: Array, diagonal: int = 0):
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        rows, columns = input.shape[-2:]
+        mask = keep(jnp.arange(columns)[None, :] - jnp.arange(rows)[:, None], diagonal)
+        return jnp.where(mask, input, jnp.zeros((), input.dtype))
+
+    body.__annotations__ = {"input": "Array", "diagonal": "int"}
+    body.__name__ = body.__qualname__ = name
+    side = "below" if name == "tril" else "above"
+    body.__doc__ = f"The elements on and {side} a diagonal of the last two dimensions; zeros elsewhere."
+    return op(inplace=True)(body)
+
+
+tril = _triangle("tril", lambda over, diagonal: over <= diagonal)
+triu = _triangle("triu", lambda over, diagonal: over >= diagonal)
+
+
+# -- `out=`
+
+
+def _where_same(source: dtypes.dtype, target: dtypes.dtype) -> None:
+    raise RuntimeError(f"Expected out type to be {dtypes.scalar_name(source)} but got {dtypes.scalar_name(target)}")
+
+
+def _select_same(source: dtypes.dtype, target: dtypes.dtype) -> None:
+    raise RuntimeError("masked_select(): self and result must have the same scalar type")
+
+
+def _need_long(source: dtypes.dtype, target: dtypes.dtype) -> None:
+    raise RuntimeError(
+        f"nonzero: Expected out tensor to have scalar type Long but got scalar type{dtypes.scalar_name(target)}"
+    )
+
+
+strict_out.update(where=_where_same, masked_select=_select_same, nonzero=_need_long)

@@ -1,0 +1,430 @@
+"""Normalisation: batch, layer, group, instance, root mean square, local response; and scaling vectors to
+unit length.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core.op import Array, Scalar, op
+from .._core.tensor import Tensor
+from .activation import normal_dim
+from .rules import kind, scalar_name, unsupported
+
+_HALF = (jnp.float16, jnp.bfloat16)
+
+
+def _wide(x: Any) -> Any:
+    """Statistics of half-precision inputs are computed in single precision."""
+    return x.astype(jnp.float32) if x.dtype in _HALF else x
+
+
+def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    mean = jnp.mean(x, axes, keepdims=True)
+    centred = x - mean
+    return mean, jnp.mean(centred * centred, axes, keepdims=True)
+
+
+def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    mean, var = _moments(x, axes)
+    return (x - mean) * lax.rsqrt(var + np.asarray(eps, x.dtype))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def standardised(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    """(x - mean) / sqrt(var + eps) over some axes."""
+    return _standard(x, axes, eps)
+
+
+@standardised.defjvp
+def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents: Any) -> Any:
+    # The result is recomputed from x rather than kept: inside one program XLA shares it with the forward
+    # pass.
+    (x,), (t,) = primals, tangents
+    mean, var = _moments(x, axes)
+    scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
+    ans = (x - mean) * scale
+    change = t - jnp.mean(t, axes, keepdims=True) - ans * jnp.mean(ans * t, axes, keepdims=True)
+    return ans, change * scale
+
+
+def _affine(y: Any, weight: Any, bias: Any, shape: Any) -> Any:
+    if weight is not None:
+        y = y * weight.astype(y.dtype).reshape(shape)
+    if bias is not None:
+        y = y + bias.astype(y.dtype).reshape(shape)
+    return y
+
+
+def _check_float(kernel: str, x: Any) -> None:
+    if kind(x) != "float":
+        unsupported(kernel, x)
+
+
+# -- batch -------------------------------------------------------------------------------------------------
+
+
+def _check_channels(channels: int, **given: Any) -> None:
+    for name, x in given.items():
+        if x is not None and x.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {x.size}")
+
+
+def _check_more_than_one(shape: Any) -> None:
+    count = math.prod(shape) // max(shape[1], 1) if len(shape) > 1 else 0
+    if count == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
+        )
+
+
+def _channel_shape(x: Any) -> tuple[int, ...]:
+    return (1, x.shape[1]) + (1,) * (x.ndim - 2)
+
+
+def _updated(running: Any, fresh: Any, momentum: Any) -> Any:
+    return (running * (1 - momentum) + fresh.reshape(-1) * momentum).astype(running.dtype)
+
+
+def _batch_norm_name(operands: Any, statics: Any) -> str:
+    return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
+
+
+@op(function=False, method=False, out=False, grad=_batch_norm_name)
+def _batch_norm_train(
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    momentum: Scalar,
+    eps: float,
+):
+    """(normalised by the batch's own moments, new running mean, new running variance)."""
+    _check_float("batch_norm", input)
+    channels = input.shape[1] if input.ndim > 1 else input.shape[0]
+    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if input.size == 0:
+        return (input, *[r for r in (running_mean, running_var) if r is not None])
+    axes = (0, *range(2, input.ndim))
+    x = _wide(input)
+    out = _affine(standardised(x, axes, eps), weight, bias, _channel_shape(x)).astype(input.dtype)
+    outs = [out]
+    mean, var = _moments(lax.stop_gradient(x), axes)
+    count = math.prod(input.shape) // max(channels, 1)
+    for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+        if running is not None:
+            outs.append(_updated(lax.stop_gradient(running), fresh, jnp.asarray(momentum, fresh.dtype)))
+    return tuple(outs)
+
+
+@op(function=False, method=False, out=False, grad=_batch_norm_name)
+def _batch_norm_eval(
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+):
+    """Normalised by the running moments."""
+    for name, x in (("running_mean", running_mean), ("running_var", running_var)):
+        if x is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    _check_float("batch_norm", input)
+    if input.size == 0:
+        return input
+    _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    x, shape = _wide(input), _channel_shape(input)
+    scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))  # pyright: ignore[reportOptionalMemberAccess]
+    y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)  # pyright: ignore[reportOptionalMemberAccess]
+    return _affine(y, weight, bias, shape).astype(input.dtype)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Normalise each channel of (N, C, *) by the batch's moments (training) or the running ones.
+
+    In training the running moments, where given, are updated in place.
+    """
+    if not training:
+        return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
+    if eps <= 0.0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    _check_more_than_one(input._value.aval.shape)
+    outs = _batch_norm_train(input, running_mean, running_var, weight, bias, momentum, eps)
+    _store_running(outs[1:], running_mean, running_var)
+    return outs[0]
+
+
+def _store_running(new: Any, *running: Tensor | None) -> None:
+    fresh = iter(new)
+    for buffer in running:
+        if buffer is not None:
+            buffer._write(next(fresh)._value)
+
+
+# -- instance, group ---------------------------------------------------------------------------------------
+
+
+@op(function=False, method=False, out=False, grad="ViewBackward0")
+def _instance_norm(
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None,
+    bias: Array | None,
+    use_input_stats: bool,
+    momentum: Scalar,
+    eps: float,
+):
+    """(normalised, new running mean, new running variance); the running moments are means over the batch."""
+    _check_float("batch_norm", input)
+    x, shape = _wide(input), _channel_shape(input)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+        scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))
+        y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)
+        return (_affine(y, weight, bias, shape).astype(input.dtype),)
+    _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    axes = tuple(range(2, input.ndim))
+    outs = [_affine(standardised(x, axes, eps), weight, bias, shape).astype(input.dtype)]
+    mean, var = _moments(lax.stop_gradient(x), axes)
+    count = math.prod(input.shape[2:])
+    for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+        if running is not None:
+            per_channel = jnp.mean(fresh, 0)
+            outs.append(_updated(lax.stop_gradient(running), per_channel, jnp.asarray(momentum, fresh.dtype)))
+    return tuple(outs)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Normalise each channel of each sample of (N, C, *) by its own moments, or by the running ones."""
+    shape = input._value.aval.shape
+    if use_input_stats and math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})"
+        )
+    outs = _instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    if use_input_stats:
+        _store_running(outs[1:], running_mean, running_var)
+    return outs[0]
+
+
+@op(method=False, out=False, grad="NativeGroupNormBackward0")
+def group_norm(
+    input: Array,
+    num_groups: int,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+):
+    """Normalise groups of channels of each sample of (N, C, *) by their moments."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    n, channels = input.shape[:2]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (p.ndim != 1 or p.size != channels):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but "
+                f"got {name} of shape "
+                f"{list(p.shape)} and input of shape {list(input.shape)}"
+            )
+    _check_float("GroupNormKernelImpl", input)
+    _check_parameters(input, weight, bias)
+    if input.size == 0:
+        return input
+    x = _wide(input).reshape(n, num_groups, -1)
+    y = standardised(x, (2,), eps).reshape(input.shape)
+    return _affine(y, weight, bias, _channel_shape(input)).astype(input.dtype)
+
+
+def _check_parameters(x: Any, *parameters: Any) -> None:
+    for p in parameters:
+        if p is not None and p.dtype != x.dtype and not (x.dtype in _HALF and p.dtype == jnp.float32):
+            expected = "Float" if x.dtype in _HALF or x.dtype == jnp.float32 else scalar_name(x)
+            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {expected}")
+
+
+# -- layer -------------------------------------------------------------------------------------------------
+
+
+def _normalised_axes(x: Any, shape: Any, star: str, **parameters: Any) -> tuple[int, ...]:
+    if isinstance(shape, int):
+        raise TypeError("layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int")
+    shape = tuple(shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got "
+            "normalized_shape = []"
+        )
+    for name, p in parameters.items():
+        if p is not None and p.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(p.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    if x.shape[-len(shape) :] != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*{star}{', '.join(map(str, shape))}], but got "
+            f"input of size{list(x.shape)}"
+        )
+    return tuple(range(x.ndim - len(shape), x.ndim))
+
+
+@op(method=False, out=False, grad="NativeLayerNormBackward0")
+def layer_norm(
+    input: Array,
+    normalized_shape: Any,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+):
+    """Normalise over the last dimensions, which must be `normalized_shape`, by their moments."""
+    axes = _normalised_axes(input, normalized_shape, ", ", weight=weight, bias=bias)
+    _check_float("LayerNormKernelImpl", input)
+    _check_parameters(input, weight, bias)
+    y = standardised(_wide(input), axes, eps)
+    return _affine(y, weight, bias, normalized_shape).astype(input.dtype)
+
+
+@op(method=False, out=False, grad="MulBackward0")
+def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
+    """Divide by the root mean square over the last dimensions. `eps=None`: the type's machine epsilon."""
+    axes = _normalised_axes(input, normalized_shape, "", weight=weight)
+    x = _wide(input)
+    small = jnp.finfo(x.dtype).eps if eps is None else eps
+    y = x * lax.rsqrt(jnp.mean(x * x, axes, keepdims=True) + np.asarray(small, x.dtype))
+    y = y if weight is None else y * weight.astype(y.dtype)
+    return y.astype(input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype))
+
+
+@op(method=False, function=False, out=False, grad="DivBackward0")
+def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta."""
+    if input.ndim < 3:
+        gap = " " * 25
+        raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")
+    if input.size == 0:
+        return input
+    square = input * input
+    pads = [(0, 0)] * input.ndim
+    pads[1] = (size // 2, (size - 1) // 2)
+    padded = jnp.pad(square, pads)
+    total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size)])
+    return input / (total / size * alpha + k) ** beta
+
+
+# -- unit length, distances --------------------------------------------------------------------------------
+
+
+def _safe_root(x: Any) -> Any:
+    """sqrt whose derivative at 0 is 0, as the norm's is in PyTorch."""
+    zero = x == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
+
+
+def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
+    """The p-norm along an axis, with PyTorch's derivative: 0 for a zero vector."""
+    if p == 2:
+        return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
+    size = jnp.abs(x)
+    if p == math.inf:
+        return jnp.max(size, axis, keepdims=keepdims)
+    if p == -math.inf:
+        return jnp.min(size, axis, keepdims=keepdims)
+    if p == 0:
+        return jnp.sum((size != 0).astype(size.dtype), axis, keepdims=keepdims)
+    if p == 1:
+        return jnp.sum(jnp.sign(x) * x if not jnp.iscomplexobj(x) else size, axis, keepdims=keepdims)
+    zero = size == 0
+    total = jnp.sum(jnp.where(zero, 0, jnp.where(zero, 1, size) ** p), axis, keepdims=keepdims)
+    none = total == 0
+    return jnp.where(none, 0, jnp.where(none, 1, total) ** (1.0 / p))
+
+
+@op(function=False, method=False, grad="DivBackward0")
+def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
+    """Divide vectors along `dim` by their p-norm, at least `eps`."""
+    axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+    norm = vector_norm(input, p, axes if input.ndim else None, keepdims=True)
+    return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
+
+
+@op(promote=True, method=False, out=False, grad="SumBackward1")
+def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-08):
+    """The cosine of the angle between vectors along `dim`; the norms are taken to be at least `eps`."""
+    if kind(x1) in ("int", "bool"):
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {scalar_name(x1)}")
+    x1, x2 = _broadcast(x1, x2)
+    axis = normal_dim(dim, x1.ndim)
+    if x1.ndim == 0:
+        x1, x2 = x1[None], x2[None]
+    units = []
+    for x in (x1, x2):
+        norm = vector_norm(x, 2, axis, keepdims=True)
+        # PyTorch limits the norm outside of autograd's sight: its derivative is 1 below eps, too.
+        units.append(x / (norm + lax.stop_gradient(jnp.maximum(norm, np.asarray(eps, norm.dtype)) - norm)))
+    return jnp.sum(units[0] * units[1], axis)
+
+
+def _broadcast(a: Any, b: Any) -> tuple[Any, Any]:
+    shape = broadcast_shape(a.shape, b.shape)
+    return jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
+
+
+def broadcast_shape(a: Any, b: Any) -> tuple[int, ...]:
+    """The common shape, or PyTorch's error."""
+    n = max(len(a), len(b))
+    left, right = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
+    for i in range(n - 1, -1, -1):
+        if left[i] != right[i] and 1 not in (left[i], right[i]):
+            raise RuntimeError(
+                f"The size of tensor a ({left[i]}) must match the size of tensor b ({right[i]}) at "
+                f"non-singleton dimension {i}"
+            )
+    return tuple(r if x == 1 else x for x, r in zip(left, right, strict=True))
+
+
+@op(promote=True, method=False, out=False, grad="NormBackward1")
+def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
+    """The p-norm of x1 - x2 + eps along the last dimension."""
+    x1, x2 = _broadcast(x1, x2)
+    return vector_norm(x1 - x2 + np.asarray(eps, x1.dtype), p, -1, keepdims=keepdim)

@@ -1,0 +1,104 @@
+"""Padding, in all of PyTorch's modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core.op import Array, op
+from .._core.tensor import Tensor
+
+
+def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
+    """(low, high) for each dimension, from PyTorch's flat list that starts at the last one."""
+    pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)][::-1]
+    return [(0, 0)] * (ndim - len(pairs)) + pairs
+
+
+@op(method=False, out=False)
+def constant_pad_nd(input: Array, pad: Any, value: Any = 0):
+    """Add `value` at the ends of the last dimensions; negative sizes take elements away."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            "padding length "
+            f"{len(pad)} and input of dimension {input.ndim}"
+        )
+    pairs = _pairs(pad, input.ndim)
+    for size, (low, high) in zip(input.shape, pairs, strict=True):
+        if size + min(low, 0) + min(high, 0) < 0:
+            raise RuntimeError("narrow(): length must be non-negative.")
+    fill = jnp.asarray(np.asarray(0 if value is None else value).astype(input.dtype))
+    return lax.pad(input, fill, [(low, high, 0) for low, high in pairs])
+
+
+def _sources(mode: str, size: int, low: int, high: int) -> Any:
+    """Which element of a dimension each element of the padded one repeats."""
+    if mode == "circular":  # what negative padding takes away is gone before the rest is wrapped around
+        left = np.arange(max(-low, 0), size - max(-high, 0))
+        return left[np.arange(-max(low, 0), len(left) + max(high, 0)) % len(left)]
+    index = np.arange(-low, size + high)
+    if mode == "replicate":
+        return np.clip(index, 0, size - 1)
+    index = np.abs(index)
+    return np.where(index >= size, 2 * (size - 1) - index, index)
+
+
+def _pad_name(operands: Any, statics: Any) -> str:
+    pad, mode = statics
+    if mode == "circular":
+        return "CopySlices"
+    return f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(pad) // 2}DBackward0"
+
+
+@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad")
+def _repeat_pad(input: Array, pad: Any, mode: str):
+    n = len(pad) // 2
+    if len(pad) % 2 or not 1 <= n <= 3 or input.ndim not in (n + 1, n + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"
+            "Supported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+            "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    out = input
+    for axis, (low, high) in enumerate(_pairs(pad, input.ndim)):
+        size = input.shape[axis]
+        if low == 0 and high == 0:
+            continue
+        if mode == "reflect" and (low >= size or high >= size):
+            position = 2 * (input.ndim - axis) + 2
+            raise RuntimeError(
+                f"Argument #{position}: Padding size should be less than the corresponding input "
+                "dimension, but got: padding "
+                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+            )
+        if mode == "circular" and (low > size or high > size):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if size == 0 or size + low + high < 1:
+            raise RuntimeError(
+                f"input (size {size} in dimension {axis}) is too small for padding ({low}, {high}) with mode {mode}"
+            )
+        out = jnp.take(out, _sources(mode, size, low, high), axis=axis)
+    return out
+
+
+def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
+    """Pad the last dimensions; `pad` lists (low, high) from the last one backwards.
+
+    mode: 'constant' (with `value`, 0 by default), 'reflect', 'replicate' or 'circular'.
+    """
+    pad = tuple(pad) if not isinstance(pad, Tensor) else tuple(pad.tolist())
+    if mode == "constant":
+        return constant_pad_nd(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return _repeat_pad(input, pad, mode)

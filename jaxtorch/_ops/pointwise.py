@@ -1,0 +1,393 @@
+"""One tensor in, one of the same shape out: roots, exponentials, logarithms, rounding and signs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from .._core.op import Array, Number, op
+from .._core.structseq import types
+from .rules import derivatives, in_single, kind, masked, real_only, refuse, unbroken, zeros_mask
+
+# -- roots, exponentials, logarithms
+
+
+@op(promote="float", inplace=True)
+def sqrt(input: Array):
+    """The square root; NaN for negative numbers."""
+    return lax.sqrt(input)
+
+
+@derivatives(lambda t, ans, x: t * (-0.5 * (ans * ans * ans)))
+def _rsqrt(x: Any) -> Any:
+    return 1 / jnp.sqrt(x) if kind(x) == "complex" else lax.rsqrt(x)
+
+
+@op(promote="float", inplace=True)
+def rsqrt(input: Array):
+    """`1 / sqrt(input)`."""
+    return _rsqrt(input)
+
+
+@op(promote="float", inplace=True)
+def exp(input: Array):
+    """The exponential."""
+    return lax.exp(input)
+
+
+@derivatives(lambda t, ans, x: t * (ans * math.log(2)))
+def _exp2(x: Any) -> Any:
+    return lax.exp(x * math.log(2)) if kind(x) == "complex" else lax.exp2(x)
+
+
+@op(promote="float", inplace=True)
+def exp2(input: Array):
+    """2 to the power of each element."""
+    return _exp2(input)
+
+
+@derivatives(lambda t, ans, x: t * (ans + 1))
+def _expm1(x: Any) -> Any:
+    return lax.expm1(x)
+
+
+@op(promote="float", inplace=True)
+def expm1(input: Array):
+    """`exp(input) - 1`, exact near zero."""
+    return _expm1(input)
+
+
+@op(promote="float", inplace=True)
+def log(input: Array):
+    """The natural logarithm."""
+    return lax.log(input)
+
+
+@derivatives(lambda t, ans, x: t / (x * math.log(2)))
+@in_single
+def _log2(x: Any) -> Any:
+    return jnp.log2(x)
+
+
+@op(promote="float", inplace=True)
+def log2(input: Array):
+    """The logarithm to base 2."""
+    return _log2(input)
+
+
+@derivatives(lambda t, ans, x: t / (x * math.log(10)))
+@in_single
+def _log10(x: Any) -> Any:
+    return jnp.log10(x)
+
+
+@op(promote="float", inplace=True)
+def log10(input: Array):
+    """The logarithm to base 10."""
+    return _log10(input)
+
+
+@op(promote="float", inplace=True)
+def log1p(input: Array):
+    """`log(1 + input)`, exact near zero."""
+    return lax.log1p(input)
+
+
+@op(promote="float", inplace=True)
+def sigmoid(input: Array):
+    """`1 / (1 + exp(-input))`."""
+    return lax.logistic(input)
+
+
+@derivatives(lambda t, ans, x: t * jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))))
+@in_single
+def _logit(x: Any) -> Any:
+    return jnp.log(x / (1 - x))
+
+
+@op(promote="float", inplace=True)
+def logit(input: Array, eps: Number | None = None):
+    """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
+    refuse("logit_cpu", input, "complex")
+    if eps is None or eps < 0:
+        return _logit(input)
+
+    @derivatives(lambda t, ans, x: masked((x >= eps) & (x <= 1 - eps), t, 1 / (x * (1 - x))))
+    @in_single
+    def clamped(x: Any) -> Any:
+        return _logit(jnp.minimum(jnp.maximum(x, eps), 1 - eps))
+
+    return clamped(input)
+
+
+# -- trigonometry
+
+
+@op(promote="float", inplace=True)
+def sin(input: Array):
+    """The sine."""
+    return lax.sin(input)
+
+
+@op(promote="float", inplace=True)
+def cos(input: Array):
+    """The cosine."""
+    return lax.cos(input)
+
+
+@op(promote="float", inplace=True)
+def tan(input: Array):
+    """The tangent."""
+    return lax.tan(input)
+
+
+@derivatives(lambda t, ans, x: t * lax.rsqrt(1 - x * x))
+def _asin(x: Any) -> Any:
+    return lax.asin(x)
+
+
+@op(promote="float", inplace=True, aliases=["arcsin"])
+def asin(input: Array):
+    """The inverse sine."""
+    return _asin(input)
+
+
+@derivatives(lambda t, ans, x: -t * lax.rsqrt(1 - x * x))
+def _acos(x: Any) -> Any:
+    return lax.acos(x)
+
+
+@op(promote="float", inplace=True, aliases=["arccos"])
+def acos(input: Array):
+    """The inverse cosine."""
+    return _acos(input)
+
+
+@derivatives(lambda t, ans, x: t / (x * x + 1))
+def _atan(x: Any) -> Any:
+    return lax.atan(x)
+
+
+@op(promote="float", inplace=True, aliases=["arctan"])
+def atan(input: Array):
+    """The inverse tangent."""
+    return _atan(input)
+
+
+@op(promote="float", inplace=True)
+def sinh(input: Array):
+    """The hyperbolic sine."""
+    return lax.sinh(input)
+
+
+@op(promote="float", inplace=True)
+def cosh(input: Array):
+    """The hyperbolic cosine."""
+    return lax.cosh(input)
+
+
+@op(promote="float", inplace=True)
+def tanh(input: Array):
+    """The hyperbolic tangent."""
+    return lax.tanh(input)
+
+
+@op(promote="float", inplace=True, aliases=["arcsinh"])
+def asinh(input: Array):
+    """The inverse hyperbolic sine."""
+    return lax.asinh(input)
+
+
+@derivatives(lambda t, ans, x: t * (lax.rsqrt(x - 1) * lax.rsqrt(x + 1)))
+def _acosh(x: Any) -> Any:
+    return lax.acosh(x)
+
+
+@op(promote="float", inplace=True, aliases=["arccosh"])
+def acosh(input: Array):
+    """The inverse hyperbolic cosine."""
+    return _acosh(input)
+
+
+@derivatives(lambda t, ans, x: t / (1 - x * x))
+def _atanh(x: Any) -> Any:
+    return lax.atanh(x)
+
+
+@op(promote="float", inplace=True, aliases=["arctanh"])
+def atanh(input: Array):
+    """The inverse hyperbolic tangent."""
+    return _atanh(input)
+
+
+def _sinc_slope(t: Any, ans: Any, x: Any) -> Any:
+    safe = jnp.where(x == 0, jnp.ones_like(x), x)
+    angle = math.pi * safe
+    return t * zeros_mask(x != 0, (angle * jnp.cos(angle) - jnp.sin(angle)) / (angle * safe))
+
+
+@derivatives(_sinc_slope)
+@in_single
+def _sinc(x: Any) -> Any:
+    angle = math.pi * jnp.where(x == 0, jnp.ones_like(x), x)
+    return jnp.where(x == 0, jnp.ones_like(x), jnp.sin(angle) / angle)
+
+
+@op(promote="float", inplace=True)
+def sinc(input: Array):
+    """`sin(pi input) / (pi input)`, 1 at zero."""
+    return _sinc(input)
+
+
+@op(promote="float", inplace=True)
+def deg2rad(input: Array):
+    """Degrees in radians."""
+    real_only("deg2rad is not supported for complex tensors.", input)
+    return input * (math.pi / 180)
+
+
+@op(promote="float", inplace=True)
+def rad2deg(input: Array):
+    """Radians in degrees."""
+    real_only("rad2deg is not supported for complex tensors.", input)
+    return input * (180 / math.pi)
+
+
+# -- rounding
+
+
+def _whole(name: str, x: Any, fn: Any) -> Any:
+    real_only(f"{name} is not supported for complex inputs", x, error=NotImplementedError)
+    refuse(f"{name}_vml_cpu", x, "bool")
+    return x if kind(x) == "int" else fn(x)
+
+
+@op(inplace=True, elementwise=True)
+def floor(input: Array):
+    """Rounded down."""
+    return _whole("floor", input, lax.floor)
+
+
+@op(inplace=True, elementwise=True)
+def ceil(input: Array):
+    """Rounded up."""
+    return _whole("ceil", input, lax.ceil)
+
+
+@op(inplace=True, elementwise=True, aliases=["fix"])
+def trunc(input: Array):
+    """Rounded towards zero."""
+    return _whole("trunc", input, jnp.trunc)
+
+
+@op(inplace=True, elementwise=True, grad=lambda keys, statics: f"RoundBackward{int(statics[0] is not None)}")
+def round(input: Array, *, decimals: int | None = None):
+    """Rounded to that many decimals (0); halves go to the even neighbour. Integers take no `decimals`."""
+    refuse("round_cpu" if decimals else "round_vml_cpu", input, "complex", "bool")
+    if decimals is None and kind(input) == "int":
+        return input
+    refuse("round_cpu" if decimals else "round_vml_cpu", input, "int")
+    return _round_decimals(input, decimals) if decimals else _nearest(input)
+
+
+def _nearest(x: Any) -> Any:
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+@in_single
+def _round_decimals(x: Any, decimals: int) -> Any:
+    scale = jnp.asarray(10.0 ** abs(decimals), x.dtype)
+    if decimals > 0:
+        return _nearest(x * scale) / scale
+    return _nearest(x / scale) * scale
+
+
+@op(inplace=True, elementwise=True)
+def frac(input: Array):
+    """What is left after rounding towards zero; its derivative is 1."""
+    refuse("frac_cpu", input, "bool", "int", "complex")
+    return input - unbroken(jnp.trunc(input))
+
+
+# -- signs
+
+
+@op(inplace=True, elementwise=True)
+def sign(input: Array):
+    """-1, 0 or 1; NaN gives 0. Complex tensors are refused, `sgn` takes them."""
+    real_only(
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+        input,
+        error=NotImplementedError,
+    )
+    return _sign(input)
+
+
+def _sign(x: Any) -> Any:
+    if kind(x) == "bool":
+        return x
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype) if kind(x) == "float" else jnp.sign(x)
+
+
+@op(inplace=True, elementwise=True)
+def sgn(input: Array):
+    """The sign of a real number; of a complex one, the unit circle's point in its direction (0 for 0)."""
+    if kind(input) != "complex":
+        return _sign(input)
+    size = jnp.abs(input)
+    here = size != 0
+    return zeros_mask(here, jnp.where(here, input, jnp.ones_like(input)) / jnp.where(here, size, 1))
+
+
+@op(elementwise=True)
+def signbit(input: Array):
+    """Is the sign bit set? True for -0.0; complex tensors are refused."""
+    real_only("signbit is not implemented for complex tensors.", input, error=NotImplementedError)
+    if kind(input) == "float":
+        return jnp.signbit(input)
+    return input < 0 if kind(input) == "int" else jnp.zeros_like(input)
+
+
+@op(inplace=True, elementwise=True)
+def nan_to_num(input: Array, nan: Number | None = None, posinf: Number | None = None, neginf: Number | None = None):
+    """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the outermost finite numbers)."""
+    for name, number in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if not isinstance(number, (int, float, type(None))):
+            raise TypeError(f"nan_to_num(): argument '{name}' must be float, not {type(number).__name__}")
+    if kind(input) == "complex":
+        return lax.complex(*[_replaced(part, nan, posinf, neginf) for part in (input.real, input.imag)])
+    return _replaced(input, nan, posinf, neginf) if kind(input) == "float" else input
+
+
+def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    largest = jnp.finfo(x.dtype).max
+
+    def full(number: Any, default: Any) -> Any:
+        return jnp.asarray(default if number is None else number, x.dtype)
+
+    out = jnp.where(jnp.isnan(x), full(nan, 0), x)
+    out = jnp.where(x == jnp.inf, full(posinf, largest), out)
+    return jnp.where(x == -jnp.inf, full(neginf, -largest), out)
+
+
+@op(method=True)
+def frexp(input: Array):
+    """The mantissa in [0.5, 1) and the exponent (int32) of each number: `input = mantissa * 2^exponent`."""
+    if kind(input) != "float":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    exponent = _exponent(unbroken(input))
+
+    @derivatives(lambda t, ans, x: t / lax.exp2(exponent.astype(t.dtype)))
+    @in_single
+    def mantissa(x: Any) -> Any:
+        return jnp.where(jnp.isfinite(x), jnp.frexp(x)[0], x)
+
+    return types.frexp((mantissa(input), exponent))
+
+
+def _exponent(x: Any) -> Any:
+    wide = x.astype(jnp.float32) if x.dtype.itemsize == 2 else x
+    return jnp.where(jnp.isfinite(wide), jnp.frexp(wide)[1], 0).astype(jnp.int32)

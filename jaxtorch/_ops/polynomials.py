@@ -1,0 +1,131 @@
+"""Orthogonal polynomials of `torch.special`, by their three-term recurrences; PyTorch has no derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from .._core.op import Operand, op
+from .rules import full_precision, needs_tensor
+
+Step = Callable[[Any, Any, Any, Any], Any]
+
+
+def _by_recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
+    """p_n(x) for each element's own n, from p_0 = 1, p_1 = first and p_(k+1) = step(k, x, p_k, p_(k-1))."""
+    degree = jnp.trunc(n)
+    last = jnp.max(jnp.where(jnp.isfinite(degree), degree, 0), initial=0)
+
+    def advance(state: Any) -> Any:
+        k, before, here, found = state
+        found = jnp.where(degree == k, here, found)
+        return k + 1, here, step(k, x, here, before), found
+
+    one = jnp.ones_like(x)
+    found = jnp.where(degree < 0, jnp.zeros_like(x), one)
+    start = (jnp.ones((), x.dtype), one, first, found)
+    return lax.while_loop(lambda state: state[0] <= last, advance, start)[3]
+
+
+def _chebyshev(x: Any, n: Any, first: Callable[[Any], Any], closed: Callable[[Any, Any], Any]) -> Any:
+    """A Chebyshev polynomial: by its trigonometric form for |x| < 1 and high degrees, else by recurrence."""
+    x, n = jnp.broadcast_arrays(x, n)
+    inside = (jnp.abs(x) < 1) & (jnp.trunc(n) > 8)
+    angle = jnp.arccos(jnp.where(inside, x, 0))
+    low = jnp.where(inside, 0, n)
+    by_steps = _by_recurrence(x, low, first(x), lambda k, x, here, before: 2 * x * here - before)
+    return jnp.where(inside, closed(jnp.trunc(n), angle), by_steps)
+
+
+def chebyshev_t(x: Any, n: Any) -> Any:
+    return _chebyshev(x, n, lambda x: x, lambda n, a: jnp.cos(n * a))
+
+
+def chebyshev_u(x: Any, n: Any) -> Any:
+    return _chebyshev(x, n, lambda x: 2 * x, lambda n, a: jnp.sin((n + 1) * a) / jnp.sin(a))
+
+
+def chebyshev_v(x: Any, n: Any) -> Any:
+    return _chebyshev(x, n, lambda x: 2 * x - 1, lambda n, a: jnp.cos((n + 0.5) * a) / jnp.cos(a / 2))
+
+
+def chebyshev_w(x: Any, n: Any) -> Any:
+    return _chebyshev(x, n, lambda x: 2 * x + 1, lambda n, a: jnp.sin((n + 0.5) * a) / jnp.sin(a / 2))
+
+
+def hermite_h(x: Any, n: Any) -> Any:
+    x, n = jnp.broadcast_arrays(x, n)
+    return _by_recurrence(x, n, 2 * x, lambda k, x, here, before: 2 * x * here - 2 * k * before)
+
+
+def hermite_he(x: Any, n: Any) -> Any:
+    x, n = jnp.broadcast_arrays(x, n)
+    return _by_recurrence(x, n, x, lambda k, x, here, before: x * here - k * before)
+
+
+def laguerre_l(x: Any, n: Any) -> Any:
+    x, n = jnp.broadcast_arrays(x, n)
+    return _by_recurrence(x, n, 1 - x, lambda k, x, here, before: ((2 * k + 1 - x) * here - k * before) / (k + 1))
+
+
+def legendre_p(x: Any, n: Any) -> Any:
+    x, n = jnp.broadcast_arrays(x, n)
+    return _by_recurrence(x, n, x, lambda k, x, here, before: ((2 * k + 1) * x * here - k * before) / (k + 1))
+
+
+def _define(name: str, polynomial: Callable[[Any, Any], Any], shifted: bool, sentence: str) -> Any:
+    def body(input: Operand, n: Operand):
+        full_precision(f"{name}_cpu", input)
+        return polynomial(2 * input - 1 if shifted else input, n)
+
+    body.__doc__ = sentence
+    options: Any = {
+        "promote": "float",
+        "differentiable": False,
+        "broadcast": True,
+        "check": needs_tensor(f"special_{name}"),
+    }
+    return op(name=f"special_{name}", function=False, method=False, **options)(body)
+
+
+polynomials = {
+    name: _define(name, polynomial, shifted, sentence)
+    for name, polynomial, shifted, sentence in (
+        (
+            "chebyshev_polynomial_t",
+            chebyshev_t,
+            False,
+            "The Chebyshev polynomial of the first kind of degree n.",
+        ),
+        (
+            "chebyshev_polynomial_u",
+            chebyshev_u,
+            False,
+            "The Chebyshev polynomial of the second kind of degree n.",
+        ),
+        (
+            "chebyshev_polynomial_v",
+            chebyshev_v,
+            False,
+            "The Chebyshev polynomial of the third kind of degree n.",
+        ),
+        (
+            "chebyshev_polynomial_w",
+            chebyshev_w,
+            False,
+            "The Chebyshev polynomial of the fourth kind of degree n.",
+        ),
+        ("shifted_chebyshev_polynomial_t", chebyshev_t, True, "`chebyshev_polynomial_t` of `2 * input - 1`."),
+        ("shifted_chebyshev_polynomial_u", chebyshev_u, True, "`chebyshev_polynomial_u` of `2 * input - 1`."),
+        ("shifted_chebyshev_polynomial_v", chebyshev_v, True, "`chebyshev_polynomial_v` of `2 * input - 1`."),
+        ("shifted_chebyshev_polynomial_w", chebyshev_w, True, "`chebyshev_polynomial_w` of `2 * input - 1`."),
+        ("hermite_polynomial_h", hermite_h, False, "The physicist's Hermite polynomial of degree n."),
+        ("hermite_polynomial_he", hermite_he, False, "The probabilist's Hermite polynomial of degree n."),
+        ("laguerre_polynomial_l", laguerre_l, False, "The Laguerre polynomial of degree n."),
+        ("legendre_polynomial_p", legendre_p, False, "The Legendre polynomial of degree n."),
+    )
+}
+"""The operations by their names in `torch.special`."""

@@ -1,0 +1,254 @@
+"""Pooling to a given size: adaptive, fractional, and the inverse of max pooling."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.checks import flag
+from .._core.op import Array, op
+from .pool import _avg_pool, _lowest, _max_places, _max_values
+from .rules import in_single, kind, unsupported
+
+
+def _windows(size: int, out: int) -> tuple[Any, Any]:
+    """The windows that divide `size` elements into `out` parts: element numbers (out, longest), and which
+    of them count.
+    """
+    start = np.arange(out) * size // max(out, 1)
+    stop = -((-(np.arange(out) + 1) * size) // max(out, 1))
+    longest = int((stop - start).max()) if out else 1
+    index = start[:, None] + np.arange(longest)
+    inside = index < stop[:, None]
+    return np.minimum(index, size - 1), inside
+
+
+def _targets(x: Any, n: int, output_size: Any) -> list[int]:
+    given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if len(given) == 1:
+        given = given * n
+    return [s if g is None else g for g, s in zip(given, x.shape[-n:], strict=True)]
+
+
+def _check(x: Any, n: int, name: str, colon: str) -> None:
+    if n == 1:
+        if x.ndim not in (2, 3):
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {x.ndim}-dimensional tensor for argument #1 'self' "
+                "(while checking "
+                f"arguments for {name})"
+            )
+    elif x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(x.shape)}")
+    for i in range(x.ndim - n - 1 if x.ndim == n + 1 else 1, x.ndim):
+        if i > 0 and x.shape[i] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
+                "sizes "
+                f"{list(x.shape)} with dimension {i} being empty"
+            )
+
+
+def _even(x: Any, n: int, sizes: list[int]) -> Any:
+    """(kernel, kernel as stride) where all windows have one size and do not overlap; None otherwise."""
+    if any(s < 1 or i % s for i, s in zip(x.shape[-n:], sizes, strict=True)):
+        return None
+    return tuple(i // s for i, s in zip(x.shape[-n:], sizes, strict=True))
+
+
+def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
+    """The mean of the windows that divide each of the last n dimensions into `sizes` parts."""
+    kernel = _even(x, n, sizes)
+    if kernel is not None:
+        if all(s == 1 for s in sizes):
+            axes = tuple(range(x.ndim - n, x.ndim))
+            return in_single(lambda v: jnp.mean(v, axes, keepdims=True))(x)
+        return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
+
+    def averaged(v: Any) -> Any:
+        for i in range(n):
+            axis = v.ndim - n + i
+            index, inside = _windows(v.shape[axis], sizes[i])
+            after = (1,) * (v.ndim - axis - 1)
+            taken = jnp.take(v, index, axis=axis)
+            total = jnp.sum(jnp.where(inside.reshape(*inside.shape, *after), taken, 0), axis=axis + 1)
+            v = total / jnp.asarray(inside.sum(1), v.dtype).reshape(-1, *after)
+        return v
+
+    return in_single(averaged)(x)
+
+
+def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
+    name = f"adaptive_avg_pool{n}d"
+    _check(x, n, name, "")
+    sizes = _targets(x, n, output_size)
+    if any(s < 0 for s in sizes):
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, sizes))}}}"
+        )
+
+    if kind(x) != "float":
+        unsupported(f"{name}_cpu" if n > 1 else "adaptive_avg_pool2d_cpu", x)
+    return adaptive_average(x, n, sizes)
+
+
+def _mean_name(n: int, ordinary: str) -> Any:
+    """Global averages are plain means in PyTorch."""
+
+    def name(operands: Any, statics: Any) -> str:
+        given = statics[0]
+        ones = given == 1 or given == (1,) * n or given == (1,)
+        return "MeanBackward1" if ones else ordinary
+
+    return name
+
+
+@op(method=False, out=False, grad="SqueezeBackward1")
+def adaptive_avg_pool1d(input: Array, output_size: Any):
+    """Means over windows that divide the last dimension into `output_size` parts."""
+    return _adaptive_avg(input, 1, output_size)
+
+
+@op(method=False, function=False, out=False, grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"))
+def adaptive_avg_pool2d(input: Array, output_size: Any):
+    """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
+    return _adaptive_avg(input, 2, output_size)
+
+
+@op(method=False, function=False, out=False, grad=_mean_name(3, "AdaptiveAvgPool3DBackward0"))
+def adaptive_avg_pool3d(input: Array, output_size: Any):
+    """Means over windows that divide the last 3 dimensions into `output_size` parts; None keeps a size."""
+    return _adaptive_avg(input, 3, output_size)
+
+
+def _gathered_max(x: Any, n: int, windows: Any) -> Any:
+    """The maxima and their flat positions, for windows given by an (element numbers, which count) pair for
+    each axis.
+    """
+    spatial = x.shape[-n:]
+    place = jnp.broadcast_to(jnp.arange(math.prod(spatial), dtype=jnp.int64).reshape(spatial), x.shape)
+    for i in reversed(range(n)):
+        axis = x.ndim - n + i
+        index, inside = windows[i]
+        mask = inside.reshape(*inside.shape, *(1,) * (x.ndim - axis - 1))
+        values = jnp.where(mask, jnp.take(x, index, axis=axis), _lowest(x.dtype))
+        best = jnp.expand_dims(jnp.argmax(values, axis=axis + 1), axis + 1)
+        x = jnp.take_along_axis(values, best, axis=axis + 1).squeeze(axis + 1)
+        place = jnp.take_along_axis(jnp.take(place, index, axis=axis), best, axis=axis + 1).squeeze(axis + 1)
+    return x, place
+
+
+def _adaptive_max(x: Any, n: int, output_size: Any) -> Any:
+    name = f"adaptive_max_pool{n}d"
+    _check(x, n, name, ":")
+    sizes = _targets(x, n, output_size)
+    bad = next((s for s in sizes if s < 0), None)
+    if bad is not None:
+        shape = [*x.shape[:-n], *sizes]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {shape}")
+    if kind(x) != "float":
+        unsupported(name if n > 1 else "adaptive_max_pool2d", x)
+    kernel = _even(x, n, sizes)
+    if kernel is not None and max(kernel) <= 64:
+        window = (x, n, kernel, kernel, (0,) * n, (1,) * n, sizes)
+        return _max_values(*window), _max_places(*window)
+    return _gathered_max(x, n, [_windows(s, o) for s, o in zip(x.shape[-n:], sizes, strict=True)])
+
+
+def _define_adaptive_max(n: int, grad: str) -> Any:
+    def adaptive_max_pool(input: Array, output_size: Any) -> Any:
+        return _adaptive_max(input, n, output_size)
+
+    adaptive_max_pool.__doc__ = f"Maxima, and their flat positions, of windows dividing the last {n} dimensions."
+    name = f"adaptive_max_pool{n}d_with_indices"
+    public = f"adaptive_max_pool{n}d" if n == 1 else False
+    return op(name=name, function=public, method=False, out=False, grad=grad)(adaptive_max_pool)
+
+
+adaptive_max_pool1d_with_indices = _define_adaptive_max(1, "SqueezeBackward1")
+adaptive_max_pool2d_with_indices = _define_adaptive_max(2, "AdaptiveMaxPool2DBackward0")
+adaptive_max_pool3d_with_indices = _define_adaptive_max(3, "AdaptiveMaxPool3DBackward0")
+
+
+def _unpool_name(n: int) -> str:
+    return "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
+
+
+def _define_unpool(n: int) -> Any:
+    def max_unpool(input: Array, indices: Array, output_size: Any) -> Any:
+        if indices.dtype != jnp.int64:
+            raise RuntimeError("elements in indices should be type int64 but got: " + str(indices.dtype))
+        if indices.shape != input.shape:
+            raise RuntimeError(
+                f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) "
+                "but got indices "
+                f"tensor with shape: {list(indices.shape)}"
+            )
+        volume = math.prod(output_size)
+        shown = "x".join(map(str, output_size))
+        flat, where = input.reshape(*input.shape[:-n], -1), indices.reshape(*indices.shape[:-n], -1)
+        bad = (where < 0) | (where >= volume)
+        if where.size:
+            first = where.reshape(-1)[jnp.argmax(bad.reshape(-1))]
+            flag(
+                jnp.where(jnp.any(bad), first + 2**40, 0),
+                lambda code: RuntimeError(
+                    f"Found an invalid max index: {code - 2**40} (output volumes are of size {shown})"
+                ),
+            )
+        out = jnp.zeros((*flat.shape[:-1], volume), input.dtype)
+        out = jnp.put_along_axis(out, jnp.clip(where, 0, volume - 1), flat, axis=-1, inplace=False)
+        return out.reshape(*input.shape[:-n], *output_size)
+
+    max_unpool.__doc__ = f"Put values at their flat positions in the last {n} dimensions, zeros elsewhere."
+    return op(name=f"_max_unpool{n}d", function=False, method=False, out=False, grad=_unpool_name(n))(max_unpool)
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = (_define_unpool(n) for n in (1, 2, 3))
+
+
+def _fractional_starts(sample: Any, size: int, out: int, kernel: int) -> Any:
+    """Where the windows begin, for random numbers (N, C): PyTorch's sequence."""
+    if out == 1:
+        return jnp.full((*sample.shape, 1), size - kernel)
+    alpha = (size - kernel) / (out - 1)
+    alpha = jnp.asarray(alpha, sample.dtype)
+    steps = jnp.arange(out - 1, dtype=sample.dtype)
+    start = ((steps + sample[..., None]) * alpha).astype(jnp.int64) - (sample[..., None] * alpha).astype(jnp.int64)
+    return jnp.concatenate([start, jnp.full((*sample.shape, 1), size - kernel)], axis=-1)
+
+
+def _define_fractional(n: int) -> Any:
+    def fractional_max_pool(input: Array, random_samples: Array, kernel_size: Any, output_size: Any) -> Any:
+        x = input[None] if input.ndim == n + 1 else input
+        names = ("time", "height", "width")[-n:]
+        for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):
+            if o + k - 1 > s:
+                raise RuntimeError(f"fractional_max_pool{n}d(): pool {axis} {k} too large relative to input {axis} {s}")
+        # PyTorch reads the samples from the last axis back in two dimensions, from the first in three.
+        order = [1, 0] if n == 2 else [0, 1, 2]
+        spatial = x.shape[-n:]
+        flat = jnp.zeros((*x.shape[:2], *(1,) * (2 * n)), jnp.int64)
+        for i in range(n):
+            starts = _fractional_starts(random_samples[..., order[i]], spatial[i], output_size[i], kernel_size[i])
+            index = starts[..., None] + jnp.arange(kernel_size[i])  # (N, C, out, k)
+            shape = [*x.shape[:2], *(1,) * (2 * n)]
+            shape[2 + i], shape[2 + n + i] = output_size[i], kernel_size[i]
+            flat = flat * spatial[i] + index.reshape(shape)
+        windows = flat.reshape(*x.shape[:2], math.prod(output_size), math.prod(kernel_size))
+        values = jnp.take_along_axis(x.reshape(*x.shape[:2], 1, math.prod(spatial)), windows, axis=-1)
+        best = jnp.argmax(values, axis=-1, keepdims=True)
+        out = [jnp.take_along_axis(v, best, axis=-1).reshape(*x.shape[:2], *output_size) for v in (values, windows)]
+        return tuple(v[0] if input.ndim == n + 1 else v for v in out)
+
+    fractional_max_pool.__doc__ = f"Max pooling of the last {n} dimensions over windows of random steps."
+    grad = f"FractionalMaxPool{n}DBackward0"
+    name = f"_fractional_max_pool{n}d"
+    return op(name=name, function=False, method=False, out=False, grad=grad)(fractional_max_pool)
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_define_fractional(n) for n in (2, 3))

@@ -1,0 +1,317 @@
+"""Resampling grids: `interpolate`, `grid_sample`, `affine_grid`, and the shuffles between channels and
+space.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.op import Array, op
+from .pool_adaptive import adaptive_average
+from .rules import in_single, kind, unsupported
+
+_CUBIC = -0.75
+
+
+# -- interpolation: along each axis, every output element is a weighted sum of a few input elements --------
+
+
+def _scale(size: int, out: int, align_corners: bool, factor: float | None, single: bool) -> Any:
+    real = np.float32 if single else np.float64
+    if align_corners:
+        return real(size - 1) / real(out - 1) if out > 1 else real(0)
+    return real(1.0 / factor) if factor else real(size) / real(out)
+
+
+def _sources(size: int, out: int, align_corners: bool, factor: float | None, single: bool) -> Any:
+    """Where, in the input's coordinates, the elements of the output lie."""
+    scale = _scale(size, out, align_corners, factor, single)
+    place = np.arange(out, dtype=scale.dtype)
+    half = scale.dtype.type(0.5)
+    return place * scale if align_corners else (place + half) * scale - half
+
+
+def _cubic_weights(t: Any, a: float) -> list[Any]:
+    """The four weights of cubic convolution at a fraction t (Keys, 1981)."""
+    far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a  # noqa: E731
+    near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1  # noqa: E731
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def taps(mode: str, size: int, out: int, align_corners: bool, factor: float | None, single: bool) -> tuple[Any, Any]:
+    """(input elements, their weights), each (out, taps), along one axis; weights None if they are all 1."""
+    if mode in ("nearest", "nearest-exact"):
+        scale = _scale(size, out, False, factor, True)
+        place = np.arange(out, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+        return np.minimum(np.floor(place * scale).astype(np.int64), size - 1)[:, None], None
+    source = _sources(size, out, align_corners, factor, single)
+    if mode == "linear":
+        source = np.maximum(source, 0)
+        low = np.minimum(source.astype(np.int64), size - 1)
+        high = np.minimum(low + 1, size - 1)
+        part = np.clip(source - low, 0, 1).astype(source.dtype)
+        return np.stack([low, high], 1), np.stack([1 - part, part], 1)
+    low = np.floor(source).astype(np.int64)
+    part = source - low.astype(source.dtype)
+    index = np.clip(low[:, None] + np.arange(-1, 3), 0, size - 1)
+    return index, np.stack(_cubic_weights(part, _CUBIC), 1)
+
+
+def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: float | None) -> tuple[Any, Any]:
+    """Taps of the antialiasing filters: the kernel is stretched by the scale where the output is coarser."""
+    scale = float(_scale(size, out, align_corners, factor, False))
+    reach = (1.0 if mode == "linear" else 2.0) * max(scale, 1.0)
+    stretch = 1.0 / scale if scale >= 1.0 else 1.0
+    centre = scale * (np.arange(out) + 0.5)
+    start = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+    stop = np.minimum((centre + reach + 0.5).astype(np.int64), size)
+    index = start[:, None] + np.arange(math.ceil(reach) * 2 + 1)
+    distance = np.abs((index - centre[:, None] + 0.5) * stretch)
+    if mode == "linear":
+        weight = np.where(distance < 1, 1 - distance, 0)
+    else:
+        a = -0.5
+        near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+        far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+        weight = np.where(distance < 1, near, np.where(distance < 2, far, 0))
+    weight = np.where(index < stop[:, None], weight, 0)
+    return np.minimum(index, size - 1), weight / weight.sum(1, keepdims=True)
+
+
+def _apply_taps(x: Any, axis: int, index: Any, weight: Any) -> Any:
+    after = (1,) * (x.ndim - axis - 1)
+    if weight is None:
+        return jnp.take(x, index[:, 0], axis=axis)
+    parts = [
+        jnp.take(x, index[:, i], axis=axis) * jnp.asarray(weight[:, i], x.dtype).reshape(-1, *after)
+        for i in range(index.shape[1])
+    ]
+    return functools.reduce(jnp.add, parts)
+
+
+_KERNELS = {"nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear", "bilinear": "Bilinear",
+            "trilinear": "Trilinear", "bicubic": "Bicubic"}  # fmt: skip
+
+
+def _upsample_name(operands: Any, statics: Any) -> str:
+    n = operands[0].ndim - 2
+    mode, antialias = statics[1], statics[4]
+    if mode == "area":
+        return "SqueezeBackward1" if n == 1 else f"AdaptiveAvgPool{n}DBackward0"
+    return f"Upsample{_KERNELS[mode]}{n}D{'Aa' if antialias else ''}Backward0"
+
+
+@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample")
+def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: Any, antialias: bool):
+    spatial = input.shape[2:]
+    if any(s < 1 for s in (*spatial, *size)):
+        shown = [", ".join(f"{a}: {v}" for a, v in zip("DHW"[-len(v) :], v, strict=True)) for v in (spatial, size)]
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
+        )
+    if kind(input) in ("int", "bool", "complex") and not (mode.startswith("nearest") and input.dtype == jnp.uint8):
+        unsupported(f"upsample_{mode.replace('-', '_')}{len(spatial)}d", input)
+    if mode == "area":
+        return adaptive_average(input, len(spatial), list(size))
+    single = input.dtype != jnp.float64
+    kernel = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+
+    def resampled(x: Any) -> Any:
+        for i, (old, new) in enumerate(zip(spatial, size, strict=True)):
+            factor = None if factors is None else factors[i]
+            if antialias:
+                found = _smooth_taps(kernel, old, new, align_corners, factor)
+            elif old == new and (factor is None or factor == 1) and kernel != "cubic":
+                continue
+            else:
+                found = taps(kernel, old, new, align_corners, factor, single)
+            x = _apply_taps(x, i + 2, *found)
+        return x
+
+    return in_single(resampled)(input) if kind(input) == "float" else resampled(input)
+
+
+# -- sampling at given places ------------------------------------------------------------------------------
+
+
+def _unnormalised(place: Any, size: int, align_corners: bool) -> Any:
+    return (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
+
+
+def _reflected(place: Any, low: float, high: float) -> Any:
+    """Reflected at `low` and `high` until inside."""
+    if low == high:
+        return jnp.zeros_like(place)
+    span = high - low
+    away = jnp.abs(place - low)
+    turns = jnp.floor(away / span)
+    extra = away - turns * span
+    return jnp.where(turns % 2 == 0, extra + low, span - extra + low)
+
+
+def _inside(place: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
+    if padding_mode == "border":
+        return _clipped(place, size)
+    if padding_mode == "reflection":
+        ends = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
+        return _clipped(_reflected(place, *ends), size)
+    return place
+
+
+def _clipped(place: Any, size: int) -> Any:
+    limited = jnp.where(place <= 0, 0, jnp.where(place >= size - 1, size - 1.0, place))
+    return jnp.where(jnp.isnan(place), 0, limited)
+
+
+def _fetch(x: Any, places: list[Any]) -> Any:
+    """x[n, :, i, j, ...] for integer-valued places, each (N, points); 0 outside."""
+    n, channels, *spatial = x.shape
+    flat = jnp.zeros(places[0].shape, jnp.int64)
+    ok = jnp.ones(places[0].shape, bool)
+    for place, size in zip(places, spatial, strict=True):
+        ok &= (place >= 0) & (place < size)
+        flat = flat * size + jnp.clip(jnp.nan_to_num(place), 0, size - 1).astype(jnp.int64)
+    taken = jnp.take_along_axis(x.reshape(n, channels, -1), flat[:, None], axis=2)
+    return jnp.where(ok[:, None], taken, 0)
+
+
+@op(
+    function=False,
+    method=False,
+    out=False,
+    name="_grid_sample",
+    grad=lambda operands, statics: f"GridSampler{operands[0].ndim - 2}DBackward0",
+)
+def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool):
+    n = input.ndim - 2
+    if n not in (2, 3) or grid.ndim != input.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got "
+            "input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.shape[0] != input.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.shape[-1] != n:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    if mode == "bicubic" and n == 3:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    spatial = input.shape[2:]
+    flat = grid.reshape(grid.shape[0], -1, n)[..., ::-1]  # last coordinate first: rows before columns
+    raw = [_unnormalised(flat[..., i], spatial[i], align_corners) for i in range(n)]
+    if mode == "bicubic":
+        out = _bicubic_samples(input, raw, padding_mode, align_corners)
+    else:
+        places = [_inside(p, s, padding_mode, align_corners) for p, s in zip(raw, spatial, strict=True)]
+        out = _fetch(input, [jnp.round(p) for p in places]) if mode == "nearest" else _linear_samples(input, places)
+    return out.reshape(*input.shape[:2], *grid.shape[1:-1])
+
+
+def _linear_samples(x: Any, places: list[Any]) -> Any:
+    total: Any = 0
+    floors = [jnp.floor(p) for p in places]
+    for corner in range(2 ** len(places)):
+        weight, at = 1.0, []
+        for i, (p, f) in enumerate(zip(places, floors, strict=True)):
+            up = corner >> i & 1
+            at.append(f + up)
+            weight = weight * ((p - f) if up else (f + 1 - p))
+        total = total + _fetch(x, at) * weight[:, None]  # pyright: ignore[reportIndexIssue]
+    return total
+
+
+def _bicubic_samples(x: Any, places: list[Any], padding_mode: str, align_corners: bool) -> Any:
+    floors = [jnp.floor(p) for p in places]
+    weights = [_cubic_weights(p - f, _CUBIC) for p, f in zip(places, floors, strict=True)]
+    total: Any = 0
+    for i in range(4):
+        row: Any = 0
+        for j in range(4):
+            at = [
+                _inside(f + d - 1, s, padding_mode, align_corners)
+                for f, d, s in zip(floors, (i, j), x.shape[2:], strict=True)
+            ]
+            row = row + _fetch(x, at) * weights[1][j][:, None]
+        total = total + row * weights[0][i][:, None]
+    return total
+
+
+@op(function=False, method=False, out=False, name="_affine_grid", grad="AffineGridGeneratorBackward0")
+def _affine_grid(theta: Array, size: Any, align_corners: bool):
+    axes = []
+    for s in size[2:]:
+        line = np.linspace(-1, 1, s) if s > 1 else np.zeros(s)
+        axes.append(line if align_corners else line * ((s - 1) / s))
+    points = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], axis=-1)
+    return jnp.einsum("...j,nij->n...i", jnp.asarray(points, theta.dtype), theta)
+
+
+# -- channels and space ------------------------------------------------------------------------------------
+
+
+def _at_least_3(x: Any, name: str) -> None:
+    if x.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {x.ndim} dimension(s)"
+        )
+
+
+@op(method=False, out=False)
+def pixel_shuffle(input: Array, upscale_factor: int):
+    """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
+    r = upscale_factor
+    _at_least_3(input, "pixel_shuffle")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            "upscale_factor, but "
+            f"input.size(-3)={c} is not divisible by {r * r}"
+        )
+    x = input.reshape(-1, c // (r * r), r, r, h, w)
+    return x.transpose(0, 1, 4, 2, 5, 3).reshape(*batch, c // (r * r), h * r, w * r)
+
+
+@op(method=False, out=False)
+def pixel_unshuffle(input: Array, downscale_factor: int):
+    """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
+    r = downscale_factor
+    _at_least_3(input, "pixel_unshuffle")
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, c, h, w = input.shape
+    for name, place, s in (("height", -2, h), ("width", -1, w)):
+        if s % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({place})={s} is not "
+                f"divisible by {r}"
+            )
+    x = input.reshape(-1, c, h // r, r, w // r, r)
+    return x.transpose(0, 1, 3, 5, 2, 4).reshape(*batch, c * r * r, h // r, w // r)
+
+
+@op(method=False, out=False, aliases=["native_channel_shuffle"])
+def channel_shuffle(input: Array, groups: int):
+    """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    n, c = input.shape[:2]
+    if c % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
+    return jnp.swapaxes(input.reshape(n, groups, c // groups, *input.shape[2:]), 1, 2).reshape(input.shape)

@@ -1,0 +1,241 @@
+"""Views by strides (`as_strided`), and what changes a tensor's own shape (`unsqueeze_`, `t_`, ...)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import strides
+from .._core.modes import state
+from .._core.op import Array, function, functions, method, methods, op
+from .._core.storage import Alias, alias_of
+from .._core.tape import node_type
+from .._core.tensor import Tensor, wrap
+from .._core.views import ViewRule, _arguments, check_history, offset_of, set_at, strides_of
+from .constants import contiguous_format
+from .indexing import _alias
+from .views import slice_dim, squeeze, t, transpose, unsqueeze
+
+# -- as_strided
+
+
+def _places(size: Any, stride: Any, offset: int) -> np.ndarray:
+    """The place in memory of each element."""
+    places = np.asarray(offset)
+    for d, (n, s) in enumerate(zip(size, stride, strict=True)):
+        places = places + (np.arange(n) * s).reshape([-1 if k == d else 1 for k in range(len(size))])
+    return np.broadcast_to(places, tuple(size))
+
+
+def _elements(shape: Any, own: Any, size: Any, stride: Any, offset: int) -> np.ndarray:
+    """Which element of a tensor with layout `own` (None: contiguous) lies at each place; -1 for none."""
+    wanted = _places(size, stride, offset)
+    count = int(np.prod(shape, dtype=np.int64))
+    if own is None or (tuple(own[0]) == strides.contiguous(shape)):
+        found = wanted - (0 if own is None else own[1])
+        return np.where((found >= 0) & (found < count), found, -1)
+    mine = _places(shape, *own).reshape(-1)
+    table = np.full(1 + max(int(mine.max(initial=0)), int(wanted.max(initial=0))), -1)
+    table[mine] = np.arange(count)
+    return table[wanted]
+
+
+def _strided_layout(old: Any, steps: Any, start: int, size: Any, stride: Any, offset: int, own: Any) -> Any:
+    return size, stride, offset
+
+
+@op(
+    name="_as_strided",
+    function=False,
+    method=False,
+    grad="AsStridedBackward0",
+    view=ViewRule(_strided_layout),
+)
+def _as_strided(input: Array, size: Any, stride: Any, offset: int, own: Any):
+    return input.reshape(-1)[_elements(input.shape, own, size, stride, offset)]
+
+
+def _reaches(x: Tensor, size: Any, stride: Any, offset: int) -> bool:
+    """Do all these places in memory hold elements of the tensor?"""
+    if x._layout is not None and strides.may_overlap(x._value.aval.shape, x._layout[0]):
+        return False
+    return bool((_elements(x._value.aval.shape, x._layout, size, stride, offset) >= 0).all())
+
+
+def _whole(x: Tensor) -> Tensor:
+    """A tensor that is the whole storage of a view."""
+    alias = x._alias
+    assert alias is not None
+    base = alias.base
+    if base is not None and base._alias is not None and not base._alias.chain:
+        return base
+    found = wrap(alias.storage.value)
+    found._alias = Alias(alias.storage, (), None, 0)
+    size, stride, offset = found._value.aval.shape, strides.contiguous(found._value.aval.shape), 0
+    for step in alias.chain:
+        size, stride, offset = step[0].view.layout(size, stride, offset, **_arguments(*step))
+    if (tuple(stride), offset) != (strides_of(x), offset_of(x)):
+        raise NotImplementedError("as_strided() of a view whose base was not contiguous and is gone: clone it first")
+    return found
+
+
+def _extent(x: Tensor) -> int:
+    """How many elements of memory the tensor's storage has."""
+    return x._value.aval.numel if x._alias is None else x._alias.storage.value.aval.numel
+
+
+@function("as_strided", method=True)
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
+    given = strides.as_strided(
+        input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
+        storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
+    )  # fmt: skip
+    whole = input
+    if not _reaches(input, *given):
+        base = None if input._alias is None else input._alias.base
+        if base is not None and base._rg and state.grad and _reaches(base, *given):
+            return _as_strided(base, *given, base._layout)
+        if input._rg and state.grad:
+            raise NotImplementedError(
+                "as_strided() of a view that requires a gradient, to elements outside the view: call it on the base"
+            )
+        whole = _whole(input)
+        if not _reaches(whole, *given):
+            raise NotImplementedError("as_strided() to memory that holds no elements of the base")
+    return _as_strided(whole, *given, whole._layout)
+
+
+@op(name="_as_strided_scatter", function=False, method=False, out=False, grad="AsStridedScatterBackward0")
+def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset: int, own: Any):
+    if src.shape != tuple(size):
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(size)}"
+        )
+    places = _elements(input.shape, own, size, stride, offset)
+    if (places < 0).any():
+        raise NotImplementedError("as_strided_scatter() to memory outside the tensor")
+    flat = set_at(input.reshape(-1), src.reshape(-1).astype(input.dtype), jnp.asarray(places.reshape(-1)))
+    return flat.reshape(input.shape)
+
+
+@function("as_strided_scatter", method=True)
+def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """The input with the part that `as_strided` would view replaced."""
+    given = strides.as_strided(
+        input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset
+    )
+    return _as_strided_scatter(input, src, *given, input._layout)
+
+
+# -- the shape of a tensor itself
+
+
+def become(self: Tensor, view: Tensor, name: str) -> Tensor:
+    """Make the tensor be a view of itself: the same memory in another shape. Its views stay as they are."""
+    if self._rg and state.grad:
+        if self._node is None:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        if self._alias is not None:
+            check_history(self, self._alias)
+    alias, made = alias_of(self), view._alias
+    assert made is not None
+    storage = alias.storage
+    if storage.owner() is self:
+        storage.owner = _nobody  # pyright: ignore[reportAttributeAccessIssue]
+    alias.version.n += 1
+    if alias.silent is not None:
+        alias.version.hidden += 1
+        alias.silent.n += 1
+    made.base = alias.base
+    made.depth = alias.depth if alias.base is not None else len(made.chain)
+    made.silent, made.multi, made.no_grad = alias.silent, alias.multi, alias.no_grad
+    made.seen = made.version.n if storage.host is None else -1
+    self._value, self._layout, self._alias = view._value, view._layout, made
+    self._value.guard = (made.version, made.version.n - made.version.hidden)
+    if view._rg and view._node is not None:
+        view._node.__class__ = node_type(name)
+        self._set_history(view._node, view._index)
+    elif made.base is not None and made.base._rg:
+        self._value.guard, made.seen = None, -2  # its place in the graph is found anew
+    return self
+
+
+def _nobody() -> None:
+    return None
+
+
+@method("unsqueeze_")
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """In-place form of `unsqueeze`."""
+    return become(self, unsqueeze(self, dim), "UnsqueezeBackward1")
+
+
+@method("squeeze_")
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """In-place form of `squeeze`."""
+    name = "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
+    return become(self, squeeze(self, dim), name)
+
+
+@method("t_")
+def t_(self: Tensor) -> Tensor:
+    """In-place form of `t`."""
+    return become(self, t(self), "TBackward1")
+
+
+@method("transpose_", aliases=["swapaxes_", "swapdims_"])
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In-place form of `transpose`."""
+    return become(self, transpose(self, dim0, dim1), "TransposeBackward1")
+
+
+@method("as_strided_")
+def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+    """In-place form of `as_strided`."""
+    return become(self, as_strided(self, size, stride, storage_offset), "AsStridedBackward1")
+
+
+function("as_strided_")(methods["as_strided_"])
+
+
+# -- copies of what a view operation would show
+
+
+def _copying(name: str, view: Any) -> None:
+    def copying(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        out = view(input, *args, **kwargs)
+        return copied(out) if isinstance(out, Tensor) else tuple([copied(t) for t in out])
+
+    def copied(part: Tensor) -> Tensor:
+        fresh = part.clone(memory_format=contiguous_format)
+        if fresh._node is not None and part._node is not None:
+            fresh._node.__class__ = node_type(type(part._node).__name__ + "_copy")
+        return fresh
+
+    copying.__name__ = copying.__qualname__ = name + "_copy"
+    copying.__doc__ = f"A copy of what `{name}` shows, contiguous and with its own memory."
+    function(name + "_copy", method=name == "narrow")(copying)
+
+
+def _slice_of(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    return slice_dim(input, strides.wrap_dim(dim, input.ndim), start, end, step)
+
+
+for _name in ("permute", "squeeze", "transpose", "t", "unsqueeze", "select", "diagonal", "unbind", "split_with_sizes",
+              "as_strided", "narrow", "view_as_real", "view_as_complex", "split"):  # fmt: skip
+    _copying(_name, functions[_name])
+for _name in ("view", "expand", "unfold"):
+    _copying(_name, methods[_name])
+_copying("slice", _slice_of)
+_copying("alias", _alias)
+_copying("detach", lambda input: input.detach())
+
+
+@function("is_same_size", method=True)
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Do the tensors have the same shape?"""
+    return input._value.aval.shape == other._value.aval.shape

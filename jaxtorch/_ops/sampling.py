@@ -1,0 +1,272 @@
+"""Draws whose parameters are tensors: bernoulli, normal, multinomial, Poisson, binomial, gamma."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import device as devices
+from .._core import dtypes, sampling, strides
+from .._core.op import Array, function, op
+from .._core.random import Generator, check_generator, draw, key_of
+from .._core.tensor import Tensor, from_host, write_out
+from .._core.views import strides_of
+from . import constants
+from .casting import cast
+from .creation import finish_factory, like_filled, out_dtype, size_of
+from .random import _FLOATS, check_normal, fill, key_from, sample, store, unsupported, with_history
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _bernoulli_tensor_on(key: Array, p: Array, dtype: Any):
+    """True with the probabilities given, drawn on their device."""
+    return (jax.random.uniform(key_from(key), p.shape, jnp.float32) < p).astype(dtype.np)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _poisson_on(key: Array, rates: Array):
+    """Poisson counts of the rates given, drawn on their device."""
+    return jax.random.poisson(key_from(key), rates.astype(jnp.float32), rates.shape).astype(rates.dtype)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _multinomial_on(key: Array, probs: Array, num_samples: int, replacement: bool):
+    """Indices drawn by weight, on the device of the weights."""
+    weights = jnp.log(probs.astype(jnp.float32))
+    shape = (*probs.shape[:-1], num_samples)
+    if replacement:
+        picked = jax.random.categorical(key_from(key), weights[..., None, :], axis=-1, shape=shape)
+    else:
+        scores = weights + jax.random.gumbel(key_from(key), probs.shape, jnp.float32)
+        picked = jax.lax.top_k(scores, num_samples)[1]
+    return picked.astype(jnp.int64)
+
+
+def _host(t: Tensor) -> np.ndarray[Any, Any]:
+    """The content of a tensor, for a draw on the host."""
+    return np.asarray(t._array())
+
+
+def _keyed(generator: Generator | None, t: Tensor) -> Tensor:
+    """The key of a draw on the device of a tensor."""
+    slot = t._value.aval.slot
+    check_generator(generator, slot)
+    return from_host(key_of(generator, slot))
+
+
+def _on_cpu(t: Tensor) -> bool:
+    return t._value.aval.slot.name == "cpu"
+
+
+# -- yes and no
+
+
+def _p_error(array: Any) -> RuntimeError:
+    return RuntimeError(
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
+        "please report an enhancement request to PyTorch.)"
+    )
+
+
+def _flips(p: Tensor, generator: Generator | None, dtype: dtypes.dtype) -> Tensor:
+    """0 or 1 in `dtype`, with the probabilities given."""
+    if not _on_cpu(p):
+        return _bernoulli_tensor_on(_keyed(generator, p), p, dtype)
+    array = _host(p)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise _p_error(array)
+    return from_host(draw(generator, "bernoulli_tensor", array).astype(dtype.np))
+
+
+@function("bernoulli", method=True)
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
+    if p is not None:
+        if out is not None:
+            raise TypeError(
+                "bernoulli() received an invalid combination of arguments: 'p' and 'out' exclude each other"
+            )
+        empty = like_filled(input, 0, None, None, False, constants.contiguous_format, "bernoulli")
+        result = bernoulli_(empty, p, generator=generator)
+    else:
+        dtype = input._value.aval.dtype
+        if dtype not in _FLOATS:
+            kernel = "bernoulli_tensor_cpu_self_" if dtype.is_complex else "bernoulli_tensor_cpu_p_"
+            raise unsupported(kernel, dtype)
+        result = _flips(input, generator, dtype if out is None else out._value.aval.dtype)
+        result = with_history([input], result, "BernoulliBackward0")
+    return result if out is None else write_out(out, result, "bernoulli")
+
+
+@function("bernoulli_", method=True, function=False)
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 0 and 1, in place; `p` is the probability of 1: a number, or a tensor that broadcasts to this one."""
+    aval = self._value.aval
+    if isinstance(p, Tensor):
+        if p._value.aval.dtype not in _FLOATS:
+            raise unsupported("bernoulli_tensor_cpu_p_", p._value.aval.dtype)
+        wide = p.expand(aval.shape)
+        return store(self, _flips(wide, generator, aval.dtype), "BernoulliBackward1")
+    if aval.dtype.is_complex:
+        raise unsupported("bernoulli_scalar_cpu_", aval.dtype)
+    p = float(p)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    host = ("bernoulli_scalar", p, aval.shape)
+    return fill(self, "BernoulliBackward2", generator, host, "bernoulli", p, as_type=True)
+
+
+# -- normal with tensors
+
+
+@function("normal")
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Normal numbers of the given means and standard deviations (one or both tensors), or of a `size` for numbers."""
+    tensors = [x for x in (mean, std) if isinstance(x, Tensor)]
+    if not tensors:
+        if size is None:
+            raise TypeError(
+                f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
+                f"{type(std).__name__}): two numbers need a 'size'"
+            )
+        found = out_dtype(dtype, out)
+        check_normal(found)
+        shape, mean, std = size_of((), size, "normal"), float(mean), float(std)
+        if not std >= 0:
+            raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+        slot = devices.resolve(device)
+        t = sample(slot, generator, shape, found, ("normal", shape, found.np, mean, std), "normal", mean, std)
+        return finish_factory(t, out, requires_grad, "normal")
+    for t in tensors:
+        check_normal(t._value.aval.dtype)
+    found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
+    check_normal(found)
+    node = f"NormalBackward{3 if len(tensors) == 2 else 1 if isinstance(mean, Tensor) else 2}"
+    if _on_cpu(tensors[0]):
+        arguments = [_host(x).astype(found.np, copy=False) if isinstance(x, Tensor) else float(x) for x in (mean, std)]
+        try:
+            shape = np.broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
+        except ValueError:
+            from .._core.strides import broadcast_shapes
+
+            shape = broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
+        _check_std(arguments[1])
+        result = from_host(draw(generator, "normal_tensor", *arguments).astype(found.np, copy=False).reshape(shape))
+    else:
+        base = like_filled((tensors[0] + tensors[-1]).detach(), 0, found, None, False, None, "normal")
+        result = cast(base.normal_(generator=generator) * std + mean, found).detach()
+    result = with_history(tensors, result, node)
+    return result if out is None else write_out(out, result, "normal")
+
+
+def _check_std(std: Any) -> None:
+    if isinstance(std, np.ndarray):
+        if (std < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+# -- counts and categories
+
+
+@function("multinomial", method=True)
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
+    if out is not None and out.dtype is not dtypes.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.scalar_name(out.dtype)}")
+    if _on_cpu(input):
+        stride = strides.preserved(input.shape, strides_of(input))
+        result = from_host(draw(generator, sampling.multinomial, _host(input), num_samples, replacement, stride))
+    else:
+        result = _multinomial_on(_keyed(generator, input), input.detach(), int(num_samples), bool(replacement))
+    return result if out is None else write_out(out, result, "multinomial")
+
+
+@function("poisson")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson counts of the rates given, in their type."""
+    dtype = input._value.aval.dtype
+    if dtype not in _FLOATS:
+        raise unsupported("poisson_cpu", dtype)
+    if _on_cpu(input):
+        result = from_host(draw(generator, sampling.poisson, _host(input)))
+    else:
+        result = _poisson_on(_keyed(generator, input), input.detach())
+    return with_history([input], result, "PoissonBackward0")
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _binomial_on(key: Array, count: Array, prob: Array):
+    """Numbers of successes, drawn on the device."""
+    return jax.random.binomial(key_from(key), count, prob).astype(count.dtype)
+
+
+@function("binomial")
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Successes in `count` trials of probability `prob` each; the two broadcast. No gradient, as in PyTorch."""
+    dtype = count._value.aval.dtype
+    if dtype not in _FLOATS:
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_name(dtype)}")
+    if prob._value.aval.dtype is not dtype:
+        raise RuntimeError(
+            f"Found dtype {dtypes.scalar_name(prob._value.aval.dtype)} but expected {dtypes.scalar_name(dtype)}"
+        )
+    if _on_cpu(count):
+        arrays = np.broadcast_arrays(_host(count), _host(prob))
+        return from_host(draw(generator, sampling.binomial, *arrays))
+    return _binomial_on(_keyed(generator, count), count.detach(), prob.detach())
+
+
+# -- gamma, whose gradient is that of its inverse distribution function
+
+
+@jax.custom_jvp
+def _gamma_value(alpha: Any, values: Any) -> Any:
+    return values
+
+
+@_gamma_value.defjvp
+def _gamma_tangent(primals: Any, tangents: Any) -> Any:
+    alpha, values = primals
+    return values, jax.lax.random_gamma_grad(alpha, values) * tangents[0]  # pyright: ignore[reportCallIssue]
+
+
+@op(name="_gamma_with_grad", function=False, method=False, out=False, grad="StandardGammaBackward0")
+def _gamma_with_grad(alpha: Array, values: Array):
+    """Gamma numbers drawn with shape `alpha`."""
+    return _gamma_value(alpha, values)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _gamma_on(key: Array, alpha: Array):
+    """Gamma numbers of rate 1 with the shapes given, drawn on their device."""
+    values = jax.random.gamma(key_from(key), alpha)
+    return jnp.maximum(values, jnp.finfo(alpha.dtype).tiny)
+
+
+@function("_standard_gamma")
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma numbers of rate 1 with the shapes given."""
+    if _on_cpu(input):
+        values = from_host(draw(generator, sampling.standard_gamma, _host(input)))
+    else:
+        values = _gamma_on(_keyed(generator, input), input.detach())
+    return _gamma_with_grad(input, values) if input._rg else values
+
+
+@op(name="_standard_gamma_grad", method=False, out=False, differentiable=False)
+def _standard_gamma_grad(input: Array, output: Array):
+    """The derivative of a gamma number by its shape."""
+    return jax.lax.random_gamma_grad(input, output)  # pyright: ignore[reportCallIssue]

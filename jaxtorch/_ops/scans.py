@@ -1,0 +1,306 @@
+"""Running sums, products and extremes, differences, and the integrals and gradients made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core import dtypes, strides
+from .._core.op import Array, Arrays, Number, Scalar, function, op
+from .._core.structseq import types
+from .._core.tensor import Tensor
+from .reductions import axes_of, bad_call, follow, one_axis, wide
+from .rules import kind, refuse, to_float, unsupported
+
+
+def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: Any) -> Any:
+    axis = one_axis(name, dim, input.ndim)
+    if dtype is not None:
+        x = input.astype(dtype.np)
+    else:
+        x = input.astype(np.int64) if kind(input) in ("bool", "int") else input
+    if kind(x) == "bool":
+        unsupported(f"{name}_out_cpu", x)
+    return scan(wide(x), axis).astype(x.dtype) if x.ndim else x
+
+
+@op(inplace=True)
+def cumsum(input: Array, dim: int, *, dtype: object = None):
+    """The running sum along a dimension; integers add up in int64."""
+    return _running(lax.cumsum, "cumsum", input, dim, dtype)
+
+
+@op(inplace=True)
+def cumprod(input: Array, dim: int, *, dtype: object = None):
+    """The running product along a dimension; the gradient is exact where there are zeros."""
+    return _running(lax.cumprod, "cumprod", input, dim, dtype)
+
+
+def _running_extreme(name: str, ahead: Callable[[Any, Any], Any], input: Any, dim: Any) -> Any:
+    """The running extreme and its index: of equal ones the last, and a NaN, once met, stays."""
+    refuse(f"{name}_cpu", input, "complex")
+    axis = one_axis(name, dim, input.ndim)
+
+    def select(x: Any) -> tuple[Any, Any]:
+        if not x.ndim:
+            return x, jnp.zeros((), np.int64)
+
+        def later(a: Any, b: Any) -> Any:
+            (x, i), (y, j) = a, b
+            take = ahead(y, x)
+            if kind(x) == "float":
+                take = jnp.isnan(y) | (~jnp.isnan(x) & take)
+            return jnp.where(take, y, x), jnp.where(take, j, i)
+
+        at = lax.broadcasted_iota(np.int64, x.shape, axis)
+        return lax.associative_scan(later, (x, at), axis=axis)
+
+    values, indices = follow(select, input, axis)
+    return getattr(types, name)((values, indices))
+
+
+@op()
+def cummax(input: Array, dim: int):
+    """The running maximum along a dimension, and where it is."""
+    return _running_extreme("cummax", lambda y, x: y >= x, input, dim)
+
+
+@op()
+def cummin(input: Array, dim: int):
+    """The running minimum along a dimension, and where it is."""
+    return _running_extreme("cummin", lambda y, x: y <= x, input, dim)
+
+
+def _log_add(a: Any, b: Any) -> Any:
+    """`log(exp(a) + exp(b))` of complex numbers."""
+    low, high = jnp.where(a.real < b.real, a, b), jnp.where(a.real < b.real, b, a)
+    apart = jnp.where(jnp.isfinite(high.real), low - high, low)
+    return jnp.where(jnp.isinf(low.real) & (low.real < 0), high, high + jnp.log1p(jnp.exp(apart)))
+
+
+@op()
+def logcumsumexp(input: Array, dim: int):
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+    axis = one_axis("logcumsumexp", dim, input.ndim)
+    refuse("logcumsumexp_out_cpu", input, "bool", "int")
+    if not input.ndim:
+        return input
+    if kind(input) == "complex":
+        return lax.associative_scan(_log_add, input, axis=axis)
+    return lax.cumlogsumexp(wide(input), axis).astype(input.dtype)
+
+
+# -- differences
+
+
+def _common(*arrays: Any) -> Any:
+    """The arrays in their common type."""
+    kinds = [(dtypes.from_numpy(a.dtype), a.ndim) for a in arrays]
+    common = dtypes.result_type([d for d, n in kinds if n], [d for d, n in kinds if not n], [])
+    return [a.astype(common.np) for a in arrays]
+
+
+def between(x: Any, axis: int) -> Any:
+    """Differences of neighbours along an axis; bools differ or not."""
+    n = x.shape[axis]
+    if n == 0:
+        return x
+    left, right = lax.slice_in_dim(x, 0, n - 1, axis=axis), lax.slice_in_dim(x, 1, n, axis=axis)
+    return left != right if x.dtype == bool else right - left
+
+
+@op(grad="SubBackward0")
+def diff(input: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None):
+    """The n-th differences of neighbours along a dimension, with values put before and after it."""
+    if not input.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    axis = one_axis("diff", dim, input.ndim)
+    if n == 0:
+        return input
+    for extra in (prepend, append):
+        if extra is None:
+            continue
+        if extra.ndim != input.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for i, (a, b) in enumerate(zip(input.shape, extra.shape, strict=True)):
+            if i != axis and a != b:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except "
+                    "along the "
+                    f"differencing dimension; input.size({i}) = {a}, but got tensor.size({i}) = {b}"
+                )
+    parts = _common(*[p for p in (prepend, input, append) if p is not None])
+    x = jnp.concatenate(parts, axis) if len(parts) > 1 else parts[0]
+    for _ in range(min(n, x.shape[axis])):
+        x = between(x, axis)
+    return x
+
+
+# -- integrals
+
+
+def _widths(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
+    """`y` in floating point, and the distances between sample points, which broadcast against it."""
+    if kind(y) == "bool":
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    if x is None:
+        y = to_float(y)
+        steps = jnp.asarray(dx)
+        if kind(steps) == "complex" and kind(y) != "complex":
+            y = y.astype(dtypes.from_numpy(y.dtype).to_complex().np)
+        return y, steps.astype(y.dtype)
+    if kind(x) == "bool":
+        raise RuntimeError(f"{name}: received a bool input for `x`, but bool is not supported")
+    if x.ndim == 1:
+        if x.shape[0] != y.shape[axis]:
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        steps = between(x, 0).reshape([-1 if i == axis else 1 for i in range(y.ndim)])
+    else:
+        x = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
+        steps = between(x, axis)
+    y, steps = _common(y, steps)
+    return to_float(y), to_float(steps)
+
+
+def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> Any:
+    y, steps = _widths(name, y, x, dx, axis)
+    n = y.shape[axis]
+    if n == 0:
+        return y
+    both = lax.slice_in_dim(y, 0, n - 1, axis=axis) + lax.slice_in_dim(y, 1, n, axis=axis)
+    return both * steps / 2
+
+
+def _check_trapezoid(name: str, x: Any, dx: Any) -> None:
+    if x is not None and dx is not None:
+        bad_call(
+            name,
+            (x,),
+            {"dx": dx},
+            ["Tensor y, Tensor x, *, int dim = -1", "Tensor y, *, Number dx = 1, int dim = -1"],
+        )
+
+
+def _area_name(operand_keys: Any, statics: Any) -> str:
+    return "MulBackward1" if operand_keys[1] is None else "DivBackward1"
+
+
+@op(method=False, out=False, aliases=["trapz"], grad=_area_name)
+def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
+    """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
+    _check_trapezoid("trapezoid", x, dx)
+    axis = strides.wrap_dim(dim, y.ndim, scalar=False)
+    return jnp.sum(_areas("trapezoid", y, x, 1 if dx is None else dx, axis), axis)
+
+
+@op(method=False, out=False, grad=lambda keys, _: "CumsumBackward0" if keys[1] is None else "DivBackward1")
+def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
+    """The running integral along a dimension by the trapezoidal rule."""
+    _check_trapezoid("cumulative_trapezoid", x, dx)
+    if not y.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    axis = strides.wrap_dim(dim, y.ndim, scalar=False)
+    return lax.cumsum(_areas("cumulative_trapezoid", y, x, 1 if dx is None else dx, axis), axis)
+
+
+# -- gradient
+
+
+def _slopes(x: Any, steps: Any, axis: int, edge_order: int) -> Any:
+    """Second-order differences inside, first or second order at the two edges; `steps` are the distances."""
+    n = x.shape[axis]
+
+    def at(start: int, stop: int) -> Any:
+        return lax.slice_in_dim(x, start, stop, axis=axis)
+
+    def width(start: int, stop: int) -> Any:
+        return steps[start:stop].reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+
+    h, k = width(0, n - 2), width(1, n - 1)
+    inner = at(0, n - 2) * (-k / (h * (h + k))) + at(1, n - 1) * ((k - h) / (h * k)) + at(2, n) * (h / (k * (h + k)))
+    if edge_order == 1:
+        first = (at(1, 2) - at(0, 1)) / width(0, 1)
+        last = (at(n - 1, n) - at(n - 2, n - 1)) / width(n - 2, n - 1)
+    else:
+        h, k = width(0, 1), width(1, 2)
+        first = (
+            -at(0, 1) * ((2 * h + k) / (h * (h + k))) + at(1, 2) * ((h + k) / (h * k)) - at(2, 3) * (h / (k * (h + k)))
+        )
+        h, k = width(n - 3, n - 2), width(n - 2, n - 1)
+        last = (
+            at(n - 3, n - 2) * (k / (h * (h + k)))
+            - at(n - 2, n - 1) * ((h + k) / (h * k))
+            + at(n - 1, n) * ((2 * k + h) / (k * (h + k)))
+        )
+    return jnp.concatenate([first, inner, last], axis)
+
+
+@op(function=False, method=False, out=False, grad="CatBackward0")
+def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Number, edge_order: int):
+    if input.dtype == np.uint8:
+        raise RuntimeError("torch.gradient does not support uint8 input.")
+    if kind(input) == "bool":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    axes = axes_of("gradient", dim, input.ndim)
+    given = len(coordinates) or len(spacing)
+    if given > 1 or (given and coordinates):
+        _check_spacing(input.ndim, dim, len(axes), given)
+    x = to_float(input)
+    found = []
+    for i, axis in enumerate(axes):
+        n = x.shape[axis]
+        if n < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        if coordinates:
+            c = coordinates[i]
+            if c.ndim != 1 or c.shape[0] != n:
+                raise RuntimeError(
+                    f"torch.gradient expected {n} coordinates along dimension {axis}, but got a tensor of "
+                    f"size {list(c.shape)}"
+                )
+            steps = to_float(c[1:] - c[:-1])
+        else:
+            steps = jnp.full(n - 1, spacing[i if len(spacing) > 1 else 0])
+        found.append(_slopes(x, steps.astype(x.dtype), axis, edge_order))
+    return tuple(found)
+
+
+def _check_spacing(ndim: int, dim: Any, n_axes: int, given: int) -> None:
+    if dim is None and given != ndim:
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"'self.dim() = {ndim}', since dim argument was not given, but got a list of length {given}"
+        )
+    if dim is not None and given != n_axes:
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments "
+            "to have the same "
+            f"length, but got a spacing argument of length {given} and a dim argument of length {n_axes}."
+        )
+
+
+@function("gradient")
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """Slopes along each dimension from differences; `spacing` is one number, or one or coordinates each."""
+    if isinstance(spacing, Tensor):
+        spacing = spacing.item()
+    if spacing is None:
+        spacing = 1
+    if isinstance(spacing, (list, tuple)):
+        if spacing and isinstance(spacing[0], Tensor) and spacing[0].dim():
+            return _gradient(input, list(spacing), (), dim, edge_order)
+        numbers = tuple([s.item() if isinstance(s, Tensor) else s for s in spacing])
+        _check_spacing(input.dim(), dim, len(dim) if isinstance(dim, (list, tuple)) else 1, len(numbers))
+        return _gradient(input, [], numbers, dim, edge_order)
+    return _gradient(input, [], (spacing,), dim, edge_order)

@@ -1,0 +1,434 @@
+"""Writing at the places an index tensor names: `index_add`, `index_fill`, `scatter`, `put`, ...
+
+As in `gather`, indices may not be negative, and one out of range raises at the next synchronisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import strides
+from .._core.op import Array, Scalar, function, method, op
+from .._core.tensor import Tensor, strict_out, write_out
+from .._core.views import set_at
+from .assignment import assignable
+from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
+from .rules import derivatives, scalar_name
+
+# -- writing to whole slices
+
+
+def _same_dtype(name: str, a: Any, b: Any) -> None:
+    if a.dtype != b.dtype:
+        raise RuntimeError(
+            f"{name}: self and source expected to have the same dtype, but got (self) {scalar_name(a)} and "
+            f"(source) "
+            f"{scalar_name(b)}"
+        )
+
+
+def _check_rows(name: str, input: Any, d: int, index: Any, source: Any) -> None:
+    if index.ndim > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {scalar_name(index)} "
+        )
+    _integers(index, f"{name}(): Expected dtype int32/int64 for index but got: {scalar_name(index)}")
+    if input.dtype != source.dtype:
+        raise RuntimeError(
+            f"{name}(): self ({scalar_name(input)}) and source ({scalar_name(source)}) must have the same scalar type"
+        )
+    if source.shape[d : d + 1] != index.shape and source.ndim:
+        count = source.shape[d] if d < source.ndim else 1
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {d}"
+        )
+    if input.shape[:d] + input.shape[d + 1 :] != source.shape[:d] + source.shape[d + 1 :]:
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            "self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
+        )
+
+
+@op(inplace=True)
+def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Scalar = 1):
+    """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    input, index, source = _lifted(input, index, source)
+    _check_rows("index_add_", input, d, index, source)
+    n = input.shape[d]
+    flag_outside(index, 0, n, _out_of_bounds(0, n))
+    if not (isinstance(alpha, int) and alpha == 1):
+        source = source * jnp.asarray(alpha).astype(source.dtype)
+    at = input.at[_slices(index, d)]
+    if input.dtype == np.bool_:
+        return at.max(source, mode="promise_in_bounds").reshape(shape)
+    return at.add(source, mode="promise_in_bounds").reshape(shape)
+
+
+@op(inplace=True)
+def index_copy(input: Array, dim: int, index: Array, source: Array):
+    """The input with the slices at the indices replaced by those of `source`."""
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    input, index, source = _lifted(input, index, source)
+    _integers(index, f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))
+    _same_dtype("index_copy_()", input, source)
+    if source.ndim == input.ndim:
+        for k, (a, b) in enumerate(zip(input.shape, source.shape, strict=True)):
+            if k != d and a != b:
+                raise RuntimeError(
+                    "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+                    "slice shape: "
+                    f"{_shown(input.shape, d)} at dimension {d} and source slice shape: "
+                    f"{_shown(source.shape, d)} at "
+                    f"dimension {d}."
+                )
+    if source.shape[d] != index.size:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index.size}) should be equal to source.size(dim) ({source.shape[d]})"
+        )
+    n = input.shape[d]
+    flag_outside(index, 0, n, _out_of_bounds(0, n, "index_copy_(): ", IndexError))
+    return set_at(input, source, _slices(index, d)).reshape(shape)
+
+
+def _shown(shape: Any, d: int) -> str:
+    return " ".join([str(n) for k, n in enumerate(shape) if k != d])
+
+
+def _fill_rows(input: Any, dim: int, index: Any, value: Any) -> Any:
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    _integers(index, "index_fill_(): Expected dtype int64 for index.", ("int64",), IndexError)
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    input, index = _lifted(input, index)
+    n = input.shape[d]
+    flag_outside(index, -n, n, _out_of_bounds(0, n, "", IndexError))
+    index = jnp.where(index < 0, index + n, index)
+    part = jnp.broadcast_to(value.astype(input.dtype), (*input.shape[:d], index.size, *input.shape[d + 1 :]))
+    return set_at(input, part, _slices(index, d)).reshape(shape)
+
+
+@op(
+    name="_index_fill_number",
+    function=False,
+    method=False,
+    out=False,
+    inplace=True,
+    grad="IndexFillBackward0",
+)
+def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
+    return _fill_rows(input, dim, index, jnp.asarray(value))
+
+
+@op(
+    name="_index_fill_tensor",
+    function=False,
+    method=False,
+    out=False,
+    inplace=True,
+    grad="IndexFillBackward1",
+)
+def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
+    if value.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    return _fill_rows(input, dim, index, value)
+
+
+@function("index_fill", method=True)
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """The input with the slices at the indices filled with a number or 0-d tensor."""
+    if isinstance(value, Tensor):
+        return _index_fill_tensor(input, dim, index, value)
+    return _index_fill_number(input, dim, index, assignable(value, input.dtype))
+
+
+@method("index_fill_")
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """In-place form of `index_fill`."""
+    if isinstance(value, Tensor):
+        return _index_fill_tensor.inplace(self, dim, index, value)
+    return _index_fill_number.inplace(self, dim, index, assignable(value, self.dtype))
+
+
+@op(inplace=True)
+def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True):
+    """The slices of `source` reduced ('prod', 'mean', 'amax', 'amin') into the input's at the indices."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    input, index, source = _lifted(input, index, source)
+    _check_rows("index_reduce", input, d, index, source)
+    n = input.shape[d]
+    flag_outside(index, 0, n, _out_of_bounds(0, n))
+    return _reduced(input, source, _slices(index, d), reduce, include_self).reshape(shape)
+
+
+# -- writing to single elements
+
+
+def _check_scatter(name: str, input: Any, d: int, index: Any, src: Any) -> None:
+    _integers(index, f"{name}(): Expected dtype int32/int64 for index")
+    if src is not None and input.dtype != src.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if not index.size:
+        return
+    if index.ndim != input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    if src is not None and index.ndim != src.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    too_big = any(k != d and n > m for k, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)))
+    if src is not None:
+        too_big = too_big or any(n > m for n, m in zip(index.shape, src.shape, strict=True))
+        if too_big:
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart "
+                f"from dimension "
+                f"{d} and to be no larger size than src {list(src.shape)}"
+            )
+    elif too_big:
+        raise RuntimeError(
+            f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension {d}"
+        )
+
+
+def _scattered(name: str, input: Any, dim: int, index: Any, src: Any, write: Callable[[Any, Any, Any], Any]) -> Any:
+    """`write(x, src, at)` with the operands of a scatter, checked."""
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    whole = src.ndim or not index.ndim
+    input, index = _lifted(input, index)
+    if whole:
+        (src,) = _lifted(src)
+    _check_scatter(name, input, d, index, src if whole else None)
+    if not index.size:
+        return input.reshape(shape)
+    n = input.shape[d]
+    flag_outside(index, 0, n, _out_of_bounds(d, n))
+    part = src[tuple([slice(k) for k in index.shape])] if whole else jnp.broadcast_to(src, index.shape)
+    return write(input, part.astype(input.dtype), _along(index, d)).reshape(shape)
+
+
+def _add_at(x: Any, src: Any, at: Any) -> Any:
+    if x.dtype == np.bool_:
+        return x.at[at].max(src, mode="promise_in_bounds")
+    return x.at[at].add(src, mode="promise_in_bounds")
+
+
+def _times_at(x: Any, src: Any, at: Any) -> Any:
+    return _product_at(x, src, at, True)
+
+
+@op(name="_scatter_src", function=False, method=False, out=False, inplace=True, grad="ScatterBackward0")
+def _scatter_src(input: Array, dim: int, index: Array, src: Array):
+    if index.ndim and not src.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    return _scattered("scatter", input, dim, index, src, set_at)
+
+
+@op(name="_scatter_value", function=False, method=False, out=False, inplace=True, grad="ScatterBackward1")
+def _scatter_value(input: Array, dim: int, index: Array, value: Scalar):
+    value = jnp.asarray(value).astype(input.dtype)
+    return _scattered("scatter", input, dim, index, value, set_at)
+
+
+def _writer(reduce: str) -> Any:
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return _add_at if reduce == "add" else _times_at
+
+
+@op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="ScatterBackward2")
+def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str):
+    return _scattered("scatter", input, dim, index, src, _writer(reduce))
+
+
+@op(
+    name="_scatter_value_reduce",
+    function=False,
+    method=False,
+    out=False,
+    inplace=True,
+    grad="ScatterBackward3",
+)
+def _scatter_value_reduce(input: Array, dim: int, index: Array, value: Scalar, reduce: str):
+    return _scattered("scatter", input, dim, index, jnp.asarray(value).astype(input.dtype), _writer(reduce))
+
+
+def _scatter_any(inplace: bool, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any) -> Tensor:
+    given = src if value is None else value
+    if given is None:
+        raise TypeError('scatter() missing 1 required positional arguments: "src"')
+    if isinstance(given, Tensor):
+        made, rest = (_scatter_src, ()) if reduce is None else (_scatter_src_reduce, (reduce,))
+    else:
+        made, rest = (_scatter_value, ()) if reduce is None else (_scatter_value_reduce, (reduce,))
+        given = assignable(given, input.dtype)
+    return (made.inplace if inplace else made)(input, dim, index, given, *rest)
+
+
+@function("scatter", method=True)
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """The input with elements of `src` (or a number) written where `index` says along a dimension.
+
+    reduce: 'add' or 'multiply' combines them with what is there.
+    """
+    result = _scatter_any(False, input, dim, index, src, value, reduce)
+    return result if out is None else write_out(out, result, "scatter")
+
+
+@method("scatter_")
+def scatter_(
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+) -> Tensor:
+    """In-place form of `scatter`."""
+    return _scatter_any(True, self, dim, index, src, value, reduce)
+
+
+@op(inplace=True)
+def scatter_add(input: Array, dim: int, index: Array, src: Array):
+    """The input with elements of `src` added where `index` says along a dimension."""
+    return _scattered("scatter", input, dim, index, src, _add_at)
+
+
+@op(inplace=True)
+def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True):
+    """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+
+    def write(x: Any, part: Any, at: Any) -> Any:
+        return _reduced(x, part, at, reduce, include_self)
+
+    return _scattered("scatter", input, dim, index, src, write)
+
+
+# -- reductions into places
+
+
+def _reduced(x: Any, src: Any, at: Any, reduce: str, include_self: bool) -> Any:
+    """`src` reduced into `x` at a NumPy index, with PyTorch's gradients."""
+    mode = "promise_in_bounds"
+    if reduce == "prod":
+        return _product_at(x, src, at, include_self)
+    if reduce in ("amax", "amin"):
+        return _extreme_at(x, src, at, reduce == "amax", include_self)
+    counts = jnp.zeros(x.shape, np.int64).at[at].add(1, mode=mode)
+    kept = x if include_self else jnp.where(counts > 0, jnp.zeros_like(x), x)
+    total = _add_at(kept, src, at)
+    if reduce == "sum":
+        return total
+    count = jnp.maximum(counts + int(include_self), 1)
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        return total // count.astype(x.dtype)
+    return total / count.astype(x.dtype)
+
+
+def _started(x: Any, at: Any, neutral: Any, include_self: bool) -> Any:
+    """`x`, or where the places lie, unless it takes part itself, the neutral element."""
+    return x if include_self else x.at[at].set(jnp.asarray(neutral, x.dtype), mode="promise_in_bounds")
+
+
+def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
+    mode = "promise_in_bounds"
+
+    def product(x: Any, src: Any) -> Any:
+        start = _started(x, at, 1, include_self)
+        if x.dtype == np.bool_:
+            return start.at[at].min(src, mode=mode)
+        return start.at[at].multiply(src, mode=mode)
+
+    def factors(x: Any, src: Any) -> tuple[Any, Any, Any]:
+        """What multiplies into each place: the start, the product without zeros, and the number of zeros."""
+        start = _started(x, at, 1, include_self)
+        others = jnp.where(start == 0, 1, start).at[at].multiply(jnp.where(src == 0, 1, src), mode=mode)
+        zeros = (start == 0).astype(np.int64).at[at].add((src == 0).astype(np.int64), mode=mode)
+        return start, others, zeros
+
+    def share(factor: Any, others: Any, zeros: Any) -> Any:
+        """The product of all other factors."""
+        safe = jnp.where(factor == 0, 1, factor)
+        return jnp.where(zeros == (factor == 0), others / safe, jnp.zeros_like(others))
+
+    def of_x(t: Any, ans: Any, x: Any, src: Any) -> Any:
+        start, others, zeros = factors(x, src)
+        touched = jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode)
+        rate = jnp.where(touched, share(start, others, zeros) if include_self else jnp.zeros_like(x), jnp.ones_like(x))
+        return t * rate
+
+    def of_src(t: Any, ans: Any, x: Any, src: Any) -> Any:
+        _, others, zeros = factors(x, src)
+        return jnp.zeros_like(x).at[at].add(t * share(src, others[at], zeros[at]), mode=mode)
+
+    return derivatives(of_x, of_src)(product)(x, src)
+
+
+def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) -> Any:
+    mode = "promise_in_bounds"
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        neutral = -jnp.inf if largest else jnp.inf
+    elif x.dtype == np.bool_:
+        neutral = not largest
+    else:
+        neutral = jnp.iinfo(x.dtype).min if largest else jnp.iinfo(x.dtype).max
+
+    def extreme(x: Any, src: Any) -> Any:
+        place = _started(x, at, neutral, include_self).at[at]
+        return place.max(src, mode=mode) if largest else place.min(src, mode=mode)
+
+    def winners(ans: Any, x: Any, src: Any) -> tuple[Any, Any, Any]:
+        touched = jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode)
+        own = jnp.where(touched, (x == ans) & include_self, True)
+        theirs = src == ans[at]
+        return own, theirs, own.astype(x.dtype).at[at].add(theirs.astype(x.dtype), mode=mode)
+
+    def of_x(t: Any, ans: Any, x: Any, src: Any) -> Any:
+        own, _, count = winners(ans, x, src)
+        return jnp.where(own, t / jnp.maximum(count, 1), jnp.zeros_like(t))
+
+    def of_src(t: Any, ans: Any, x: Any, src: Any) -> Any:
+        _, theirs, count = winners(ans, x, src)
+        return jnp.zeros_like(x).at[at].add(jnp.where(theirs, t / count[at], jnp.zeros_like(t)), mode=mode)
+
+    return derivatives(of_x, of_src)(extreme)(x, src)
+
+
+@op(inplace=True, out=False)
+def put(input: Array, index: Array, source: Array, accumulate: bool = False):
+    """The input with the elements of `source` written (or added) at indices into the flattened input."""
+    _integers(index, f"put_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    if input.dtype != source.dtype:
+        raise RuntimeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{scalar_name(input)} and source.dtype = {scalar_name(source)}"
+        )
+    if not input.size and index.size:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    flat, at = input.reshape(-1), (_wrapped(index.reshape(-1), input.size),)
+    write = _add_at if accumulate else set_at
+    return write(flat, source.reshape(-1), at).reshape(input.shape)
+
+
+for _name in ("scatter", "scatter_add", "scatter_reduce", "index_add", "index_copy", "index_reduce",
+              "slice_scatter"):  # fmt: skip
+    strict_out[_name] = need_same

@@ -1,0 +1,364 @@
+"""Elements repeated, reversed, rotated or put on diagonals, and copies with a part replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.op import Array, function, method, op
+from .._core.tensor import Tensor, from_host
+from .._core.views import _put_back
+from .indexing import _content
+from .views import _as_size, _slice, diagonal, select, slice_dim
+
+# -- repeated
+
+
+@op(name="repeat", function=False, star="repeats", out=False)
+def repeat(input: Array, repeats: Any):
+    """The tensor repeated so often along each dimension; more repeats than dimensions add leading ones."""
+    if len(repeats) < input.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    size = (1,) * (len(repeats) - input.ndim) + input.shape
+    new = [n * r for n, r in zip(size, repeats, strict=True)]
+    if any(r < 0 for r in repeats):
+        wrong = next(n for n in new if n < 0) if any(n < 0 for n in new) else min(repeats)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {new}")
+    spread = jnp.broadcast_to(
+        input.reshape([m for n in size for m in (1, n)]),
+        [m for n, r in zip(size, repeats, strict=True) for m in (r, n)],
+    )
+    return spread.reshape(new)
+
+
+@method("tile")
+def _tile(self: Tensor, *dims: Any) -> Tensor:
+    """As `repeat`, but fewer repeats than dimensions are for the last ones."""
+    return tile(self, dims)
+
+
+@function("tile")
+def tile(input: Tensor, dims: Any) -> Tensor:
+    """As `repeat`, but fewer repeats than dimensions are for the last ones."""
+    dims = _as_size(dims if isinstance(dims, (tuple, list)) else (dims,))
+    return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
+
+
+@op(name="_repeat_each", function=False, method=False, out=False, grad="ViewBackward0")
+def _repeat_each(input: Array, repeats: int, dim: int):
+    return jnp.repeat(input, repeats, axis=dim)
+
+
+@op(name="_rows_at", function=False, method=False, out=False, grad="IndexSelectBackward0")
+def _rows_at(input: Array, rows: Array, dim: int):
+    return input.at[(*(slice(None),) * dim, rows)].get(mode="promise_in_bounds")
+
+
+@function("repeat_interleave", method=True)
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
+    if repeats is None:
+        counts = _counts(input)
+        places = np.repeat(np.arange(len(counts)), counts)
+        return from_host(places.astype(input.dtype.np), input.device)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    d = strides.wrap_dim(dim, input._value.aval.ndim)
+    if not input._value.aval.ndim:
+        input = input.reshape(1)
+    n = input._value.aval.shape[d]
+    if not isinstance(repeats, Tensor):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        _check_output(output_size, n * repeats)
+        return _repeat_each(input, int(repeats), d)
+    counts = _counts(repeats)
+    if len(counts) == 1 and n != 1:
+        counts = np.broadcast_to(counts, (n,))
+    if len(counts) != n:
+        raise RuntimeError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{len(counts)} and input.size({d}) = {n}"
+        )
+    _check_output(output_size, int(counts.sum()))
+    return _rows_at(input, from_host(np.repeat(np.arange(n), counts), input.device), d)
+
+
+def _check_output(given: int | None, found: int) -> None:
+    if given is not None and given != found:
+        raise RuntimeError("allocated size does not match required size")
+
+
+def _counts(repeats: Tensor) -> np.ndarray:
+    if repeats.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    if repeats._value.aval.ndim > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    counts = _content(repeats).reshape(-1)
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return counts
+
+
+# -- in another order
+
+
+def _tuple(x: Any) -> tuple[int, ...]:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+@op(out=False)
+def roll(input: Array, shifts: Any, dims: Any = ()):
+    """The elements moved along dimensions, those that fall off the end coming back at the front."""
+    shifts, dims = _tuple(shifts), _tuple(dims)
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if not dims and len(shifts) == 1:
+        return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    for shift, dim in zip(shifts, dims, strict=True):
+        d = strides.wrap_dim(dim, input.ndim)
+        input = jnp.roll(input, shift, d) if input.ndim else input
+    return input
+
+
+@op(star="dims", out=False)
+def flip(input: Array, dims: Any):
+    """The order of the elements reversed along dimensions."""
+    wrapped = [strides.wrap_dim(d, input.ndim) for d in _tuple(dims)]
+    for d in wrapped:
+        if wrapped.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return jnp.flip(input, wrapped) if input.ndim and wrapped else input
+
+
+@function("fliplr", method=True)
+def fliplr(input: Tensor) -> Tensor:
+    """The order reversed along dimension 1."""
+    if input._value.aval.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, (1,))
+
+
+@function("flipud", method=True)
+def flipud(input: Tensor) -> Tensor:
+    """The order reversed along dimension 0."""
+    if input._value.aval.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, (0,))
+
+
+@function("rot90", method=True)
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """The plane of two dimensions turned by 90 degrees, `k` times, from the first towards the second."""
+    out = _rot90(input, k, dims)
+    if k % 2:
+        size = input._value.aval.shape
+        out._layout = (strides.transpose(size, strides.contiguous(size), 0, *dims)[1], 0)
+    return out
+
+
+@op(name="_rot90", function=False, method=False, out=False, grad="Rot90Backward0")
+def _rot90(input: Array, k: int, dims: Any):
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    a, b = dims
+    if a == b or abs(a - b) == input.ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
+    for place, dim in enumerate(dims):
+        if not -input.ndim <= dim < input.ndim:
+            raise RuntimeError(f"Rotation dim{place} out of range, dim{place} = {dim}")
+    return jnp.rot90(input, k, (a, b))
+
+
+# -- diagonals
+
+
+@op()
+def trace(input: Array):
+    """The sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dtype == np.bool_ or jnp.issubdtype(input.dtype, jnp.integer):
+        return jnp.sum(jnp.diagonal(input), dtype=np.int64)
+    return jnp.sum(jnp.diagonal(input))
+
+
+def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
+    ndim = x.ndim + 1
+    a, b = strides.wrap_dim(dim1, ndim), strides.wrap_dim(dim2, ndim)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    n = x.shape[-1] + abs(offset)
+    rows = jnp.arange(x.shape[-1]) + max(0, -offset)
+    whole = jnp.zeros((*x.shape[:-1], n, n), x.dtype)
+    whole = whole.at[..., rows, rows + offset].set(x, mode="promise_in_bounds", unique_indices=True)
+    return jnp.moveaxis(whole, (-2, -1), (a, b))
+
+
+@op(out=False)
+def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1):
+    """The last dimension put on the diagonal of two new ones."""
+    if not input.ndim:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
+    return _embed(input, offset, dim1, dim2)
+
+
+@op(grad=lambda operands, statics: "DiagEmbedBackward0" if operands[0].ndim == 1 else "DiagonalBackward0_copy")
+def diag(input: Array, diagonal: int = 0):
+    """A matrix with a vector on its diagonal, or a copy of a matrix's diagonal."""
+    if input.ndim == 1:
+        return _embed(input, diagonal, -2, -1)
+    if input.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return jnp.diagonal(input, diagonal)
+
+
+@op(out=False, grad="DiagEmbedBackward0")
+def diagflat(input: Array, offset: int = 0):
+    """A matrix with all elements on its diagonal."""
+    return _embed(input.reshape(-1), offset, -2, -1)
+
+
+@method("fill_diagonal_")
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Fill the main diagonal; `wrap` starts it again below in a tall matrix."""
+    size = self._value.aval.shape
+    if len(size) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(size) > 2 and len(set(size)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    row = sum(strides.contiguous(size))
+    numbers = np.arange(self._value.aval.numel).reshape(size)
+    steps = np.arange(min(size)) * row
+    if wrap and len(size) == 2 and size[0] > size[1] + 1:
+        every = np.arange(0, self._value.aval.numel, size[1] + 1)
+        steps = every
+    self[from_host(np.isin(numbers, steps), self.device)] = fill_value
+    return self
+
+
+# -- copies with a part replaced
+
+
+def _replaced(view: Any, input: Any, src: Any, part: Any, **arguments: Any) -> Any:
+    """The input with `src` in place of the part that a view operation reads."""
+    if src.shape != part.shape:
+        raise RuntimeError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    return _put_back(view, input, src.astype(input.dtype), arguments)
+
+
+@op(out=False)
+def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
+    """The input with a diagonal replaced."""
+    given = {"offset": offset, "dim1": dim1, "dim2": dim2}
+    return _replaced(diagonal.op, input, src, diagonal.op.fn(input, **given), **given)
+
+
+@op(out=False)
+def select_scatter(input: Array, src: Array, dim: int, index: int):
+    """The input with one slice of a dimension replaced."""
+    d = strides.wrap_dim(dim, input.ndim)
+    strides.select(input.shape, strides.contiguous(input.shape), 0, dim, index)
+    return _replaced(select.op, input, src, jax.lax.index_in_dim(input, index, d, keepdims=False), dim=d, index=index)
+
+
+@op()
+def slice_scatter(
+    input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+):
+    """The input with `[start:end:step]` of a dimension replaced."""
+    size, _, _ = strides.slice_(input.shape, strides.contiguous(input.shape), 0, dim, start, end, step)
+    d = strides.wrap_dim(dim, input.ndim)
+    begin = slice(start, end, step).indices(input.shape[d])[0]
+    given = {"dim": d, "length": size[d], "step": step, "start": begin}
+    part = jnp.zeros(size, input.dtype)  # only its shape counts
+    return _replaced(_slice.op, input, src, part, **given)
+
+
+# -- parts that partition a dimension
+
+
+def _pieces(t: Tensor, parts: list[tuple[int, int]], dim: int) -> tuple[Tensor, ...]:
+    return tuple([slice_dim(t, dim, start, start + length, 1) for start, length in parts])
+
+
+def _numbers(given: Any) -> Any:
+    """Sections or indices as an int or a tuple of ints."""
+    if isinstance(given, Tensor):
+        if given.dtype is not dtypes.int64 or given._value.aval.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                "one-dimensional tensor of "
+                f"type Long, but got one of type {dtypes.scalar_name(given.dtype)}"
+            )
+        given = given.tolist()
+    return tuple([int(i) for i in given]) if isinstance(given, (tuple, list)) else int(given)
+
+
+@function("tensor_split", method=True)
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+    sections: Any = None, tensor_indices_or_sections: Any = None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Parts of a dimension, cut at indices or into so many sections."""
+    options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    given = _numbers(next(x for x in options if x is not None))
+    size = input._value.aval.shape
+    parts = strides.tensor_split(size, given, dim)
+    return _pieces(input, parts, strides.wrap_dim(dim, len(size)))
+
+
+def _splitting(name: str, least: int, dim: Any) -> None:
+    def split_into(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+        size = input._value.aval.shape
+        if len(size) < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                f"{len(size)} "
+                "dimensions!"
+            )
+        options = (indices_or_sections, indices, sections)
+        given = _numbers(next(x for x in options if x is not None))
+        d = dim(len(size))
+        if isinstance(given, int) and (given <= 0 or size[d] % given):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
+                f"{size[d]} is not "
+                f"divisible by the split_size {given}!"
+            )
+        return _pieces(input, strides.tensor_split(size, given, d), d)
+
+    split_into.__name__ = split_into.__qualname__ = name
+    split_into.__doc__ = "Equal parts of one dimension, or parts cut at indices."
+    function(name, method=True)(split_into)
+
+
+_splitting("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_splitting("vsplit", 2, lambda ndim: 0)
+_splitting("dsplit", 3, lambda ndim: 2)
+
+
+@function("unravel_index")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Flat indices as one tensor of indices for each dimension of a shape."""
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype is dtypes.bool_:
+        raise ValueError(f"torch.unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
+    size = _as_size((shape,))
+    content, total = _content(indices), int(np.prod(size, dtype=np.int64))
+    if content.size and (content.min() < 0 or content.max() >= total):
+        raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")
+    found = np.unravel_index(content.astype(np.int64), size)
+    return tuple([from_host(np.asarray(a).astype(indices.dtype.np), indices.device) for a in found])

@@ -1,0 +1,329 @@
+"""Sorting, selecting the largest, and finding: sort, topk, searchsorted, isin, unique."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core import dtypes, strides
+from .._core.checks import flag
+from .._core.op import Array, Operand, function, op
+from .._core.structseq import types
+from .._core.tensor import Tensor, from_host
+from .reductions import UNSET, bad_call, follow, need_elements, one_axis
+from .rules import kind, refuse, scalar_name, unsupported
+
+# -- sort
+
+
+def sorted_with(x: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
+    """The values in order along an axis, and where they came from; stable. NaN is largest."""
+    if not x.ndim:
+        return x, jnp.zeros((), np.int64)
+    at = lax.broadcasted_iota(np.int64, x.shape, axis)
+    keys = x.astype(np.uint8) if kind(x) == "bool" else x
+    if descending:
+        keys, at = lax.rev(keys, (axis,)), lax.rev(at, (axis,))
+    keys, at = lax.sort((keys, at), dimension=axis, is_stable=True, num_keys=1)
+    if descending:
+        keys, at = lax.rev(keys, (axis,)), lax.rev(at, (axis,))
+    return keys.astype(x.dtype), at
+
+
+def _sort(input: Any, dim: Any, descending: bool) -> Any:
+    if kind(input) == "complex":
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    axis = one_axis("sort", dim, input.ndim)
+    return types.sort(follow(lambda x: sorted_with(x, axis, bool(descending)), input, axis))
+
+
+@op(grad=lambda _, statics: f"SortBackward{int(statics[2] is not None)}")
+def sort(input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None):
+    """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
+    return _sort(input, dim, descending)
+
+
+@op(differentiable=False)
+def argsort(input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False):
+    """The indices that put a dimension in order; always stable."""
+    return _sort(input, dim, descending)[1]
+
+
+@op(grad="SortBackward0")
+def msort(input: Array):
+    """The elements in order along the first dimension."""
+    return _sort(input, 0, False)[0]
+
+
+# -- selection
+
+
+def _largest(x: Any, k: int, axis: int) -> tuple[Any, Any]:
+    if x.ndim and kind(x) == "float" and k:
+        moved = jnp.moveaxis(x, axis, -1)
+        values, at = lax.top_k(jnp.where(jnp.isnan(moved), jnp.full_like(moved, np.nan), moved), k)
+        return jnp.moveaxis(values, -1, axis), jnp.moveaxis(at, -1, axis).astype(np.int64)
+    return _first(*sorted_with(x, axis, True), k, axis)
+
+
+def _first(values: Any, at: Any, k: int, axis: int) -> tuple[Any, Any]:
+    if not values.ndim:
+        return values, at
+    return lax.slice_in_dim(values, 0, k, axis=axis), lax.slice_in_dim(at, 0, k, axis=axis)
+
+
+@op()
+def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
+    """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest."""
+    if isinstance(k, bool) or not hasattr(k, "__index__"):
+        raise TypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
+    axis = one_axis("topk", dim, input.ndim)
+    if not 0 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError("selected index k out of range")
+    if kind(input) == "complex":
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if kind(input) == "bool":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+
+    def select(x: Any) -> tuple[Any, Any]:
+        return _largest(x, k, axis) if largest else _first(*sorted_with(x, axis), k, axis)
+
+    return types.topk(follow(select, input, axis))
+
+
+@op()
+def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False):
+    """The k-th smallest element along a dimension, counted from 1, and its index."""
+    axis = one_axis("kthvalue", dim, input.ndim)
+    refuse("kthvalue_cpu", input, "bool", "complex")
+    need_elements("kthvalue", input, axis)
+    if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+
+    def select(x: Any) -> tuple[Any, Any]:
+        values, at = sorted_with(x, axis)
+        if not x.ndim:
+            return values, at
+        return lax.slice_in_dim(values, k - 1, k, axis=axis), lax.slice_in_dim(at, k - 1, k, axis=axis)
+
+    return types.kthvalue(dropped(*follow(select, input, axis), axis, keepdim))
+
+
+def dropped(values: Any, indices: Any, axis: int, keepdim: bool) -> tuple[Any, Any]:
+    """Values and indices without the axis they were selected along, unless it is kept."""
+    if keepdim or not values.ndim:
+        return values, indices
+    return jnp.squeeze(values, axis), jnp.squeeze(indices, axis)
+
+
+# -- search
+
+
+def insertion_points(rows: Any, values: Any, right: bool) -> Any:
+    """Where values go in sorted rows (their last dimension), by bisection: the first not smaller."""
+    n = rows.shape[-1]
+    low = jnp.zeros(values.shape, np.int64)
+    high = jnp.full(values.shape, n, np.int64)
+    for _ in range(n.bit_length()):
+        middle = (low + high) // 2
+        at = jnp.clip(middle, 0, max(n - 1, 0))
+        found = rows[at] if rows.ndim == 1 else jnp.take_along_axis(rows, at, -1)
+        before = ~(found > values) if right else ~(found >= values)
+        going = low < high
+        low, high = jnp.where(going & before, middle + 1, low), jnp.where(going & ~before, middle, high)
+    return low
+
+
+def _is_right(right: bool, side: str | None) -> bool:
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
+    return bool(right) or side == "right"
+
+
+def _comparable(rows: Any, values: Any) -> tuple[Any, Any]:
+    common = dtypes.promote(dtypes.from_numpy(rows.dtype), dtypes.from_numpy(values.dtype))
+    return rows.astype(common.np), values.astype(common.np)
+
+
+@op(method=False, differentiable=False)
+def searchsorted(
+    sorted_sequence: Array, input: Operand, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Array | None = None,
+):  # fmt: skip
+    """Where values would be inserted to keep the last dimension of `sorted_sequence` in order."""
+    right = _is_right(right, side)
+    rows, values = sorted_sequence, input
+    if not rows.ndim:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if not values.ndim and rows.ndim != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
+            "but we got "
+            f"boundaries tensor dim({rows.ndim}) and input value's dim(0) numel(1)"
+        )
+    if rows.ndim != 1 and (rows.ndim != values.ndim or rows.shape[:-1] != values.shape[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            "boundaries tensor "
+            f"and input value tensor must match, but we got boundaries tensor {list(rows.shape)} and input "
+            "value tensor "
+            f"{list(values.shape)}"
+        )
+    refuse("searchsorted_out_cpu", rows, "complex")
+    if sorter is not None:
+        rows = _in_order(rows, sorter)
+    found = insertion_points(*_comparable(rows, values), right)
+    return found.astype(np.int32) if out_int32 else found
+
+
+def _in_order(rows: Any, sorter: Any) -> Any:
+    if sorter.shape != rows.shape:
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(rows.shape)}and got sorter tensor {list(sorter.shape)}"
+        )
+    if sorter.dtype != np.int64:
+        raise RuntimeError(
+            "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype "
+            f"{dtypes.scalar_name(dtypes.from_numpy(sorter.dtype))}"
+        )
+    bad = jnp.any((sorter < 0) | (sorter >= rows.shape[-1]))
+    flag(bad.astype(np.int64), lambda code: RuntimeError("torch.searchsorted(): sorter index out of range"))
+    return jnp.take_along_axis(rows, sorter, -1)
+
+
+@op(method=False, differentiable=False)
+def bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, right: bool = False):
+    """Which of the intervals between sorted boundaries each value lies in."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    refuse("searchsorted_out_cpu", boundaries, "complex")
+    found = insertion_points(*_comparable(boundaries, input), bool(right))
+    return found.astype(np.int32) if out_int32 else found
+
+
+def _check_isin(*operands: Any) -> None:
+    for x in operands:
+        if kind(x) in ("bool", "complex"):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {scalar_name(x)}")
+
+
+@op(function=False, method=False, differentiable=False, promote=True, check=_check_isin)
+def _isin(elements: Operand, test_elements: Operand, invert: bool):
+    x, known = elements, test_elements.reshape(-1)
+    if known.size <= 16:
+        found = jnp.any(x[..., None] == known, -1)
+    else:
+        known = lax.sort(known)
+        at = jnp.clip(insertion_points(known, x, False), 0, known.size - 1)
+        found = known[at] == x
+    return ~found if invert else found
+
+
+@function("isin")
+def isin(
+    elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
+    out: Tensor | None = None, element: Any = UNSET, test_element: Any = UNSET,
+) -> Tensor:  # fmt: skip
+    """For each element: is it one of the test elements? One of the two may be a number."""
+    x = elements if element is UNSET else element
+    known = test_elements if test_element is UNSET else test_element
+    if isinstance(x, list) or isinstance(known, list) or not (isinstance(x, Tensor) or isinstance(known, Tensor)):
+        bad_call(
+            "isin",
+            (x, known),
+            {},
+            [
+                "Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False",
+                "Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False",
+                "Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False",
+            ],
+        )
+    return _isin(x, known, invert, out=out)
+
+
+# -- distinct elements: their number depends on the data, so these read it
+
+
+def _host(name: str, input: Tensor) -> np.ndarray[Any, Any]:
+    x = np.asarray(input.detach()._array())
+    if kind(x) == "complex":
+        unsupported(name, x)
+    return x
+
+
+def _starts(ordered: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """True where a row differs from the one before it."""
+    new = np.ones(len(ordered), bool)
+    rows = ordered.reshape(len(ordered), math.prod(ordered.shape[1:]))
+    new[1:] = (rows[1:] != rows[:-1]).any(1)
+    return new
+
+
+def _answer(
+    out: np.ndarray[Any, Any], inverse: np.ndarray[Any, Any], counts: np.ndarray[Any, Any],
+    return_inverse: bool, return_counts: bool,
+) -> Any:  # fmt: skip
+    found = [from_host(np.ascontiguousarray(out))]
+    if return_inverse:
+        found.append(from_host(inverse.astype(np.int64)))
+    if return_counts:
+        found.append(from_host(counts.astype(np.int64)))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _grouped(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+    """Distinct rows of `x[order]` in which equal ones are neighbours; the inverse and the counts."""
+    new = _starts(x[order])
+    group = np.cumsum(new) - 1
+    inverse = np.empty(len(x), np.int64)
+    inverse[order] = group
+    starts = np.flatnonzero(new)
+    return x[order][new], inverse, np.diff(np.append(starts, len(x)))
+
+
+def _distinct(name: str, input: Tensor, dim: int | None, sort: bool) -> tuple[Any, Any, Any]:
+    x = _host(name, input)
+    if dim is None:
+        flat = x.reshape(-1)
+        order = np.argsort(flat, kind="stable") if sort else np.arange(flat.size)
+        out, inverse, counts = _grouped(flat, order)
+        return out, inverse.reshape(x.shape), counts
+    axis = strides.wrap_dim(dim, x.ndim, scalar=False)
+    if x.size == 0 and [n for i, n in enumerate(x.shape) if n == 0 and i != axis]:
+        raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
+    moved = np.moveaxis(x, axis, 0)
+    rows = moved.reshape(len(moved), math.prod(moved.shape[1:]))
+    order = np.lexsort(rows.T[::-1]) if sort and rows.shape[1] else np.arange(len(rows))
+    out, inverse, counts = _grouped(rows, order)
+    return np.moveaxis(out.reshape(-1, *moved.shape[1:]), 0, axis), inverse, counts
+
+
+@function("unique", method=True)
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices along `dim`) in order; reads the data. Not differentiable."""
+    return _answer(*_distinct("unique", input, dim, True), return_inverse, return_counts)
+
+
+@function("unique_consecutive", method=True)
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements (or slices along `dim`) without those equal to their predecessor; reads the data."""
+    return _answer(*_distinct("unique_consecutive", input, dim, False), return_inverse, return_counts)

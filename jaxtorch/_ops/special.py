@@ -1,0 +1,427 @@
+"""Special functions: error functions, gamma functions, Bessel functions of imaginary argument, entropies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy import special as scipy
+
+from .._core.op import Array, Operand, op
+from .extremes import no_product_at_zero
+from .rules import (
+    derivatives,
+    full_precision,
+    in_single,
+    kind,
+    masked,
+    needs_tensor,
+    no_derivative,
+    refuse,
+)
+
+# -- error functions
+
+
+@op(promote="float", inplace=True)
+def erf(input: Array):
+    """The error function."""
+    refuse("erf_vml_cpu", input, "complex")
+    return lax.erf(input)
+
+
+@op(promote="float", inplace=True)
+def erfc(input: Array):
+    """`1 - erf(input)`, exact for large inputs."""
+    refuse("erfc_vml_cpu", input, "complex")
+    return lax.erfc(input)
+
+
+@derivatives(lambda t, ans, x: t * (math.sqrt(math.pi) / 2 * jnp.exp(lax.erf_inv(x) ** 2)))
+def _erfinv(x: Any) -> Any:
+    return lax.erf_inv(x)
+
+
+@op(promote="float", inplace=True)
+def erfinv(input: Array):
+    """The inverse of `erf`."""
+    refuse("erfinv_vml_cpu", input, "complex")
+    return _erfinv(input)
+
+
+@derivatives(lambda t, ans, x: t * (2 * x * ans - 2 / math.sqrt(math.pi)))
+@in_single
+def _erfcx(x: Any) -> Any:
+    far = jnp.maximum(x, 3)
+    fraction = far
+    for k in range(40, 0, -1):  # Laplace's continued fraction
+        fraction = far + (k / 2) / fraction
+    near = jnp.minimum(x, 3)
+    return jnp.where(x > 3, 1 / (math.sqrt(math.pi) * fraction), jnp.exp(near * near) * lax.erfc(near))
+
+
+@op(name="special_erfcx", function=False, method=False, promote="float")
+def erfcx(input: Array):
+    """`exp(input^2) * erfc(input)`, without overflow in between."""
+    full_precision("erfcx_cpu", input)
+    return _erfcx(input)
+
+
+@op(name="special_ndtr", function=False, method=False, promote="float", grad="MulBackward1")
+def ndtr(input: Array):
+    """The share of the normal distribution below each element."""
+    refuse("erf_vml_cpu", input, "complex")
+    return in_single(lambda x: lax.erfc(x * -math.sqrt(0.5)) * 0.5)(input)
+
+
+@derivatives(lambda t, ans, x: t * (math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))))
+@in_single
+def _log_ndtr(x: Any) -> Any:
+    low = jnp.log(_erfcx(jnp.minimum(x, 0) * -math.sqrt(0.5)) / 2) - x * x / 2
+    return jnp.where(x < 0, low, lax.log1p(lax.erfc(x * math.sqrt(0.5)) * -0.5))
+
+
+@op(name="special_log_ndtr", function=False, method=False, promote="float")
+def log_ndtr(input: Array):
+    """The logarithm of `ndtr`, exact far in the lower tail."""
+    full_precision("log_ndtr_cpu", input)
+    return _log_ndtr(input)
+
+
+@derivatives(lambda t, ans, x: t * (math.sqrt(2 * math.pi) * jnp.exp(ans * ans / 2)))
+@in_single
+def _ndtri(x: Any) -> Any:
+    return jnp.where(x == 0, -jnp.inf, jnp.where(x == 1, jnp.inf, scipy.ndtri(x)))
+
+
+@op(name="special_ndtri", function=False, method=False, promote="float")
+def ndtri(input: Array):
+    """The inverse of `ndtr`."""
+    full_precision("ndtri_cpu", input)
+    return _ndtri(input)
+
+
+# -- gamma functions
+
+_BERNOULLI = (
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+)
+
+
+def _hurwitz(x: Any, q: Any) -> Any:
+    """The Hurwitz zeta function: first terms until the argument has passed 9, then Euler-Maclaurin.
+
+    Unlike XLA's, exact for q far below zero too, where `polygamma` needs it.
+    """
+
+    def more(state: Any) -> Any:
+        k, a, _ = state
+        return jnp.any((k < 9) | (a <= 9))
+
+    def add(state: Any) -> Any:
+        k, a, total = state
+        here = (k < 9) | (a <= 9)
+        return k + 1, jnp.where(here, a + 1, a), jnp.where(here, total + jnp.power(a, -x), total)
+
+    wanted = (q > 0) | (q != jnp.floor(q))
+    start = jnp.where(wanted, q, 1)
+    _, a, total = lax.while_loop(more, add, (jnp.zeros((), jnp.int32), start, jnp.zeros_like(q)))
+    last = jnp.power(a, -x)
+    total = total + last * (a / (x - 1) + 0.5)
+    factor = last * x / a
+    for j, bernoulli in enumerate(_BERNOULLI, 1):
+        total = total + bernoulli / math.factorial(2 * j) * factor
+        factor = factor * (x + 2 * j - 1) * (x + 2 * j) / (a * a)
+    power_of_negative = (q <= 0) & (x != jnp.floor(x))
+    total = jnp.where(wanted, jnp.where(power_of_negative, jnp.nan, total), jnp.inf)
+    return jnp.where(x == 1, jnp.inf, jnp.where(x < 1, jnp.nan, total))
+
+
+@derivatives(lambda t, ans, x: t * _digamma(x))
+def _lgamma(x: Any) -> Any:
+    return lax.lgamma(x)
+
+
+@op(promote="float", inplace=True)
+def lgamma(input: Array):
+    """The logarithm of the absolute value of the gamma function."""
+    refuse("lgamma_vml_cpu", input, "complex")
+    return _lgamma(input)
+
+
+@derivatives(lambda t, ans, x: t * _trigamma(x))
+@in_single
+def _digamma(x: Any) -> Any:
+    pole = jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf).astype(x.dtype)
+    return jnp.where(x == 0, pole, lax.digamma(x))
+
+
+@op(promote="float", inplace=True)
+def digamma(input: Array):
+    """The derivative of the logarithm of the gamma function."""
+    refuse("digamma", input, "complex")
+    return _digamma(input)
+
+
+def _of_order(n: int, x: Any) -> Any:
+    """The polygamma function of order n."""
+    if n == 0:
+        return _digamma(x)
+    return _trigamma(x) if n == 1 else _higher_gamma(n)(x)
+
+
+@derivatives(lambda t, ans, x: t * _of_order(2, x))
+@in_single
+def _trigamma(x: Any) -> Any:
+    left = x < 0.5
+    right = jnp.where(left, 1 - x, x)
+    value = _hurwitz(jnp.full_like(right, 2), right)
+    return jnp.where(left, (math.pi / jnp.sin(math.pi * x)) ** 2 - value, value)
+
+
+def _higher_gamma(n: int) -> Any:
+    @derivatives(lambda t, ans, x: t * _of_order(n + 1, x))
+    @in_single
+    def polygamma_n(x: Any) -> Any:
+        return (-1) ** (n + 1) * math.factorial(n) * _hurwitz(jnp.full_like(x, n + 1), x)
+
+    return polygamma_n
+
+
+def _checked_polygamma(n: int, x: Any) -> Any:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    refuse(("digamma", "trigamma", "polygamma")[min(n, 2)], x, "complex")
+    return _of_order(n, x)
+
+
+@op(method=False, promote="float")
+def polygamma(n: int, input: Array):
+    """The n-th derivative of `digamma`."""
+    return _checked_polygamma(n, input)
+
+
+@op(
+    function=False,
+    name="_polygamma",
+    promote="float",
+    method="polygamma",
+    inplace="polygamma_",
+    grad="PolygammaBackward0",
+)
+def _polygamma_method(input: Array, n: int):
+    """The n-th derivative of `digamma`."""
+    return _checked_polygamma(n, input)
+
+
+def _check_mvlgamma(input: Any) -> None:
+    if kind(input) == "bool":
+        raise RuntimeError("The input tensor may not be a boolean tensor.")
+
+
+@op(promote="float", inplace=True, check=_check_mvlgamma)
+def mvlgamma(input: Array, p: int):
+    """The logarithm of the multivariate gamma function of dimension p."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    refuse("arange_cpu", input, "complex")
+    total = sum((_lgamma(input - j / 2) for j in range(1, p)), _lgamma(input))
+    return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+def _without_derivative(name: str) -> Any:
+    """The identity, through which no derivative passes: asking for it raises."""
+    return no_derivative(NotImplementedError, f"the derivative for '{name}' is not implemented.")(lambda x: x)
+
+
+def _reaches(t: Any, ans: Any, *_: Any) -> Any:
+    """A derivative that passes on to `_without_derivative`, which raises."""
+    return 0 * t
+
+
+def _gamma_density(t: Any, a: Any, x: Any) -> Any:
+    return t * jnp.exp((a - 1) * jnp.log(x) - x - lax.lgamma(a))
+
+
+@derivatives(_reaches, lambda t, ans, a, x: _gamma_density(t, a, x))
+@in_single
+def _igamma(a: Any, x: Any) -> Any:
+    return lax.igamma(a, x)
+
+
+@derivatives(_reaches, lambda t, ans, a, x: -_gamma_density(t, a, x))
+@in_single
+def _igammac(a: Any, x: Any) -> Any:
+    return lax.igammac(a, x)
+
+
+def _gamma_arguments(name: str, input: Any, other: Any) -> Any:
+    refuse(f"{name}_cpu", input, "bool", "int", "complex")
+    return jnp.broadcast_arrays(_without_derivative(f"{name}: input")(input), other)
+
+
+@op(promote=True, inplace=True, broadcast=True)
+def igamma(input: Array, other: Array):
+    """The regularised lower incomplete gamma function of order `input`; not differentiable in the order."""
+    return _igamma(*_gamma_arguments("igamma", input, other))
+
+
+@op(promote=True, inplace=True, broadcast=True)
+def igammac(input: Array, other: Array):
+    """The regularised upper incomplete gamma function of order `input`; not differentiable in the order."""
+    return _igammac(*_gamma_arguments("igammac", input, other))
+
+
+def _zeta_slope(t: Any, ans: Any, x: Any, q: Any) -> Any:
+    return t * (-x * _zeta(x + 1, q))
+
+
+@derivatives(_reaches, _zeta_slope)
+@in_single
+def _zeta(x: Any, q: Any) -> Any:
+    return _hurwitz(x, q)
+
+
+def _zeta_name(operand_keys: Any, statics: Any) -> str:
+    x, q = operand_keys
+    return f"SpecialZetaBackward{1 if x.wrapped else 2 if q.wrapped else 0}"
+
+
+@op(
+    name="special_zeta",
+    function=False,
+    method=False,
+    promote="float",
+    grad=_zeta_name,
+    check=needs_tensor("special_zeta"),
+    broadcast=True,
+)
+def zeta(input: Operand, other: Operand):
+    """The Hurwitz zeta function, the sum of `(other + k)^-input`; not differentiable in `input`."""
+    full_precision("zeta_cpu", input)
+    return _zeta(*jnp.broadcast_arrays(_without_derivative("zeta")(input), other))
+
+
+# -- Bessel functions of imaginary argument
+
+
+def _i1_slope(i1: Any, i0: Any, x: Any) -> Any:
+    safe = jnp.where(x == 0, jnp.ones_like(x), x)
+    return jnp.where(x == 0, 0.5, i0 - i1 / safe).astype(x.dtype)
+
+
+def _i1_change(t: Any, ans: Any, x: Any) -> Any:
+    return t * _i1_slope(ans, _i0(x), x)
+
+
+def _i1e_change(t: Any, ans: Any, x: Any) -> Any:
+    return t * (_i1_slope(ans, _i0e(x), x) - jnp.sign(x) * ans)
+
+
+@derivatives(lambda t, ans, x: t * _i1(x))
+@in_single
+def _i0(x: Any) -> Any:
+    return scipy.i0(x)
+
+
+@derivatives(_i1_change)
+@in_single
+def _i1(x: Any) -> Any:
+    return scipy.i1(x)
+
+
+@derivatives(lambda t, ans, x: t * (_i1e(x) - jnp.sign(x) * ans))
+@in_single
+def _i0e(x: Any) -> Any:
+    return scipy.i0e(x)
+
+
+@derivatives(_i1e_change)
+@in_single
+def _i1e(x: Any) -> Any:
+    return scipy.i1e(x)
+
+
+@op(promote="float", inplace=True)
+def i0(input: Array):
+    """The modified Bessel function of the first kind, order 0."""
+    refuse("i0_vml_cpu", input, "complex")
+    return _i0(input)
+
+
+@op(name="special_i0e", function=False, method=False, promote="float", grad="SpecialI0EBackward0")
+def i0e(input: Array):
+    """`exp(-|input|) * i0(input)`."""
+    refuse("i0e_cpu", input, "complex")
+    return _i0e(input)
+
+
+@op(name="special_i1", function=False, method=False, promote="float")
+def i1(input: Array):
+    """The modified Bessel function of the first kind, order 1."""
+    refuse("i1_cpu", input, "complex")
+    return _i1(input)
+
+
+@op(name="special_i1e", function=False, method=False, promote="float", grad="SpecialI1EBackward0")
+def i1e(input: Array):
+    """`exp(-|input|) * i1(input)`."""
+    refuse("i1e_cpu", input, "complex")
+    return _i1e(input)
+
+
+# -- entropies
+
+
+@derivatives(lambda t, ans, x: t * (-jnp.log(x) - 1))
+@in_single
+def _entr(x: Any) -> Any:
+    value = jnp.where(x > 0, -x * jnp.log(jnp.where(x > 0, x, 1)), jnp.where(x == 0, 0, -jnp.inf))
+    return jnp.where(jnp.isnan(x), x, value)
+
+
+@op(name="special_entr", function=False, method=False, promote="float")
+def entr(input: Array):
+    """`-input * log(input)`, 0 at zero and -inf below."""
+    refuse("entr_cpu", input, "complex")
+    return _entr(input)
+
+
+@derivatives(
+    lambda t, ans, x, y: masked(~((x == 0) & (y <= -1)), t, lax.log1p(y)),
+    lambda t, ans, x, y: t * (x / (y + 1)),
+)
+@in_single
+def _xlog1py(x: Any, y: Any) -> Any:
+    return no_product_at_zero(x, y, lax.log1p(y))
+
+
+def _xlog1py_name(operand_keys: Any, statics: Any) -> str:
+    x, y = operand_keys
+    return f"SpecialXlog1PyBackward{1 if x.wrapped else 2 if y.wrapped else 0}"
+
+
+@op(
+    name="special_xlog1py",
+    function=False,
+    method=False,
+    promote="float",
+    grad=_xlog1py_name,
+    check=needs_tensor("special_xlog1py"),
+    broadcast=True,
+)
+def xlog1py(input: Operand, other: Operand):
+    """`input * log1p(other)`, broadcast; 0 where `input` is 0 (unless `other` is NaN)."""
+    refuse("xlog1py_cpu", input, "complex")
+    return _xlog1py(input, other)

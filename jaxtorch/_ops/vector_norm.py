@@ -1,0 +1,159 @@
+"""Norms of vectors: `norm`, `dist`, `renorm`, and what `linalg` builds on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.op import Array, Number, function, functions, op
+from .._core.tensor import Tensor, write_out
+from .reductions import axes_of, extent, wide
+from .rules import derivatives, kind, scalar_name, zeros_mask
+
+
+def _direction(x: Any, size: Any) -> Any:
+    """`x / |x|`, and 0 at 0."""
+    if kind(x) != "complex":
+        return jnp.sign(x)
+    return x / jnp.where(size == 0, jnp.ones_like(size), size)
+
+
+def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
+    """The tangent of a norm; at a kink the subgradient 0, and equal extremes share evenly."""
+    along = jnp.real(jnp.conj(x) * t) if kind(x) == "complex" else x * t
+    if p == 0:
+        return jnp.zeros_like(ans)
+    if p == 2:
+        safe = jnp.where(ans == 0, jnp.ones_like(ans), ans)
+        return jnp.sum(jnp.where(ans == 0, jnp.zeros_like(along), along / safe), axes, keepdims=True)
+    size = jnp.abs(x)
+    unit = _direction(x, size)
+    along = jnp.real(jnp.conj(unit) * t) if kind(x) == "complex" else unit * t
+    if p == 1:
+        return jnp.sum(along, axes, keepdims=True)
+    if math.isinf(p):
+        at = (size == ans) | (jnp.isnan(size) & jnp.isnan(ans))
+        return jnp.sum(zeros_mask(at, along), axes, keepdims=True) / jnp.sum(at, axes, keepdims=True).astype(ans.dtype)
+    still = (size == 0) | (ans == 0)
+    ratio = jnp.where(still, jnp.ones_like(size), size / jnp.where(ans == 0, jnp.ones_like(ans), ans))
+    return jnp.sum(jnp.where(still, jnp.zeros_like(along), along * ratio ** (p - 1)), axes, keepdims=True)
+
+
+def vector_norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
+    """The p-norm of an array with the axes kept, in the real type of `x`."""
+
+    @derivatives(lambda t, ans, x: _slope(t, ans, x, p, axes))
+    def computed(x: Any) -> Any:
+        size = jnp.abs(x)
+        if p == 0:
+            return jnp.sum(size != 0, axes, keepdims=True).astype(size.dtype)
+        if p == 1:
+            return jnp.sum(size, axes, keepdims=True)
+        if p == 2:
+            square = jnp.real(x) ** 2 + jnp.imag(x) ** 2 if kind(x) == "complex" else x * x
+            return jnp.sqrt(jnp.sum(square, axes, keepdims=True))
+        if math.isinf(p):
+            return (jnp.max if p > 0 else jnp.min)(size, axes, keepdims=True)
+        return jnp.sum(size**p, axes, keepdims=True) ** np.array(1 / p, size.dtype)
+
+    return computed(x)
+
+
+def checked_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """`linalg.vector_norm` on arrays, with PyTorch's errors."""
+    if kind(input) in ("bool", "int"):
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_name(input)}"
+        )
+    x = input if dtype is None else input.astype(dtype.np)
+    axes = axes_of("linalg.vector_norm", dim, x.ndim)
+    if (p < 0 or math.isinf(p)) and extent(x, axes) == 0:
+        if dim is None or dim == ():
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {p:g} norm on an empty tensor because the operation "
+                "does not have an "
+                "identity"
+            )
+        for a in axes:
+            if x.shape[a] == 0:
+                raise RuntimeError(
+                    f"linalg.vector_norm cannot compute the {p:g} norm on the dimension {a}because this "
+                    "dimension is empty "
+                    "and the operation does not have an identity"
+                )
+    found = vector_norm(wide(x), p, axes)
+    found = found.astype(x.dtype) if kind(x) == "float" else found
+    return found if keepdim else jnp.squeeze(found, axes)
+
+
+@op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0")
+def _norm(input: Array, p: Number, dim: int | None, keepdim: bool, dtype: object):
+    return checked_norm(input, float(p), dim, bool(keepdim), dtype)
+
+
+@function("norm", method=True)
+def norm(
+    input: Tensor,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Tensor | None = None,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
+    if isinstance(p, str) and p != "fro":
+        if p != "nuc":
+            raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+        return _nuclear(input, dim, keepdim, out, dtype)
+    if isinstance(p, Tensor):
+        p = p.item()
+    found = _norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
+    return found if out is None else write_out(out, found, "norm")
+
+
+def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: Any) -> Tensor:
+    if isinstance(dim, int) or (dim is not None and len(dim) != 2):
+        shown = dim if isinstance(dim, int) else ", ".join(map(str, dim))
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
+    svdvals = functions.get("linalg.svdvals") or functions.get("svd")
+    if svdvals is None:
+        raise NotImplementedError("jaxtorch: norm(p='nuc') needs torch.svd, which is not there")
+    x = input if dtype is None else input.to(dtype)
+    rows, columns = (0, 1) if dim is None else [d % x.dim() for d in dim]
+    x = x.movedim((rows, columns), (-2, -1))
+    values = svdvals(x)
+    total = (values if isinstance(values, Tensor) else values[1]).sum(-1)
+    if keepdim:
+        for d in sorted((rows, columns)):
+            total = total.unsqueeze(d)
+    return total if out is None else write_out(out, total, "norm")
+
+
+@op(out=False)
+def dist(input: Array, other: Array, p: Number = 2):
+    """The p-norm of the difference of two tensors."""
+    if kind(input) in ("bool", "int") or kind(other) in ("bool", "int"):
+        bad = input if kind(input) in ("bool", "int") else other
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {scalar_name(bad)} instead."
+        )
+    return checked_norm(input - other, float(p), None, False, None)
+
+
+@op(inplace=True)
+def renorm(input: Array, p: Number, dim: int, maxnorm: Number):
+    """The slices along a dimension, those of a p-norm above `maxnorm` scaled down to it."""
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    (axis,) = axes_of("renorm", dim, input.ndim)
+    others = tuple([i for i in range(input.ndim) if i != axis])
+    size = checked_norm(wide(input), float(p), others, True, None)
+    scale = jnp.where(size > maxnorm, maxnorm / (size + 1e-7), jnp.ones_like(size))
+    return (wide(input) * scale).astype(input.dtype)

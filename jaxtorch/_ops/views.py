@@ -1,0 +1,568 @@
+"""Views: tensors on the memory of another. Strides follow `_core/strides.py`; see `_core/views.py` for how they alias."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, strides
+from .._core.op import Array, Scalar, function, method, op
+from .._core.tensor import Tensor
+from .._core.views import ViewRule, expand_write
+
+# -- one shape for another
+
+
+def _view_layout(size: Any, stride: Any, offset: int, *, new: Any) -> Any:
+    if len(new) == 1 and isinstance(new[0], dtypes.dtype):
+        raise RuntimeError("view(dtype) has its own rule")
+    return (*strides.view(size, stride, new), offset)
+
+
+@op(
+    name="_view",
+    function=False,
+    method=False,
+    grad="ViewBackward0",
+    view=ViewRule(_view_layout, lambda whole, part, new: part.reshape(whole.shape)),
+)
+def _view(input: Array, new: Any):
+    return input.reshape(strides.infer_size(new, input.size))
+
+
+def _as_size(items: Any) -> tuple[int, ...]:
+    if len(items) == 1 and isinstance(items[0], (tuple, list)):
+        items = items[0]
+    return tuple([s if type(s) is int else s.__index__() for s in items])
+
+
+@method("view")
+def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
+    """The same elements in another shape (one size may be -1), or the same memory as another element type."""
+    if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
+        return view_dtype(self, dtype or shape[0])
+    return _view(self, _as_size(shape if size is None else size))
+
+
+def _dtype_layout(size: Any, stride: Any, offset: int, *, dtype: Any, old: int) -> Any:
+    new = dtype.itemsize
+    if new == old:
+        return size, stride, offset
+    if not size:
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {old}-byte elements as elements of {new} bytes (different element sizes)"
+        )
+    if stride[-1] != 1:
+        raise RuntimeError(
+            "self.stride(-1) must be 1 to view as an element size that differs, but got " + str(stride[-1])
+        )
+    if old > new:
+        ratio = old // new
+        return (*size[:-1], size[-1] * ratio), (*[s * ratio for s in stride[:-1]], 1), offset * ratio
+    ratio = new // old
+    if size[-1] % ratio:
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {ratio} to view elements of {old} bytes as {new} bytes, but got {size[-1]}"
+        )
+    if any(s % ratio for s in stride[:-1]):
+        raise RuntimeError(f"self.stride(d) must be divisible by {ratio} to view as a wider element type")
+    return (*size[:-1], size[-1] // ratio), (*[s // ratio for s in stride[:-1]], 1), offset // ratio
+
+
+def _bitcast(x: Any, target: Any) -> Any:
+    if x.dtype == np.bool_:
+        x = x.astype(np.uint8)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        x = _pairs(x).reshape(*x.shape[:-1], -1) if x.ndim else _pairs(x)
+    if target.kind == "c":
+        real = np.dtype(np.float32 if target == np.complex64 else np.float64)
+        x = _bitcast(x, real).reshape(*x.shape[:-1], -1, 2)
+        return jax.lax.complex(x[..., 0], x[..., 1])
+    if target == np.bool_:
+        return _bitcast(x, np.dtype(np.uint8)) != 0
+    old, new = x.dtype.itemsize, target.itemsize
+    if old == new:
+        return jax.lax.bitcast_convert_type(x, target)
+    if old > new:
+        return jax.lax.bitcast_convert_type(x, target).reshape(*x.shape[:-1], -1)
+    return jax.lax.bitcast_convert_type(x.reshape(*x.shape[:-1], -1, new // old), target)
+
+
+def _pairs(x: Any) -> Any:
+    return jnp.stack([x.real, x.imag], axis=-1)
+
+
+@op(
+    name="_view_dtype",
+    function=False,
+    method=False,
+    grad="ViewBackward0",
+    view=ViewRule(_dtype_layout, lambda whole, part, dtype, old: _bitcast(part, whole.dtype).reshape(whole.shape)),
+)
+def _view_dtype(input: Array, dtype: Any, old: int):
+    return _bitcast(input, dtype.np)
+
+
+def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The same memory read as elements of another type."""
+    t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
+    return (
+        _view(t, t._value.aval.shape).detach() if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
+    )
+
+
+@op(name="_reshape_copy", function=False, method=False, out=False, grad="UnsafeViewBackward0")
+def _reshape_copy(input: Array, new: Any):
+    return input.reshape(new)
+
+
+@function("reshape")
+def reshape(input: Tensor, shape: Any) -> Tensor:
+    """The same elements in another shape: a view where the strides allow, else a copy."""
+    new = _as_size((shape,) if not isinstance(shape, (tuple, list)) else shape)
+    if input._layout is None:
+        return _view(input, new)
+    size = input._value.aval.shape
+    new = strides.infer_size(new, input._value.aval.numel)
+    if strides.view_strides(size, input._layout[0], new) is None:
+        return _reshape_copy(input, new)
+    return _view(input, new)
+
+
+@method("reshape")
+def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
+    """The same elements in another shape: a view where the strides allow, else a copy."""
+    if kwargs:
+        shape = tuple(kwargs.pop("shape"))
+    return reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+
+
+@method("view_as")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with the other tensor's shape."""
+    return _view(self, other._value.aval.shape)
+
+
+@method("reshape_as")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the other tensor's shape."""
+    return reshape(self, other._value.aval.shape)
+
+
+@function("flatten", method=True)
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions start_dim to end_dim merged into one."""
+    size = input._value.aval.shape
+    if not size:
+        return reshape(input, (1,))
+    new = strides.flatten_size(size, start_dim, end_dim)
+    return input if tuple(new) == size else reshape(input, new)
+
+
+@function("ravel", method=True)
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension."""
+    return reshape(input.contiguous(), (-1,))
+
+
+@function("unflatten", method=True)
+def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension split into several of the given sizes."""
+    return _view(input, strides.unflatten_size(input._value.aval.shape, dim, sizes))
+
+
+# -- dimensions in another order
+
+
+def _inverse(dims: Any) -> list[int]:
+    order = [0] * len(dims)
+    for i, d in enumerate(dims):
+        order[d] = i
+    return order
+
+
+@op(
+    star="dims",
+    view=ViewRule(
+        strides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
+    ),
+)
+def permute(input: Array, dims: Any):
+    """The dimensions in the order `dims`."""
+    strides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
+    return input.transpose([d % max(input.ndim, 1) for d in dims])
+
+
+@op(
+    aliases=["swapaxes", "swapdims"],
+    view=ViewRule(
+        strides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
+    ),
+)
+def transpose(input: Array, dim0: int, dim1: int):
+    """Two dimensions exchanged."""
+    strides.wrap_dim(dim0, input.ndim), strides.wrap_dim(dim1, input.ndim)  # pyright: ignore[reportUnusedExpression]
+    return jnp.swapaxes(input, dim0, dim1) if input.ndim else input
+
+
+@op(view=ViewRule(strides.t, lambda whole, part: part.T))
+def t(input: Array):
+    """The transposed matrix; tensors of fewer dimensions as they are."""
+    strides.t(input.shape, strides.contiguous(input.shape), 0)
+    return input.T
+
+
+@function("movedim", method=True, aliases=["moveaxis"])
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """The dimensions at `source` moved to `destination`; the others keep their order."""
+    if not input.ndim:
+        strides.wrap_dim(source if isinstance(source, int) else 0, 0)
+        from .indexing import _alias
+
+        return _alias(input)
+    return permute(input, strides.moved_order(input.ndim, source, destination))
+
+
+@function("adjoint", method=True)
+def adjoint(input: Tensor) -> Tensor:
+    """The conjugate transpose of the last two dimensions."""
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
+    out = transpose(input, -2, -1)
+    return out.conj() if input.is_complex() else out
+
+
+def _reversed(self: Tensor) -> Tensor:
+    return permute(self, tuple(range(self.ndim - 1, -1, -1)))
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    if self.ndim == 0:
+        warnings.warn("Tensor.mT is deprecated on 0-D tensors. Consider using x.view(x.shape).", stacklevel=3)
+        return self
+    if self.ndim == 1:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+    return adjoint(self) if self.ndim == 2 else self.conj()
+
+
+PROPERTIES = {
+    "T": property(_reversed, doc="All dimensions in reverse order."),
+    "mT": property(_matrix_transposed, doc="The last two dimensions exchanged."),
+    "H": property(_hermitian, doc="The conjugate transpose of a matrix."),
+    "mH": property(adjoint, doc="The conjugate transpose of the last two dimensions."),
+}
+
+
+# -- more or fewer dimensions
+
+
+def _expand_layout(size: Any, stride: Any, offset: int, *, size_: Any) -> Any:
+    return strides.expand(size, stride, offset, size_)
+
+
+@op(name="_expand", function=False, method=False, grad="ExpandBackward0", view=ViewRule(_expand_layout, expand_write))
+def _expand(input: Array, size_: Any):
+    return jnp.broadcast_to(input, strides.expand_size(input.shape, size_))
+
+
+@method("expand")
+def expand(self: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+    """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
+    return _expand(self, _as_size(size))
+
+
+@method("expand_as")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Expanded to the other tensor's size."""
+    return _expand(self, other._value.aval.shape)
+
+
+@function("broadcast_to", method=True)
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    """Expanded to the given size."""
+    return _expand(input, _as_size((size,)))
+
+
+def _reshaped_back(whole: Any, part: Any, **_: Any) -> Any:
+    return part.reshape(whole.shape)
+
+
+def _squeeze_name(operands: Any, statics: Any) -> str:
+    return f"SqueezeBackward{0 if statics[0] is None else 1 if isinstance(statics[0], int) else 2}"
+
+
+@op(name="squeeze", inplace=False, view=ViewRule(strides.squeeze, _reshaped_back), grad=_squeeze_name)
+def squeeze(input: Array, dim: Any = None):
+    """Without the dimensions of size 1, all of them or those in `dim`."""
+    size, _, _ = strides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
+    return input.reshape(size)
+
+
+@op(view=ViewRule(strides.unsqueeze, _reshaped_back))
+def unsqueeze(input: Array, dim: int):
+    """With a dimension of size 1 at `dim`."""
+    return jnp.expand_dims(input, strides.wrap_dim(dim, input.ndim + 1))
+
+
+# -- parts
+
+
+def _put_at(whole: Any, part: Any, dim: int, start: Any) -> Any:
+    starts = [jnp.zeros((), np.int64)] * whole.ndim
+    starts[dim] = jnp.asarray(start, np.int64)
+    return jax.lax.dynamic_update_slice(whole, part, starts)
+
+
+def _select_write(whole: Any, part: Any, dim: int, index: Any) -> Any:
+    d = strides.wrap_dim(dim, whole.ndim)
+    return _put_at(whole, jnp.expand_dims(part, d), d, _from_start(index, whole.shape[d]))
+
+
+def _from_start(index: Any, n: int) -> Any:
+    return jnp.where(jnp.asarray(index) < 0, jnp.asarray(index) + n, index)
+
+
+@op(
+    view=ViewRule(
+        lambda size, stride, offset, dim, index: strides.select(size, stride, offset, dim, index), _select_write
+    )
+)
+def select(input: Array, dim: int, index: Scalar):
+    """The slice at one index of a dimension, which is dropped."""
+    if not input.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    d = strides.wrap_dim(dim, input.ndim)
+    if not input.shape[d]:
+        raise IndexError(
+            f"select(): index out of range for tensor of size {list(input.shape)} at dimension {dim}: the dimension is empty"
+        )
+    return jax.lax.dynamic_index_in_dim(input, _from_start(index, input.shape[d]), d, keepdims=False)
+
+
+def _slice_layout(size: Any, stride: Any, offset: int, dim: int, length: int, step: int, start: int = 0) -> Any:
+    new, jump = list(size), list(stride)
+    new[dim] = length
+    jump[dim] *= step
+    return tuple(new), tuple(jump), offset + start * stride[dim]
+
+
+def _slice_write(whole: Any, part: Any, dim: int, length: int, step: int, start: Any = 0) -> Any:
+    if length == 0:
+        return whole
+    if step == 1:
+        if length == whole.shape[dim]:
+            return part
+        return _put_at(whole, part, dim, start)
+    index = [slice(None)] * whole.ndim
+    places = start + step * jnp.arange(length)
+    index[dim] = places
+    return whole.at[tuple(index)].set(part, mode="promise_in_bounds", unique_indices=True)
+
+
+@op(name="_slice", function=False, method=False, grad="SliceBackward0", view=ViewRule(_slice_layout, _slice_write))
+def _slice(input: Array, dim: int, length: int, step: int, start: Scalar = 0):
+    if length == input.shape[dim]:
+        return input
+    if isinstance(start, int):
+        return jax.lax.slice_in_dim(input, 0, (length - 1) * step + 1 if length else 0, step, dim)
+    extent = (length - 1) * step + 1 if length else 0
+    part = jax.lax.dynamic_slice_in_dim(input, start, extent, dim)
+    return part if step == 1 or not length else jax.lax.slice_in_dim(part, 0, extent, step, dim)
+
+
+def slice_dim(t: Tensor, dim: int, start: int | None, stop: int | None, step: int | None) -> Tensor:
+    """`t[..., start:stop:step, ...]` along one dimension, with Python's clamping."""
+    n = t._value.aval.shape[dim]
+    begin, end, jump = slice(start, stop, step).indices(n)
+    return _slice(t, dim, max(0, -(-(end - begin) // jump)), jump, begin)
+
+
+@function("narrow", method=True)
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` entries of a dimension from `start` on."""
+    size = input._value.aval.shape
+    start = int(start.item()) if isinstance(start, Tensor) else start
+    strides.narrow(size, strides.contiguous(size), 0, dim, start, length)
+    d = strides.wrap_dim(dim, len(size))
+    return _slice(input, d, length, 1, start + size[d] if start < 0 else start)
+
+
+def _diagonal_layout(size: Any, stride: Any, base: int, offset: int, dim1: int, dim2: int) -> Any:
+    return strides.diagonal(size, stride, base, offset, dim1, dim2)
+
+
+@op(name="diagonal", view=ViewRule(_diagonal_layout))
+def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
+    """The diagonal of two dimensions, as the last dimension."""
+    strides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
+    return jnp.diagonal(input, offset, dim1, dim2)
+
+
+def _unfold_layout(size_: Any, stride: Any, offset: int, dimension: int, size: int, step: int) -> Any:
+    return strides.unfold(size_, stride, offset, dimension, size, step)
+
+
+@op(name="unfold", function=False, view=ViewRule(_unfold_layout))
+def unfold(input: Array, dimension: int, size: int, step: int):
+    """All windows of `size` entries along a dimension, `step` apart, as a new last dimension."""
+    shape, _, _ = strides.unfold(input.shape, strides.contiguous(input.shape), 0, dimension, size, step)
+    if not input.ndim:
+        return jnp.broadcast_to(input, (size,))
+    d = strides.wrap_dim(dimension, input.ndim)
+    places = jnp.arange(shape[d])[:, None] * step + jnp.arange(size)[None, :]
+    taken = jnp.take(input, places.reshape(-1), axis=d)
+    taken = taken.reshape(*input.shape[:d], shape[d], size, *input.shape[d + 1 :])
+    return jnp.moveaxis(taken, d + 1, -1)
+
+
+# -- parts that partition a dimension
+
+
+def _several(step_of: Any) -> Any:
+    def layout(size: Any, stride: Any, offset: int, **_: Any) -> Any:
+        return size, stride, offset
+
+    return ViewRule(layout, None, step_of)
+
+
+def _split_step(aval: Any, j: int, dim: int, sizes: Any) -> Any:
+    start = sum(sizes[:j])
+    return (_slice.op, (dim, sizes[j], 1), (start,) if start else ())
+
+
+def _split_body(input: Any, dim: int, sizes: Any) -> tuple[Any, ...]:
+    out, start = [], 0
+    for n in sizes:
+        out.append(jax.lax.slice_in_dim(input, start, start + n, 1, dim))
+        start += n
+    return tuple(out)
+
+
+@op(name="_split", function=False, method=False, grad="SplitBackward0", view=_several(_split_step))
+def _split(input: Array, dim: int, sizes: Any):
+    return _split_body(input, dim, sizes)
+
+
+@op(name="_split_sizes", function=False, method=False, grad="SplitWithSizesBackward0", view=_several(_split_step))
+def _split_sizes(input: Array, dim: int, sizes: Any):
+    return _split_body(input, dim, sizes)
+
+
+def _even(n: int, size: int) -> tuple[int, ...]:
+    if not n or not size:
+        return (n,)
+    return tuple([min(size, n - i) for i in range(0, n, size)])
+
+
+@function("split", method=True)
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
+    aval = tensor._value.aval
+    if isinstance(split_size_or_sections, (list, tuple)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    size = int(split_size_or_sections)
+    if not aval.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    d = strides.wrap_dim(dim, aval.ndim)
+    n = aval.shape[d]
+    if size == 0 and n != 0:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+    return _split(tensor, d, _even(n, size))
+
+
+@function("split_with_sizes", method=True)
+def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Parts of the given sizes along a dimension."""
+    aval = input._value.aval
+    if not aval.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d = strides.wrap_dim(dim, aval.ndim)
+    sizes = tuple([int(s) for s in split_sizes])
+    strides.split(aval.shape, sizes, dim)  # raises PyTorch's errors
+    return _split_sizes(input, d, sizes)
+
+
+@function("chunk", method=True)
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` parts of equal size along a dimension."""
+    aval = input._value.aval
+    if not aval.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    d = strides.wrap_dim(dim, aval.ndim)
+    n = aval.shape[d]
+    if n == 0:
+        return _split_sizes(input, d, (0,) * chunks)
+    return _split(input, d, _even(n, -(-n // chunks)))
+
+
+@op(
+    view=_several(lambda aval, j, dim: (select.op, (dim,), (j,))),
+    grad="UnbindBackward0",
+)
+def unbind(input: Array, dim: int = 0):
+    """All slices along a dimension, which is dropped."""
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    d = strides.wrap_dim(dim, input.ndim)
+    return tuple([jax.lax.index_in_dim(input, i, d, keepdims=False) for i in range(input.shape[d])])
+
+
+# -- complex numbers and strides as they come
+
+
+def _complex_layout(size: Any, stride: Any, offset: int, *, k: int) -> Any:
+    return size, tuple([2 * s for s in stride]), 2 * offset + k
+
+
+@op(
+    name="_part",
+    function=False,
+    method=False,
+    grad=lambda operands, statics: "RealBackward0" if statics[0] == 0 else "ImagBackward0",
+    view=ViewRule(
+        _complex_layout,
+        lambda whole, part, k: jax.lax.complex(part, whole.imag) if k == 0 else jax.lax.complex(whole.real, part),
+    ),
+)
+def _part(input: Array, k: int):
+    return input.real if k == 0 else input.imag
+
+
+@function("real")
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+    return _part(input, 0) if input.is_complex() else input
+
+
+@function("imag")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view."""
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _part(input, 1)
+
+
+PROPERTIES["real"] = property(real, lambda self, value: _assign(real(self), value), doc="The real part, as a view.")
+PROPERTIES["imag"] = property(
+    imag, lambda self, value: _assign(imag(self), value), doc="The imaginary part, as a view."
+)
+
+
+def _assign(target: Tensor, value: Any) -> None:
+    target.copy_(value) if isinstance(value, Tensor) else target.fill_(value)

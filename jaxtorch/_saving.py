@@ -1,0 +1,253 @@
+"""`torch.save`: PyTorch's zip format, which PyTorch reads.
+
+A file is a zip archive, uncompressed: `data.pkl` holds the object, in which a tensor is its storage's key with size and
+strides; `data/KEY` holds the bytes of a storage, once for all tensors on it. Names are PyTorch's (`torch.nn...`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import struct
+import sys
+import uuid
+import zipfile
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from ._core import checks, dtypes, host, views
+from ._core.device import device
+from ._core.dtypes import dtype
+from ._core.program import force
+from ._core.size import Size
+from ._core.tensor import Tensor, from_host
+from ._ops.constants import layout, memory_format
+from ._tensor.conversion import to_numpy
+from .nn.parameter import Parameter
+
+_HEADER = 30  # bytes before the name in a zip archive's record
+ALIGNMENT = 64  # of the bytes of a storage in the file, so that it can be mapped into memory
+
+STORAGES: dict[str, dtype] = {
+    "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16,
+    "BFloat16Storage": dtypes.bfloat16, "LongStorage": dtypes.int64, "IntStorage": dtypes.int32,
+    "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_,
+    "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
+}  # fmt: skip
+_STORAGE_OF = {d: name for name, d in STORAGES.items()}
+
+
+class Name:
+    """A global of PyTorch's that a pickle refers to by name, and that jaxtorch keeps elsewhere."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    def __call__(self) -> None:  # pickle asks of what it is to call that it can be called
+        raise TypeError(f"{self.module}.{self.name} stands for a name in a file")
+
+
+class _Memory:
+    """The bytes of one storage in the file."""
+
+    def __init__(self, key: str, content: np.ndarray[Any, Any], dtype: dtype, location: str, keep: Any) -> None:
+        self.key, self.content, self.dtype, self.location, self.keep = key, content, dtype, location, keep
+
+
+_names: dict[tuple[str, str], Name] = {}
+
+
+def _name(module: str, name: str) -> Name:
+    """One object a name, so that the pickle writes it once."""
+    return _names.setdefault((module, name), Name(module, name))
+
+
+class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C's writes no name that it cannot import
+    """Writes an object, tensors by reference to `memories`."""
+
+    def __init__(self, file: IO[bytes], protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self.memories: dict[int, _Memory] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        if type(obj) is not _Memory:
+            return None
+        name = _STORAGE_OF.get(obj.dtype)
+        kind = _name("torch", name) if name else _name("torch.storage", "UntypedStorage")
+        count = obj.content.nbytes // (obj.dtype.itemsize if name else 1)
+        return "storage", kind, obj.key, obj.location, count
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Tensor):
+            return self._tensor(obj)
+        if isinstance(obj, dtype):
+            return self._global(obj, "torch", obj.name)
+        if isinstance(obj, Name):
+            return self._global(obj, obj.module, obj.name)
+        if isinstance(obj, Size):
+            return _name("torch", "Size"), (tuple(obj),)
+        if isinstance(obj, device):
+            return _name("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index)
+        if isinstance(obj, layout):
+            return _name("torch.serialization", "_get_layout"), (repr(obj),)
+        if isinstance(obj, memory_format):
+            raise TypeError("cannot save a torch.memory_format: PyTorch's format has no place for it")
+        return NotImplemented
+
+    def _global(self, obj: Any, module: str, name: str) -> Any:
+        """Has the caller write a name: a reduction that is a string goes to `save_global`."""
+        self._pending = (module, name)
+        return name
+
+    _pending: tuple[str, str] | None = None
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Write the name of a class or function; those of jaxtorch under PyTorch's module names."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            module = getattr(obj, "__module__", None) or ""
+            if module != "jaxtorch" and not module.startswith("jaxtorch."):
+                super().save_global(obj, name)  # pyright: ignore[reportAttributeAccessIssue]
+                return
+            found = name or obj.__qualname__
+            if "." in found or getattr(sys.modules.get(module), found, None) is not obj:
+                raise pickle.PicklingError(f"Can't pickle {obj}: it's not found as {module}.{found}")
+            pending = "torch" + module.removeprefix("jaxtorch"), found
+        self.write(pickle.GLOBAL + f"{pending[0]}\n{pending[1]}\n".encode())  # pyright: ignore[reportAttributeAccessIssue]
+        self.memoize(obj)  # pyright: ignore[reportAttributeAccessIssue]
+
+    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch[type(lambda: 0)] = save_global
+
+    def _tensor(self, t: Tensor) -> Any:
+        if t._node is not None and t._rg and isinstance(t, Parameter):
+            raise RuntimeError("cannot save a Parameter that has a history")
+        if isinstance(t, Parameter) and type(t) is not Parameter:
+            return NotImplemented  # parameters without a shape reduce themselves
+        if type(t) is Parameter:
+            parts = (t.detach(), t._rg, OrderedDict())
+            if not t.__dict__:
+                return _name("torch._utils", "_rebuild_parameter"), parts
+            return _name("torch._utils", "_rebuild_parameter_with_state"), (*parts, dict(t.__dict__))
+        if t._value.aval.slot.is_meta:
+            size, stride = tuple(t.shape), views.strides_of(t)
+            return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), (t.dtype, size, stride, t._rg)
+        function, args = self._plain(t)
+        if type(t) is Tensor and not t.__dict__:
+            return function, args
+        kind = _name("torch", "Tensor") if type(t) is Tensor else type(t)
+        return _name("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, dict(t.__dict__))
+
+    def _plain(self, t: Tensor) -> tuple[Name, tuple[Any, ...]]:
+        memory = self._memory(t)
+        d = t._value.aval.dtype
+        if t._alias is not None and t._alias.chain and not _describes(memory, t):
+            return self._plain(from_host(np.array(to_numpy(t))).requires_grad_(t._rg))
+        args = (memory, views.offset_of(t), tuple(t._value.aval.shape), views.strides_of(t), t._rg, OrderedDict())
+        flags = {name: True for name, held in (("conj", t.is_conj()), ("neg", t.is_neg())) if held}
+        if d in _STORAGE_OF:
+            return _name("torch._utils", "_rebuild_tensor_v2"), (*args, flags) if flags else args
+        return _name("torch._utils", "_rebuild_tensor_v3"), (*args, d)
+
+    def _memory(self, t: Tensor) -> _Memory:
+        """The storage of a tensor; one for all that share it."""
+        alias, aval = t._alias, t._value.aval
+        anchor: Any = t if alias is None else alias.storage
+        found = self.memories.get(id(anchor))
+        if found is None:
+            if alias is None:
+                flat = host._laid_out(to_numpy(t), t._layout)
+            elif anchor.host is not None:
+                flat = anchor.host.flat
+            else:
+                flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
+                checks.raise_pending()
+            location = str(aval.slot.device)
+            found = _Memory(str(len(self.memories)), flat, aval.dtype, location, anchor)
+            self.memories[id(anchor)] = found
+        elif found.dtype is not aval.dtype:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types: "
+                f"{found.dtype} and {aval.dtype}"
+            )
+        return found
+
+
+def _describes(memory: _Memory, t: Tensor) -> bool:
+    """Do strides, offset and the flags for conj and neg lead from the memory to the tensor's content?
+
+    They do not for the imaginary part of a conj, say, which jaxtorch does not mark as negated.
+    """
+    size, d = t._value.aval.shape, t._value.aval.dtype
+    found = host._part(memory.content.view(d.np), size, (views.strides_of(t), views.offset_of(t)))
+    found = np.conj(found) if t.is_conj() else found
+    found = -found if t.is_neg() else found
+    return found.tobytes() == to_numpy(t).tobytes()
+
+
+def _bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if sys.byteorder == "big" and flat.dtype.itemsize > 1:
+        flat = flat.byteswap()
+    return memoryview(flat.view(np.uint8))  # pyright: ignore[reportArgumentType]
+
+
+def _record(archive: zipfile.ZipFile, name: str, content: Any, alignment: int = 1) -> None:
+    """Add a file to the archive, its content at a multiple of `alignment`."""
+    info = zipfile.ZipInfo(name)
+    large = len(content) >= zipfile.ZIP64_LIMIT
+    begin = archive.start_dir + _HEADER + len(name.encode()) + (20 if large else 0)
+    if alignment > 1 and (begin + 4) % alignment:
+        padding = -(begin + 4) % alignment
+        info.extra = struct.pack("<2sH", b"FB", padding) + b"Z" * padding
+    elif alignment > 1:
+        info.extra = struct.pack("<2sH", b"FB", 0)
+    info.file_size = len(content)
+    with archive.open(info, "w", force_zip64=large) as target:
+        target.write(content)
+
+
+def write(obj: Any, file: IO[bytes], stem: str, protocol: int) -> None:
+    """Write an object to a binary file; `stem` is the name of the folder in the archive."""
+    text = io.BytesIO()
+    pickler = Pickler(text, protocol)
+    pickler.dump(obj)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        _record(archive, f"{stem}/data.pkl", text.getvalue())
+        _record(archive, f"{stem}/.format_version", b"1")
+        _record(archive, f"{stem}/.storage_alignment", str(ALIGNMENT).encode())
+        _record(archive, f"{stem}/byteorder", b"little")
+        for memory in pickler.memories.values():
+            _record(archive, f"{stem}/data/{memory.key}", _bytes_of(memory.content), ALIGNMENT)
+        _record(archive, f"{stem}/version", b"3\n")
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` once it is complete: a reader never finds half of it."""
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
+        with open(path, "wb") as file:
+            yield file
+        return
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    temporary = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:8]}")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,313 @@
+"""A tensor's part in autograd."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from .._core import backward as engine
+from .._core import views
+from .._core.device import default_device
+from .._core.modes import state
+from .._core.removable import RemovableHandle
+from .._core.tape import Node, leaf_hooks
+from .._core.tensor import Tensor
+from .._core.tensor import is_inference as _inferred
+from .properties import member as _member  # noqa: F401
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+def _get_requires_grad(self: Tensor) -> bool:
+    if self._alias is not None:
+        self._alias.read(self)
+    return self._rg
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    requires_grad_(self, value)
+
+
+MEMBERS["requires_grad"] = property(
+    _get_requires_grad, _set_requires_grad, doc="Is a gradient to be computed for this tensor?"
+)
+
+
+@member
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Ask for a gradient, or stop asking; leaves only."""
+    if self._node is not None:
+        if not requires_grad:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        return self
+    dtype = self._value.aval.dtype
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if requires_grad and _inferred(self) and not state.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    self._rg = bool(requires_grad)
+    return self
+
+
+def _get_grad(self: Tensor) -> Tensor | None:
+    if self._grad is None and self._node is not None and not _retains(self):
+        import warnings
+
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+            "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+            "you access the leaf Tensor instead.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return self._grad
+
+
+def _set_grad(self: Tensor, value: Tensor | None) -> None:
+    if value is not None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got {type(value).__name__}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        mine, other = self._value.aval, value._value.aval
+        if mine.dtype is not other.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{other.dtype.name}' to a tensor with dtype "
+                f"'{mine.dtype.name}'. Please ensure that the gradient and the tensor have the same dtype"
+            )
+        if mine.slot is not other.slot:
+            raise RuntimeError(
+                f"attempting to assign a gradient with device type '{other.slot.device.type}' to a tensor with device "
+                f"type '{mine.slot.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+            )
+        if mine.shape != other.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(other.shape)}' to a tensor of size '{list(mine.shape)}'. "
+                "Please ensure that the gradient and the tensor are the same size"
+            )
+    self._grad = value
+
+
+def _del_grad(self: Tensor) -> None:
+    self._grad = None
+
+
+MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated gradient; None before any backward().")
+
+
+def _get_grad_fn(self: Tensor) -> Any:
+    if self._alias is not None:
+        self._alias.read(self)
+    return self._node
+
+
+MEMBERS["grad_fn"] = property(_get_grad_fn, doc="The autograd node that made this tensor; None for a leaf.")
+MEMBERS["is_leaf"] = property(
+    lambda self: _get_grad_fn(self) is None, doc="Does no autograd node stand behind this tensor?"
+)
+MEMBERS["output_nr"] = property(lambda self: self._index, doc="Which output of `grad_fn` this tensor is.")
+MEMBERS["_grad_fn"] = MEMBERS["grad_fn"]
+
+
+def _retains(t: Tensor) -> bool:
+    node = t._node
+    return node is not None and bool(node.retains) and t._index in node.retains
+
+
+MEMBERS["retains_grad"] = property(_retains, doc="Will `.grad` of this non-leaf be filled during backward?")
+
+
+@member
+def retain_grad(self: Tensor) -> None:
+    """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
+    if not _get_requires_grad(self):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._node is not None and not _retains(self):
+        self._node.retain(self._index, self)
+
+
+@member
+def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Call `hook(grad)` when this tensor's gradient is computed; what it returns, if anything, replaces the gradient."""
+    if not _get_requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._node is not None:
+        hooks = self._node.output_hooks(self._index)
+    else:
+        if self._hooks is None:
+            self._hooks = OrderedDict()
+        hooks = self._hooks
+        if not leaf_hooks:
+            leaf_hooks.append(True)
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+@member
+def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
+    """Call `hook(tensor)` after a gradient has been added to this leaf's `.grad`."""
+    if not self._rg:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if self._node is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    if self._post_hooks is None:
+        self._post_hooks = OrderedDict()
+    if not leaf_hooks:
+        leaf_hooks.append(True)
+    handle = RemovableHandle(self._post_hooks)
+    self._post_hooks[handle.id] = hook
+    return handle
+
+
+@member
+def detach(self: Tensor) -> Tensor:
+    """The same memory without its history."""
+    return views.detached(self)
+
+
+@member
+def detach_(self: Tensor) -> Tensor:
+    """Forget this tensor's history, in place."""
+    if self._alias is not None and self._alias.base is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+            "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+            "torch/optim/optimizer.py as the solution."
+        )
+    self._node, self._index, self._rg = None, 0, False
+    return self
+
+
+def _get_data(self: Tensor) -> Tensor:
+    return views.detached(self, silent=True)
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    fresh = views.detached(value, silent=True)
+    self._value, self._layout = fresh._value, fresh._layout
+    alias: Any = fresh._alias
+    alias.silent = None
+    self._alias = alias
+
+
+MEMBERS["data"] = property(_get_data, _set_data, doc="The same memory without history, and without a version counter.")
+
+
+@member
+def backward(
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Add the gradients of this tensor to the `.grad` of the leaves it was computed from.
+
+    gradient: the gradient with respect to this tensor itself; may be left out for one with a single element.
+    """
+    run_backward((self,), (gradient,), retain_graph, create_graph, inputs)
+
+
+def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
+    """`torch.autograd.backward` on checked sequences."""
+    if retain_graph is None:
+        retain_graph = create_graph
+    capture = None
+    if inputs is not None:
+        inputs = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "_fields") else tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for t in inputs:
+            if isinstance(t, Tensor) and not _get_requires_grad(t):
+                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        capture = engine.Capture(list(inputs), accumulate=True)
+    roots = make_roots(tensors, gradients, create_graph)
+    engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
+    if capture is not None:
+        for t, g in zip(inputs or (), capture.found, strict=True):
+            if g is None or not isinstance(t, Tensor) or t._node is None or _retains(t):
+                continue  # leaves have it already
+            t._grad = g if t._grad is None else t._grad + g
+    program = default_device().slot.program
+    if program is not None:
+        program.backwards += 1
+
+
+def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[Any, Tensor]]:
+    """Pairs of root and gradient, with PyTorch's errors for those that do not fit."""
+    if len(gradients) != len(tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
+    roots = []
+    for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
+        if not isinstance(t, Tensor):
+            if not isinstance(t, tuple):
+                raise TypeError(
+                    f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type(t).__name__}"
+                )
+            target, index = engine.edge_of(t)
+            aval = target.form.out_avals[index] if isinstance(target, Node) else target._value.aval
+        else:
+            if not _get_requires_grad(t):
+                raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            aval = t._value.aval
+        if g is None:
+            if aval.numel != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if not aval.dtype.is_floating_point:
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {aval.dtype!r}"
+                )
+            g = _ones(aval)
+        elif not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        else:
+            given = g._value.aval
+            if given.shape != aval.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {given.size} and output[{i}] has a shape of "
+                    f"{aval.size}."
+                )
+            if given.dtype.is_complex != aval.dtype.is_complex:
+                raise RuntimeError(
+                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                    f"grad_output[{i}] has a dtype of {given.dtype!r} and output[{i}] has a dtype of {aval.dtype!r}."
+                )
+            if given.dtype is not aval.dtype:
+                from .._core.op import functions
+
+                g = functions["_cast"](g, aval.dtype)
+        roots.append((t, g))
+    return roots
+
+
+_one_entries: dict[Any, Any] = {}
+
+
+def _ones(aval: Any) -> Tensor:
+    """A gradient of ones, as a constant of the program."""
+    entry = _one_entries.get(aval)
+    if entry is None:
+        import jax.numpy as jnp
+
+        from .._core.entry import Entry, Kernel
+
+        kernel = Kernel("ones", lambda: (jnp.ones(aval.shape, aval.dtype.np),), (), aval.slot)
+        entry = _one_entries[aval] = Entry(None, kernel, None)
+    from .._core.tensor import apply_entry
+
+    return apply_entry(entry, [])
+
+
+@member
+def is_inference(self: Tensor) -> bool:
+    """Was the tensor made in inference mode?"""
+    return _inferred(self)

@@ -1,0 +1,310 @@
+"""From a tensor to Python, NumPy and text, and into copies and pickles."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._core import checks, dtypes, host, printing, runner
+from .._core.device import cpu, default_device
+from .._core.storage import Alias, alias_of
+from .._core.tensor import Tensor, from_host, wrap
+from .._core.value import Value
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+def to_numpy(t: Tensor) -> np.ndarray[Any, Any]:
+    """The content as a NumPy array that nobody may write to; waits for the device and raises what it has flagged."""
+    array = t._array()
+    if runner.is_tracer(array):
+        raise RuntimeError(
+            "this tensor is being traced by a JAX transformation, so it has no value yet: item(), numpy(), bool() and "
+            "printing need one"
+        )
+    if isinstance(array, runner._Meta):
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    found = np.asarray(array)
+    checks.raise_pending()
+    return found
+
+
+@member
+def item(self: Tensor) -> Any:
+    """The single element as a Python number."""
+    value = self._read()
+    if value.aval.numel != 1:
+        raise RuntimeError(f"a Tensor with {value.aval.numel} elements cannot be converted to Scalar")
+    if value.aval.slot.is_meta:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    found = to_numpy(self).reshape(())
+    return found.item() if found.dtype.kind != "V" else float(found)
+
+
+@member
+def tolist(self: Tensor) -> Any:
+    """The elements as nested Python lists; a number for a 0-dimensional tensor."""
+    found = to_numpy(self)
+    if self._value.aval.dtype.is_floating_point and found.dtype.itemsize < 4:
+        found = found.astype(np.float32) if found.dtype.kind == "V" or found.dtype != np.float16 else found
+    return found.tolist()
+
+
+@member
+def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
+    """A NumPy array that shares this tensor's memory (on the CPU): writing one changes the other.
+
+    force: detach and copy to the CPU first if need be.
+    """
+    dtype = self._value.aval.dtype
+    if force:
+        return np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else host.share(self)
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self._value.aval.slot is not cpu.slot:
+        raise TypeError(
+            f"can't convert {self._value.aval.slot.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor "
+            "to host memory first."
+        )
+    if dtype.np is None or dtype.np.kind == "V" or dtype.name.startswith(("bfloat", "float8")):
+        raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_name(dtype)}")
+    to_numpy(self)
+    return host.share(self)
+
+
+@member
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    found = numpy(self)
+    if dtype is not None and np.dtype(dtype) != found.dtype:
+        return found.astype(dtype)
+    return found.copy() if copy else found
+
+
+@member
+def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    if array.dtype == bool:
+        array = array.astype("uint8")
+    return from_host(np.array(array))
+
+
+MEMBERS["__array_priority__"] = 1000
+
+
+@member
+def __bool__(self: Tensor) -> bool:
+    aval = self._value.aval
+    if aval.numel != 1:
+        if aval.numel == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return bool(item(self))
+
+
+def _one(self: Tensor, kind: Any, name: str) -> Any:
+    aval = self._value.aval
+    if aval.numel != 1:
+        raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
+    if self._rg:
+        warnings.warn(
+            f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+            f"tensor.detach() first. (Triggered by {name}.)",
+            UserWarning,
+            stacklevel=3,
+        )
+    number = item(self)
+    if isinstance(number, complex) and kind is not complex:
+        if number.imag != 0:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        number = number.real
+    return kind(number)
+
+
+@member
+def __int__(self: Tensor) -> int:
+    return _one(self, int, "int()")
+
+
+@member
+def __float__(self: Tensor) -> float:
+    return _one(self, float, "float()")
+
+
+@member
+def __complex__(self: Tensor) -> complex:
+    return _one(self, complex, "complex()")
+
+
+@member
+def __index__(self: Tensor) -> int:
+    dtype = self._value.aval.dtype
+    if self._value.aval.numel != 1 or dtype.is_floating_point or dtype.is_complex:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(item(self))
+
+
+@member
+def __hash__(self: Tensor) -> int:
+    return id(self)
+
+
+@member
+def __iter__(self: Tensor) -> Any:
+    if self._value.aval.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(self.unbind(0))
+
+
+@member
+def __contains__(self: Tensor, element: Any) -> bool:
+    if not isinstance(element, (Tensor, int, float, complex)):
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+    return bool((element == self).any().item())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@member
+def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
+    return describe(self)
+
+
+def describe(t: Tensor, prefix: str | None = None) -> str:
+    """The text PyTorch prints for a tensor."""
+    aval = t._value.aval
+    node = t.grad_fn
+    prefix = prefix or ("tensor(" if type(t).__name__ in ("Tensor", "Parameter") else f"{type(t).__name__}(")
+    slot = aval.slot
+    shown = str(slot.device) if slot.is_meta or (slot.device.type, slot.device.index or 0) != (
+        default_device().type, default_device().index or 0) else None  # fmt: skip
+    if slot is cpu.slot and default_device().type == "cpu":
+        shown = None
+    name = None if node is None else type(node).__name__
+    return printing.format_tensor(
+        None if slot.is_meta else _traced_or_numpy(t),
+        dtype=aval.dtype.name,
+        default_dtype=dtypes.default().name,
+        default_complex=dtypes.default().to_complex().name,
+        shape=aval.shape,
+        device=shown,
+        grad_fn=name,
+        requires_grad=t._rg and node is None,
+        prefix=prefix,
+    )
+
+
+def _traced_or_numpy(t: Tensor) -> Any:
+    if runner.is_tracer(t._read().array):
+        raise RuntimeError(f"cannot print a tensor that a JAX transformation is tracing: {t._read().array}")
+    return to_numpy(t)
+
+
+@member
+def __format__(self: Tensor, spec: str) -> str:
+    if self._value.aval.ndim == 0 and not self._value.aval.slot.is_meta and type(self) is Tensor:
+        return printing.format_scalar(item(self), spec)
+    if spec == "":
+        return str(self)
+    raise TypeError(f"unsupported format string passed to {type(self).__name__}.__format__")
+
+
+def _copied_with_storage(t: Tensor, alias: Alias, memo: Any) -> Tensor:
+    """A copy on a copy of the memory, which all views in one `deepcopy` share."""
+    storage = alias.storage
+    copied = memo.get(id(storage))
+    if copied is None:
+        aval = storage.value.aval
+        if storage.host is None:
+            whole = wrap(storage.value).clone()
+        else:
+            whole = wrap(Value(aval, np.array(host.whole(storage))))
+        whole._layout = storage.layout
+        copied = memo[id(storage)] = alias_of(whole).storage
+    out = wrap(t._read())
+    out._layout = t._layout
+    out._alias = Alias(copied, alias.chain, None, len(alias.chain))
+    out._alias.seen = -2
+    return out
+
+
+@member
+def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
+    if id(self) in memo:
+        return memo[id(self)]
+    if self._node is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if self._alias is None:
+        new = wrap(wrap(self._value).clone()._value)
+        new._layout = self._layout
+    else:
+        new = _copied_with_storage(self, self._alias, memo)
+    out = object.__new__(type(self))
+    for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks"):
+        object.__setattr__(out, name, getattr(new, name))
+    out._rg = self._rg
+    memo[id(self)] = out
+    if self._grad is not None:
+        out._grad = copy.deepcopy(self._grad, memo)
+    if self.__dict__:
+        out.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return out
+
+
+def rebuild(
+    kind: type,
+    array: Any,
+    size: Any,
+    stride: Any,
+    offset: int,
+    dtype: str,
+    device: Any,
+    requires_grad: bool,
+    extra: Any,
+) -> Tensor:
+    """A tensor from its pickled parts."""
+    d = dtypes.by_name(dtype)
+    array = np.asarray(array)
+    t = from_host(array if array.dtype == d.np else array.view(d.np).reshape(size))
+    if device is not None and str(device) != "cpu":
+        t = t.to(device)
+    if stride is not None:
+        t._layout = (stride, offset)
+    if kind is not Tensor:
+        out = object.__new__(kind)
+        for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg"):
+            object.__setattr__(out, name, getattr(t, name))
+        t = out
+    t._rg = requires_grad
+    if extra:
+        t.__dict__.update(extra)
+    return t
+
+
+@member
+def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    if self._node is not None:
+        raise RuntimeError(
+            "Cannot pickle a tensor that has a history: detach it first (only graph leaves support pickling)"
+        )
+    array = np.ascontiguousarray(to_numpy(self)).reshape(self._value.aval.shape)
+    if array.dtype.kind == "V":
+        array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
+    return rebuild, (
+        type(self),
+        array,
+        tuple(self._value.aval.shape),
+        *((None, 0) if self._layout is None else self._layout),
+        self._value.aval.dtype.name,
+        str(self._value.aval.slot.device),
+        self._rg,
+        dict(self.__dict__),
+    )

@@ -1,0 +1,210 @@
+"""Between tensors and JAX: a tensor is a pytree with one leaf, its array, and a `jax.Array` becomes a tensor uncopied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax import tree_util
+from jax._src import core as _jax_core
+
+from .._core import dtypes
+from .._core import tensor as _tensor
+from .._core.context import x64
+from .._core.device import cpu
+from .._core.device import device as device_named
+from .._core.modes import state
+from .._core.runner import is_tracer
+from .._core.tensor import Tensor, from_array, wrap
+from .._core.value import Value, aval_of
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+def to_jax(t: Tensor) -> jax.Array:
+    """The tensor's content as a `jax.Array` (a tracer inside a JAX transformation), without a copy where JAX made it.
+
+    It keeps what the tensor holds now, whatever happens to the tensor later, and it has no part in the tensor's autograd
+    history.
+    """
+    if not isinstance(t, Tensor):
+        raise TypeError(f"to_jax(): argument 't' must be Tensor, not {type(t).__name__}")
+    value = t._read()
+    array = t._array()
+    value.owned = False  # the user can see the buffer, so it must never be donated
+    if isinstance(array, np.ndarray):
+        device = jax.default_device(value.aval.slot.jax)  # where it goes, but not committed to it
+        with jax.core.eval_context(), x64(), device:  # pyright: ignore[reportAttributeAccessIssue]
+            array = value.array = jax.device_put(array)
+    if value.aval.slot.is_meta:
+        raise NotImplementedError("to_jax(): a meta tensor has no content")
+    return array
+
+
+def from_jax(array: Any) -> Tensor:
+    """A tensor on a `jax.Array` or tracer, without a copy. The array never changes: in-place ones give the tensor another."""
+    if not isinstance(array, (jax.Array, np.ndarray, np.generic)):
+        raise TypeError(f"from_jax(): argument 'array' must be jax.Array, not {type(array).__name__}")
+    if isinstance(array, jax.Array) and jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):  # pyright: ignore[reportPrivateImportUsage]
+        raise TypeError("from_jax(): a tensor holds no random keys; pass jax.random.key_data(key)")
+    if isinstance(array, (np.ndarray, np.generic)):
+        array = np.array(array)  # NumPy's memory may be written to later
+    return from_array(array)
+
+
+@member
+def jax_(self: Tensor) -> jax.Array:
+    """The content as a `jax.Array`, uncopied where JAX made it, without autograd history."""
+    return to_jax(self)
+
+
+MEMBERS["jax"] = MEMBERS.pop("jax_")
+
+
+@member
+def __jax_array__(self: Tensor) -> jax.Array:
+    if self._rg and state.grad and not is_tracer(self._read().array):
+        raise RuntimeError(
+            "a JAX function was given a Tensor that requires grad, and would lose its history. Use tensor.detach(), or make "
+            "the JAX function an operation on tensors with jaxtorch.interop.jax_function"
+        )
+    return to_jax(self)
+
+
+def _no_array(t: Any) -> Any:
+    raise ValueError(
+        "JAX expected an array here, but got a jaxtorch Tensor: hand it `tensor.jax()`. (A function that jax.grad "
+        "differentiates returns `loss.jax()`; jaxtorch.func.grad takes functions that return tensors.)"
+    )
+
+
+_jax_core.pytype_aval_mappings[Tensor] = _no_array
+
+
+@member
+def __dlpack__(self: Tensor, **kwargs: Any) -> Any:
+    """A DLPack capsule of the content."""
+    if self._rg:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self._value.aval.slot is cpu.slot:
+        return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if k != "stream"})
+    return to_jax(self).__dlpack__(**kwargs)
+
+
+@member
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    if self._value.aval.slot is cpu.slot:
+        return (1, 0)
+    return to_jax(self).__dlpack_device__()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor on memory that another library exports through DLPack; shared on the CPU."""
+    kind, _ = ext_tensor.__dlpack_device__()
+    if int(kind) == 1:
+        from .._core.host import adopt
+
+        return adopt(np.from_dlpack(ext_tensor))
+    return from_array(jax.dlpack.from_dlpack(ext_tensor))
+
+
+# -- tensors as pytrees
+
+
+class _Aux:
+    """The static part of a tensor in a pytree: its class, whether it is a leaf that requires a gradient, its device and what
+    the user has attached to it."""
+
+    __slots__ = ("kind", "note", "requires_grad", "slot")
+
+    def __init__(self, t: Tensor, slot: Any) -> None:
+        self.kind = type(t)
+        self.requires_grad = t._rg and t._node is None
+        self.slot = slot
+        self.note = dict(t.__dict__) if t.__dict__ else None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Aux)
+            and self.kind is other.kind
+            and self.requires_grad is other.requires_grad
+            and self.slot is other.slot
+            and (self.note is other.note or _same_note(self.note, other.note))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.requires_grad))
+
+    def __repr__(self) -> str:
+        return f"{self.kind.__name__} on {self.slot.name}" + (", requires_grad" if self.requires_grad else "")
+
+
+def _same_note(a: Any, b: Any) -> bool:
+    if a is None or b is None or a.keys() != b.keys():
+        return False
+    return all(
+        v is b[k] or (type(v) is type(b[k]) and isinstance(v, (bool, int, float, str)) and v == b[k])
+        for k, v in a.items()
+    )
+
+
+class _Anything(Value):
+    """What JAX puts where leaves will be: any object at all."""
+
+    __slots__ = ("slot_before",)
+
+
+_NO_TYPE = aval_of((), dtypes.float32, device_named("meta").slot)
+
+
+def _flatten(t: Tensor) -> tuple[tuple[Any], _Aux]:
+    value = t._read()
+    if type(value) is _Anything:
+        return (value.array,), _Aux(t, value.slot_before)
+    return (to_jax(t),), _Aux(t, value.aval.slot)
+
+
+def _unflatten(aux: _Aux, children: Any) -> Tensor:
+    (array,) = children
+    t = wrap(_value(array, aux.slot))
+    if aux.kind is not Tensor:
+        out = object.__new__(aux.kind)
+        for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks"):
+            object.__setattr__(out, name, getattr(t, name))
+        t = out
+    t._rg = aux.requires_grad
+    if aux.note:
+        t.__dict__.update(aux.note)
+    return t
+
+
+def _value(array: Any, slot: Any) -> Value:
+    dtype = getattr(array, "dtype", None)
+    known = dtype is not None and hasattr(array, "shape") and dtype in _KNOWN
+    if known and is_tracer(array):
+        return Value(aval_of(tuple(array.shape), dtypes.from_numpy(array.dtype), slot), array)
+    if known and isinstance(array, (jax.Array, np.ndarray)):
+        return from_array(array)._value
+    held = _Anything(_NO_TYPE, array)
+    held.slot_before = slot
+    return held
+
+
+_KNOWN = frozenset([d.np for d in dtypes.ALL if d.np is not None])
+
+
+def register(kind: type) -> None:
+    """Make a tensor class, and those derived from it, pytree nodes."""
+    tree_util.register_pytree_node(kind, _flatten, _unflatten)
+    for derived in kind.__subclasses__():
+        register(derived)
+
+
+register(Tensor)
+_tensor.on_subclass.append(register)

@@ -1,0 +1,272 @@
+"""Shape, type, place and memory layout of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes, strides, views
+from .._core.device import device
+from .._core.size import Size
+from .._core.tensor import Tensor, is_inference
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+def prop(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = property(fn, doc=fn.__doc__)
+    return fn
+
+
+@prop
+def shape(self: Tensor) -> Size:
+    """The size of each dimension."""
+    return self._value.aval.size
+
+
+@prop
+def dtype(self: Tensor) -> dtypes.dtype:
+    """The element type."""
+    return self._value.aval.dtype
+
+
+@prop
+def device_(self: Tensor) -> device:
+    return self._value.aval.slot.device
+
+
+MEMBERS["device"] = property(device_, doc="The device that holds the tensor.")
+del MEMBERS["device_"]
+
+
+@prop
+def ndim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self._value.aval.ndim
+
+
+@member
+def dim(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self._value.aval.ndim
+
+
+@member
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    full = self._value.aval.size
+    if dim is None:
+        return full
+    try:
+        if -len(full) <= dim < len(full):
+            return full[dim]
+    except TypeError:
+        pass
+    return full[strides.wrap_dim(dim, len(full))]
+
+
+@member
+def numel(self: Tensor) -> int:
+    """The number of elements."""
+    return self._value.aval.numel
+
+
+@member
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
+    found = views.strides_of(self)
+    return found if dim is None else found[strides.wrap_dim(dim, len(found))]
+
+
+@member
+def storage_offset(self: Tensor) -> int:
+    """Where the tensor begins in its storage, in elements."""
+    return views.offset_of(self)
+
+
+@member
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Does the layout follow the order of `memory_format` (row-major by default)?"""
+    name = getattr(memory_format, "name", memory_format)
+    if name in (None, "contiguous_format"):
+        if self._layout is None:
+            return True
+        return strides.is_contiguous(self._value.aval.shape, self._layout[0])
+    return strides.is_contiguous(self._value.aval.shape, views.strides_of(self), name)
+
+
+@member
+def element_size(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self._value.aval.dtype.itemsize
+
+
+@prop
+def itemsize(self: Tensor) -> int:
+    """Bytes of one element."""
+    return self._value.aval.dtype.itemsize
+
+
+@prop
+def nbytes(self: Tensor) -> int:
+    """Bytes of all elements."""
+    return self._value.aval.numel * self._value.aval.dtype.itemsize
+
+
+@member
+def is_floating_point(self: Tensor) -> bool:
+    """Is the element type a floating-point one?"""
+    return self._value.aval.dtype.is_floating_point
+
+
+@member
+def is_complex(self: Tensor) -> bool:
+    """Is the element type complex?"""
+    return self._value.aval.dtype.is_complex
+
+
+@member
+def is_signed(self: Tensor) -> bool:
+    """Can the element type hold negative numbers?"""
+    return self._value.aval.dtype.is_signed
+
+
+@member
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Always False: XLA manages host memory for transfers itself."""
+    return False
+
+
+@member
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself: XLA manages host memory for transfers itself."""
+    return self
+
+
+@member
+def get_device(self: Tensor) -> int:
+    """The index of the device; -1 on the CPU."""
+    index = self._value.aval.slot.device.index
+    return -1 if index is None else index
+
+
+@member
+def nelement(self: Tensor) -> int:
+    """The number of elements."""
+    return self._value.aval.numel
+
+
+@member
+def ndimension(self: Tensor) -> int:
+    """The number of dimensions."""
+    return self._value.aval.ndim
+
+
+def _flag(kind: str) -> Any:
+    return property(lambda self: self._value.aval.slot.device.type == kind, doc=f"Is the tensor on a '{kind}' device?")
+
+
+for _name, _kind in (("is_cuda", "cuda"), ("is_cpu", "cpu"), ("is_meta", "meta"), ("is_mps", "mps"), ("is_xla", "xla"),
+                     ("is_xpu", "xpu"), ("is_ipu", "ipu"), ("is_hpu", "hpu"), ("is_mtia", "mtia"), ("is_maia", "maia"),
+                     ("is_vulkan", "vulkan")):  # fmt: skip
+    MEMBERS[_name] = _flag(_kind)
+for _name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn"):
+    MEMBERS[_name] = property(lambda self: False, doc="Always False: jaxtorch tensors are dense.")
+
+
+@prop
+def names(self: Tensor) -> tuple[None, ...]:
+    """Names of the dimensions: jaxtorch has no named tensors, so None for each."""
+    return (None,) * self._value.aval.ndim
+
+
+@member
+def has_names(self: Tensor) -> bool:
+    """Always False: jaxtorch has no named tensors."""
+    return False
+
+
+@member
+def data_ptr(self: Tensor) -> int:
+    """A number that is equal for tensors which begin at the same place of the same memory."""
+    alias = self._alias
+    anchor: Any = self if alias is None else alias.storage
+    if alias is None:
+        from .._core.storage import alias_of
+
+        anchor = alias_of(self).storage
+    if not self._value.aval.numel:
+        return 0
+    if anchor.host is not None:
+        return int(anchor.host.flat.__array_interface__["data"][0]) + views.offset_of(self) * self.element_size()
+    return (id(anchor) << 8) + views.offset_of(self) * self.element_size()
+
+
+@member
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Do both tensors view the same memory in the same way?"""
+    return (
+        data_ptr(self) == data_ptr(tensor)
+        and shape(self) == shape(tensor)
+        and views.strides_of(self) == views.strides_of(tensor)
+    )
+
+
+@member
+def __len__(self: Tensor) -> int:
+    full = self._value.aval.shape
+    if not full:
+        raise TypeError("len() of a 0-d tensor")
+    return full[0]
+
+
+@member
+def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from the largest stride to the smallest."""
+    found = views.strides_of(self)
+    return tuple(sorted(range(len(found)), key=lambda d: -found[d]))
+
+
+@prop
+def layout(self: Tensor) -> Any:
+    """The kind of storage: `torch.strided`."""
+    from .._ops.constants import strided
+
+    return strided
+
+
+@prop
+def _version(self: Tensor) -> int:
+    """How often the memory has been written in place."""
+    alias = self._alias
+    if is_inference(self):
+        raise RuntimeError("Inference tensors do not track version counter.")
+    if alias is None:
+        return self._ver
+    return alias.version.n - alias.version.hidden if alias.silent is None else alias.silent.n
+
+
+@member
+def _is_view(self: Tensor) -> bool:
+    return self._alias is not None and self._alias.base is not None
+
+
+@prop
+def _base(self: Tensor) -> Tensor | None:
+    """The tensor this one is a differentiable view of."""
+    return None if self._alias is None else self._alias.base
+
+
+@member
+def _host_array(self: Tensor) -> np.ndarray[Any, Any] | None:
+    """The content where it lies in host memory as NumPy's already, else None. Nobody may write to it."""
+    alias = self._alias
+    value = self._value if alias is None else alias.read(self)
+    array = value.array
+    return array if type(array) is np.ndarray else None

@@ -1,0 +1,136 @@
+"""`torch.autograd`: gradients of recorded operations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import backward as _engine
+from .._core.modes import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+)
+from .._core.tensor import Tensor
+from .._tensor.autograd import make_roots as _make_roots
+from .._tensor.autograd import run_backward as _run_backward
+from . import graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .function import Function, once_differentiable
+
+Variable = Tensor
+
+__all__ = [
+    "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",
+    "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+    "once_differentiable", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
+]  # fmt: skip
+
+
+def _tuple(x: Any) -> tuple[Any, ...]:
+    return (x,) if isinstance(x, (Tensor, graph.GradientEdge)) else tuple(x)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of the sum of `tensors` to the `.grad` of the leaves.
+
+    grad_tensors: the gradient with respect to each of `tensors`; None for those with a single element.
+    inputs: restrict the leaves whose `.grad` is changed.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`."
+            )
+        grad_tensors = grad_variables
+    tensors = _tuple(tensors)
+    grads = [None] * len(tensors) if grad_tensors is None else list(_tuple(grad_tensors))
+    _run_backward(tensors, grads, retain_graph, create_graph, inputs)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    RuntimeError where an input was not used in the graph, unless `allow_unused` (None then) or `materialize_grads` (zeros).
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    if retain_graph is None:
+        retain_graph = create_graph
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if not inputs:
+        raise ValueError("grad requires non-empty inputs.")
+    grads = [None] * len(outputs) if grad_outputs is None else list(_tuple(grad_outputs))
+    if is_grads_batched:
+        rows = [
+            grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph, True, allow_unused)
+            for i in range(next(g for g in grads if g is not None).shape[0])
+        ]
+        from .._core.op import functions
+
+        return tuple(None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True))
+    roots = _make_roots(outputs, grads, create_graph)
+    for t in inputs:
+        if isinstance(t, Tensor) and not t.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    capture = _engine.Capture(list(inputs))
+    _engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
+    found: list[Any] = []
+    for t, g in zip(inputs, capture.found, strict=True):
+        if g is None:
+            if materialize_grads:
+                g = _zeros(t)
+            elif not allow_unused:
+                raise RuntimeError(
+                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
+                    "this is the desired behavior."
+                )
+        found.append(g)
+    return tuple(found)
+
+
+def _zeros(t: Tensor) -> Tensor:
+    from .._core.op import functions
+
+    return functions["zeros_like"](t)
+
+
+class set_multithreading_enabled:
+    """Accepted for PyTorch's sake, at once or as a context: a backward pass runs in one thread of Python here."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+from . import anomaly_mode, function, functional  # noqa: E402
+from .gradcheck import gradcheck, gradgradcheck  # noqa: E402

@@ -1,0 +1,370 @@
+"""`torch.autograd.Function`: operations whose backward pass the user writes."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._core import tape
+from .._core.backward import edge_of
+from .._core.modes import Anomaly, state, watch
+from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
+from . import _traced_function
+
+
+class _Form:
+    """Stands for a GradForm at a node of a Function: how many outputs, and which inputs want gradients."""
+
+    __slots__ = ("name", "n_out", "wanted", "in_avals", "out_avals")
+
+    def __init__(self, name: str, n_out: int, n_in: int, wanted: tuple[int, ...], outs: Any) -> None:
+        self.name = name
+        self.n_out = n_out
+        self.wanted = wanted
+        self.in_avals: tuple[Any, ...] = ()
+        self.out_avals = outs
+
+
+class BackwardCFunction(tape.Node):
+    """A node that runs a Function's `backward`; it is also the `ctx` that `forward` and `backward` receive."""
+
+    __slots__ = ("__dict__",)
+
+    _cls: Any
+
+    def __init__(self) -> None:
+        super().__init__(None, (), ())
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self.materialize_grads = True
+        self._to_save: tuple[Any, ...] = ()
+        self._saved: Any = None
+        self._dirty: tuple[Any, ...] = ()
+        self._non_differentiable: tuple[Any, ...] = ()
+        self._freed = False
+
+    # -- what the user calls on ctx
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (inputs or outputs of forward) for `ctx.saved_tensors` in backward."""
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors for `jvp`."""
+        self._to_save_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Say which inputs forward has changed in place."""
+        self._dirty = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Say which outputs have no gradient."""
+        self._non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Shall backward receive zeros (True) or None for outputs without a gradient?"""
+        self.materialize_grads = value
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept; RuntimeError once freed, or if one was modified in place since."""
+        if self._freed:
+            self.saved = None
+            self.checked()
+        if self._saved is None:
+            return tuple(self._to_save)
+        found: list[Tensor | None] = []
+        for t, value, place in self._saved:
+            if value is None:
+                found.append(t() if isinstance(t, _Unpack) else None)
+                continue
+            now = tape.current(value, (self, place) if t is None else (t._node, t._index), t is None)
+            if t is not None and now is value:
+                found.append(t)
+                continue
+            out = wrap(now)
+            if t is None:
+                out._node, out._index, out._rg = self, place, True
+            elif t._rg:
+                out._node, out._index, out._rg = t._node or t, t._index, True
+            found.append(out)
+        return tuple(found)
+
+    # -- for the engine
+
+    def _keep(self, outputs: dict[int, int]) -> None:
+        """Store the tensors to save: outputs by value, so that no cycle arises."""
+        kept: list[Any] = []
+        for t in self._to_save:
+            if t is None:
+                kept.append((None, None, None))
+            elif isinstance(t, Tensor) and state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
+                pack, unpack = state.saved_hooks[-1]
+                kept.append((_Unpack(pack(t.detach()), unpack), None, None))
+            elif not isinstance(t, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}"
+                )
+            elif id(t) in outputs:
+                kept.append((None, t._read(), outputs[id(t)]))
+            else:
+                kept.append((t, t._read(), None))
+        self._saved = kept
+        self._to_save = ()
+
+    def release(self) -> None:
+        if self._saved:
+            self._freed = True
+        self._saved = None
+
+    def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
+        """Run the user's backward on tensors, and hand back one gradient for each edge."""
+        given = []
+        for g, aval in zip(grads, self.form.out_avals, strict=True):
+            if g is not None:
+                given.append(mode.to_tensor(g))
+            elif self.materialize_grads and aval is not None:
+                from .._core.op import functions
+
+                given.append(functions["zeros"](aval.shape, dtype=aval.dtype, device=aval.slot.device))
+            else:
+                given.append(None)
+        before = state.grad
+        state.grad = mode.graph
+        try:
+            results = self._cls.backward(self, *given)
+        finally:
+            state.grad = before
+        results = results if isinstance(results, tuple) else (results,)
+        n = len(self.needs_input_grad)
+        if len(results) > n:
+            if any(r is not None for r in results[n:]):
+                raise RuntimeError(
+                    f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(results)})"
+                )
+        elif len(results) < n:
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(results)})"
+            )
+        found = []
+        for i, aval in zip(self.form.wanted, self.form.in_avals, strict=True):
+            g = results[i]
+            if g is None:
+                found.append(None)
+                continue
+            if not isinstance(g, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
+            found.append(mode.of_tensor(_fit(g, aval, self.name(), i)))
+        return found
+
+    def inputs(self) -> list[int]:
+        return self._tensor_inputs
+
+
+class _Unpack:
+    """A saved tensor in the hands of `saved_tensors_hooks`."""
+
+    def __init__(self, packed: Any, unpack: Any) -> None:
+        self.packed = packed
+        self.unpack = unpack
+
+    def __call__(self) -> Tensor:
+        found = self.unpack(self.packed)
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}"
+            )
+        return found
+
+
+def _fit(g: Tensor, aval: Any, name: str, index: int) -> Tensor:
+    """A gradient in the shape and type of its input: broadcast dimensions are summed."""
+    have = g._value.aval
+    if have.shape != aval.shape:
+        lead = len(have.shape) - len(aval.shape)
+        fits = lead >= 0 and all(a in (1, h) for a, h in zip(aval.shape, have.shape[lead:], strict=True))
+        if not fits:
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {index} - got {list(have.shape)} but expected shape "
+                f"compatible with {list(aval.shape)}"
+            )
+        g = g.sum_to_size(aval.shape)
+    if have.dtype is not aval.dtype:
+        g = g.to(aval.dtype)
+    return g
+
+
+class _Meta(type):
+    def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
+        super().__init__(name, bases, attrs)
+        cls._node_class = type(name + "Backward", (BackwardCFunction,), {"_cls": cls})
+
+
+class Function(metaclass=_Meta):
+    """Base of operations with a hand-written derivative: define static `forward(ctx, ...)` (or `forward(...)` and
+    `setup_context(ctx, inputs, output)`) and `backward(ctx, *grad_outputs)`, and call `apply`."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute the gradient of each input from those of the outputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+        """Store what backward needs; used when `forward` takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Forward-mode derivative; not used by jaxtorch's reverse mode."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function.")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
+            "on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward`, and record `backward` where a gradient is wanted."""
+        return _apply(cls, args, kwargs)
+
+
+def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if _traced_function.is_traced(args):
+        found = _traced_function.apply(cls, args, kwargs, cls.setup_context is not Function.setup_context)
+        if not (state.grad and any([isinstance(a, Tensor) and a._rg for a in args])):  # noqa: C419
+            return found
+        recorded = _recorded(cls, args, kwargs)  # tensors from outside take part in autograd as well
+        for own, other in zip(*[o if isinstance(o, tuple) else (o,) for o in (recorded, found)], strict=True):
+            if isinstance(own, Tensor):
+                own._value = other._value
+        return recorded
+    return _recorded(cls, args, kwargs)
+
+
+def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    ctx = cls._node_class()
+    wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
+    ctx.needs_input_grad = tuple(wants)
+    tracked = state.grad and any(wants)
+    before_edges = [edge_of(a) if w else None for a, w in zip(args, wants, strict=True)]
+    in_avals = [a._value.aval if w else None for a, w in zip(args, wants, strict=True)]
+    before = state.grad
+    state.grad = False
+    try:
+        if cls.setup_context is not Function.setup_context:
+            output = cls.forward(*args, **kwargs)
+            cls.setup_context(ctx, args, output)
+        else:
+            output = cls.forward(ctx, *args, **kwargs)
+    finally:
+        state.grad = before
+    outputs = output if isinstance(output, tuple) else (output,)
+    if not tracked:
+        ctx._keep({})
+        return output
+    wanted = tuple(i for i, w in enumerate(wants) if w)
+    ctx.form = _Form(cls.__name__ + "Backward", len(outputs), len(args), wanted, [
+        o._value.aval if isinstance(o, Tensor) else None for o in outputs
+    ])  # fmt: skip
+    ctx.form.in_avals = tuple(in_avals[i] for i in wanted)
+    ctx.edges = tuple(before_edges[i] for i in wanted)
+    ctx._tensor_inputs = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+    dirty = {id(t) for t in ctx._dirty}
+    for t in ctx._dirty:
+        if t._rg and t._node is None:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        _count_write(t)
+    if watch:
+        if any(isinstance(t, Tensor) and is_inference(t) for t in ctx._to_save):
+            raise RuntimeError(INFERENCE_SAVED)
+        if Anomaly.enabled:
+            ctx.note_traceback()
+    fixed = {id(t) for t in ctx._non_differentiable}
+    inputs = {id(a) for a in args if isinstance(a, Tensor)}
+    made: list[Any] = []
+    places: dict[int, int] = {}
+    for k, o in enumerate(outputs):
+        if not isinstance(o, Tensor):
+            made.append(o)
+            continue
+        dtype = o._value.aval.dtype
+        if id(o) in fixed or not (dtype.is_floating_point or dtype.is_complex):
+            made.append(o)
+            continue
+        if id(o) in inputs and id(o) not in dirty:
+            o = _alias(o)
+        places[id(outputs[k])] = k
+        o._set_history(ctx, k)
+        made.append(o)
+    ctx._keep(places)
+    ctx._dirty = ctx._non_differentiable = ()
+    return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def _count_write(t: Tensor) -> None:
+    """PyTorch counts `mark_dirty` as a modification of its own."""
+    alias = t._alias
+    if alias is None:
+        t._ver += 1
+    else:
+        alias.read(t)
+        alias.version.n += 1
+        alias.seen = alias.version.n
+
+
+def _alias(t: Tensor) -> Tensor:
+    """An input handed back unchanged: a new tensor on the same memory."""
+    return t.detach()
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a `backward` that cannot be differentiated again: a second derivative through it raises an error."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        before, state.grad = state.grad, False
+        try:
+            outputs = fn(ctx, *args)
+        finally:
+            state.grad = before
+        if not state.grad or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        made = []
+        for o in several:
+            if isinstance(o, Tensor):
+                o = o.detach()
+                o._set_history(_error_node(), 0)
+            made.append(o)
+        return tuple(made) if isinstance(outputs, tuple) else made[0]
+
+    return wrapper
+
+
+class _ErrorNode(tape.Node):
+    """Raises when backward reaches it."""
+
+    __slots__ = ()
+
+    def run_values(self, mode: Any, grads: list[Any]) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def _error_node() -> Any:
+    return _ErrorNode(_Form("DelayedError", 1, 0, (), [None]), (), ())

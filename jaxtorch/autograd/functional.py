@@ -1,0 +1,264 @@
+"""`torch.autograd.functional`: Jacobians, Hessians and their products with vectors, of functions of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core.modes import enable_grad, state
+from .._core.op import functions
+from .._core.tensor import Tensor
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Function = Callable[..., Any]
+Tensors = tuple[Tensor, ...]
+
+
+def _as_tuple(x: Any, what: str, where: str) -> tuple[bool, Tensors]:
+    """Whether `x` is a tuple, and its tensors; TypeError if they are not tensors."""
+    several = isinstance(x, (tuple, list))
+    found = tuple(x) if several else (x,)
+    for i, t in enumerate(found):
+        if not isinstance(t, Tensor):
+            if several:
+                raise TypeError(
+                    f"The {what} given to {where} must be either a Tensor or a tuple of Tensors but the value at index {i} "
+                    f"has type {type(t)}."
+                )
+            raise TypeError(
+                f"The {what} given to {where} must be either a Tensor or a tuple of Tensors but the given {what} has type "
+                f"{type(t)}."
+            )
+    return isinstance(x, tuple), found
+
+
+def _prepared(inputs: Tensors, create_graph: bool) -> Tensors:
+    """The inputs as the function gets them: new tensors, connected to the given ones under create_graph."""
+    return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs])
+
+
+def _outputs_of(func: Function, inputs: Tensors, where: str) -> tuple[bool, Tensors]:
+    return _as_tuple(func(*inputs), "outputs of the user-provided function", where)
+
+
+def _require_outputs(outputs: Tensors, strict: bool) -> None:
+    for i, out in enumerate(outputs):
+        if strict and not out.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+                "differentiable manner from the input when running in strict mode."
+            )
+
+
+def _gradients(outputs: Tensors, inputs: Tensors, vectors: Any, create_graph: bool) -> tuple[Any, ...]:
+    from . import grad
+
+    pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad(
+        [o for o, _ in pairs], inputs, [v for _, v in pairs],
+        allow_unused=True, create_graph=create_graph, retain_graph=True,
+    )  # fmt: skip
+
+
+def _filled(grads: Any, like: Tensors, strict: bool, create_graph: bool, message: str, what: str) -> Tensors:
+    """Gradients with zeros where there are none; errors in strict mode."""
+    found = []
+    for i, (g, t) in enumerate(zip(grads, like, strict=True)):
+        if g is None:
+            if strict:
+                raise RuntimeError(message.format(i))
+            g = functions["zeros_like"](t)
+        elif strict and create_graph and not g.requires_grad:
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode "
+                "when create_graph=True."
+            )
+        found.append(g)
+    return tuple(found)
+
+
+_INDEPENDENT = (
+    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+)
+
+
+def _vectors(v: Any, like: Tensors, several: bool, where: str, required: str) -> Tensors:
+    """The vectors of a product, checked against the tensors they belong to; `required` says when v may be None."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(required)
+        return (functions["ones_like"](like[0]),)
+    _, found = _as_tuple(v, "v", where)
+    if len(found) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}.")
+    for i, (a, b) in enumerate(zip(found, like, strict=True)):
+        if a.shape != b.shape:
+            entry = f"Entry {i} in v" if several else "v"
+            raise RuntimeError(f"{entry} has invalid size: should be {b.shape} but got {a.shape}.")
+    return found
+
+
+_NEED_OUTPUT = (
+    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+)
+_NEED_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
+
+
+def _result(tensors: Tensors, several: bool, create_graph: bool) -> Any:
+    if not create_graph:
+        tensors = tuple([t.detach() for t in tensors])
+    return tensors if several else tensors[0]
+
+
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(outputs, product of v with the Jacobian of func): v has the shape of the outputs, the product that of the inputs."""
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "vjp")
+        given = _prepared(given, create_graph)
+        out_several, outputs = _outputs_of(func, given, "vjp")
+        _require_outputs(outputs, strict)
+        vectors = _vectors(v, outputs, out_several, "vjp", _NEED_OUTPUT)
+    graph = create_graph and state.grad
+    with enable_grad():
+        grads = _gradients(outputs, given, vectors, graph)
+        product = _filled(grads, given, strict, create_graph, _INDEPENDENT, "vjp")
+    return _result(outputs, out_several, create_graph), _result(product, several, create_graph)
+
+
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(outputs, product of the Jacobian of func with v): v has the shape of the inputs, the product that of the outputs."""
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "jvp")
+        given = _prepared(given, create_graph)
+        vectors = _vectors(v, given, several, "jvp", _NEED_INPUT)
+        out_several, outputs = _outputs_of(func, given, "jvp")
+        _require_outputs(outputs, strict)
+        # The vector-Jacobian product is linear in its vector: its own derivative is the product wanted.
+        dummies = tuple([functions["zeros_like"](o, requires_grad=True) for o in outputs])
+        grads = _filled(_gradients(outputs, given, dummies, True), given, strict, False, _INDEPENDENT, "vjp")
+        found = _gradients(grads, dummies, vectors, create_graph)
+        product = _filled(found, outputs, False, False, "", "jvp")
+    if strict and create_graph and not all(p.requires_grad for p in product):
+        raise RuntimeError(
+            "The jvp of the user-provided function is independent of input 0. This is not allowed in strict mode when "
+            "create_graph=True."
+        )
+    return _result(outputs, out_several, create_graph), _result(product, out_several, create_graph)
+
+
+def jacobian(
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The Jacobian of func: shape (*output, *input), for several outputs or inputs a tuple (of tuples).
+
+    vectorize, strategy: accepted; every row is a backward pass of its own, recorded into one program.
+    """
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(
+            f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
+            f'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". Got: {strategy}'
+        )
+    if strategy == "forward-mode" and create_graph:
+        raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are '
+                                  "not supported together")  # fmt: skip
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "jacobian")
+        given = _prepared(given, create_graph)
+        out_several, outputs = _outputs_of(func, given, "jacobian")
+        _require_outputs(outputs, strict)
+        rows = tuple([_rows(out, i, given, create_graph, strict) for i, out in enumerate(outputs)])
+    if not create_graph:
+        rows = tuple([tuple([t.detach() for t in row]) for row in rows])
+    found = tuple([row if several else row[0] for row in rows])
+    return found if out_several else found[0]
+
+
+def _rows(out: Tensor, number: int, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+    """The Jacobians of one output with respect to each input."""
+    columns: list[list[Tensor]] = [[] for _ in inputs]
+    flat = out.reshape(-1)
+    for j in range(out.numel()):
+        grads = _gradients((flat[j],), inputs, (None,), create_graph)
+        message = f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in strict mode."
+        filled = _filled(grads, inputs, strict, create_graph, message, "jacobian")
+        for column, g in zip(columns, filled, strict=True):
+            column.append(g)
+    made = []
+    for column, t in zip(columns, inputs, strict=True):
+        if column:
+            made.append(functions["stack"](column).view(*out.shape, *t.shape))
+        else:
+            made.append(functions["zeros"]((*out.shape, *t.shape), dtype=t.dtype, device=t.device))
+    return tuple(made)
+
+
+def _scalar(func: Function, where: str) -> Function:
+    """The function, checked to return one tensor with a single element."""
+
+    def checked(*inputs: Tensor) -> Tensor:
+        several, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", where)
+        if several or not isinstance(outputs[0], Tensor):
+            raise RuntimeError(f"The function given to {where} should return a single Tensor")
+        if outputs[0].numel() != 1:
+            raise RuntimeError(f"The Tensor returned by the function given to {where} should contain a single element")
+        return outputs[0].squeeze()
+
+    return checked
+
+
+def hessian(
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """The Hessian of a function with a single-element result: shape (*input, *input), for several inputs nested tuples."""
+    several, given = _as_tuple(inputs, "inputs", "hessian")
+    checked = _scalar(func, "hessian")
+
+    def gradient(*args: Tensor) -> Tensors:
+        found = jacobian(checked, args, create_graph=True, strict=strict)
+        if strict:
+            for i, g in enumerate(found):
+                if not g.requires_grad:
+                    raise RuntimeError(
+                        f"The jacobian of the user-provided function with respect to input {i} is independent of the input. "
+                        "This is not allowed in strict mode."
+                    )
+        return found
+
+    found = jacobian(
+        gradient, given, create_graph=create_graph, strict=strict, vectorize=vectorize, strategy=outer_jacobian_strategy
+    )
+    return found if several else found[0][0]
+
+
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(result, product of v with the Hessian of func): v and the product have the shape of the inputs."""
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
+
+
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """(result, product of the Hessian of func with v). The Hessian is symmetric: this is `vhp`."""
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(where: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", where)
+        given = _prepared(given, create_graph)
+        vectors = _vectors(v, given, several, where, _NEED_INPUT)
+        out_several, outputs = _outputs_of(func, given, where)
+        if out_several:
+            raise RuntimeError(f"The function given to {where} should return a single Tensor")
+        if outputs[0].numel() != 1:
+            raise RuntimeError(f"The Tensor returned by the function given to {where} should contain a single element")
+        _require_outputs(outputs, strict)
+        first = _filled(_gradients(outputs, given, (None,), True), given, strict, False, _INDEPENDENT, "jacobian")
+        found = _gradients(first, given, vectors, create_graph)
+        product = _filled(found, given, strict, create_graph, _INDEPENDENT, "hessian")
+    return _result(outputs, False, create_graph), _result(product, several, create_graph)

@@ -1,0 +1,208 @@
+"""`gradcheck` and `gradgradcheck`: derivatives compared with finite differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.modes import enable_grad, no_grad
+from .._core.op import functions
+from .._core.tensor import Tensor, from_host
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` raises where derivatives disagree."""
+
+
+def _tensors(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (tuple, list)) else [x]
+
+
+def _differentiable(t: Any) -> bool:
+    return isinstance(t, Tensor) and t.requires_grad
+
+
+def _numpy(t: Tensor) -> np.ndarray[Any, Any]:
+    return np.asarray(t.detach().resolve_conj().numpy()).copy()
+
+
+class _Check:
+    """One comparison of a function's derivatives at some inputs."""
+
+    def __init__(self, func: Callable[..., Any], inputs: list[Any], eps: float) -> None:
+        self.func = func
+        self.inputs = inputs
+        self.wanted = [i for i, t in enumerate(inputs) if _differentiable(t)]
+        self.eps = eps
+
+    def outputs(self) -> list[Tensor]:
+        """The differentiable outputs at the inputs."""
+        return [o for o in _tensors(self.func(*self.inputs)) if _differentiable(o)]
+
+    def values(self, place: int, array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        """All floating point outputs, with another array for one input."""
+        given = [t.detach() if isinstance(t, Tensor) else t for t in self.inputs]
+        given[place] = from_host(array.copy())
+        with no_grad():
+            outs = _tensors(self.func(*given))
+        return [_numpy(o) for o in outs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
+
+    def numerical(self, place: int) -> list[np.ndarray[Any, Any]]:
+        """The Jacobian of each output by central differences: (elements of the input, elements of the output).
+
+        Complex inputs give the conjugate Wirtinger derivative times two: what PyTorch's backward computes.
+        """
+        x = _numpy(self.inputs[place])
+        rows: list[list[Any]] = []
+        for k in range(x.size):
+            changes = []
+            for step in (self.eps, self.eps * 1j) if np.iscomplexobj(x) else (self.eps,):
+                up, down = x.copy(), x.copy()
+                up.reshape(-1)[k] += step
+                down.reshape(-1)[k] -= step
+                pairs = zip(self.values(place, up), self.values(place, down), strict=True)
+                changes.append([(a - b).reshape(-1) / (2 * self.eps) for a, b in pairs])
+            rows.append(changes)
+        n_out = len(rows[0][0]) if rows else 0
+        return [self._joined(rows, j) for j in range(n_out)]
+
+    @staticmethod
+    def _joined(rows: list[Any], j: int) -> Any:
+        """Rows of differences along the real, and where there is one the imaginary, axis of the input."""
+        return [np.stack([row[axis][j] for row in rows]) for axis in range(len(rows[0]))]
+
+    def analytical(self, output: Tensor, place: int, cotangent: complex) -> np.ndarray[Any, Any] | None:
+        """The gradients of each element of the output times `cotangent`: (elements of the input, elements of the output)."""
+        from . import grad
+
+        columns = []
+        for j in range(output.numel()):
+            one = np.zeros(output.numel(), _numpy(output).dtype)
+            one[j] = cotangent
+            (g,) = grad(output, [self.inputs[place]], [from_host(one.reshape(tuple(output.shape)))], retain_graph=True,
+                        allow_unused=True)  # fmt: skip
+            columns.append(
+                np.zeros(self.inputs[place].shape, _numpy(self.inputs[place]).dtype) if g is None else _numpy(g)
+            )
+        return np.stack([c.reshape(-1) for c in columns], axis=1) if columns else None
+
+
+def _expected(along: Any, part: str) -> Any:
+    """The gradient of the real or imaginary part of the outputs, from their differences along the axes of the input."""
+    taken = [np.real(d) if part == "real" else np.imag(d) for d in along]
+    return taken[0] if len(taken) == 1 else taken[0] + 1j * taken[1]
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+    check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
+) -> bool:  # fmt: skip
+    """Compare the gradients of `func` at `inputs`, tensors of double precision, with central differences of width eps.
+
+    True where they agree; GradcheckError (or False) otherwise. fast_mode runs the full check; check_undefined_grad,
+    masked and check_batched_grad have no effect; NotImplementedError for check_forward_ad.
+    """
+    if check_forward_ad or check_batched_forward_grad:
+        raise NotImplementedError(
+            "gradcheck: check_forward_ad is not supported by jaxtorch; gradients are checked in reverse"
+        )
+    given = _tensors(inputs)
+    check = _Check(func, given, eps)
+    if not check.wanted:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
+        )
+    for i in check.wanted:
+        if given[i].dtype not in (dtypes.float64, dtypes.complex128):
+            warnings.warn(
+                f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=2,
+            )
+    try:
+        _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool) -> None:
+    outputs = check.outputs()
+    if not outputs:
+        for i in check.wanted:
+            for along in check.numerical(i):
+                if any(np.abs(d).max(initial=0.0) > atol for d in along):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    tensors = [o for o in _tensors(check.func(*check.inputs)) if isinstance(o, Tensor)]
+    floating = [o for o in tensors if o.is_floating_point() or o.is_complex()]
+    places = [j for j, o in enumerate(floating) if o.requires_grad]
+    for i in check.wanted:
+        numerical = check.numerical(i)
+        for number, (output, j) in enumerate(zip(outputs, places, strict=True)):
+            for part, cotangent in (("real", 1.0), ("imag", 1j)) if output.is_complex() else (("real", 1.0),):
+                analytical = check.analytical(output, i, cotangent)
+                if analytical is None or not numerical:
+                    continue
+                again = check.analytical(output, i, cotangent)
+                if np.abs(np.asarray(again) - analytical).max(initial=0.0) > nondet_tol:
+                    raise GradcheckError(
+                        "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                        "gives different values, although analytical gradient matches numerical gradient."
+                    )
+                expected = _expected(numerical[j], part)
+                if not np.allclose(analytical, expected, rtol, atol, equal_nan=True):
+                    where = " (calculated using complex valued grad output)" if part == "imag" else ""
+                    raise GradcheckError(
+                        f"Jacobian mismatch for output {number} with respect to input {i}{where},\n"
+                        f"numerical:{from_host(np.asarray(expected))!r}\nanalytical:{from_host(analytical)!r}\n"
+                    )
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
+) -> bool:  # fmt: skip
+    """Compare second derivatives of `func` with central differences of its gradients.
+
+    grad_outputs: the gradients of the outputs to use; random ones by default.
+    """
+    if check_fwd_over_rev:
+        raise NotImplementedError("gradgradcheck: check_fwd_over_rev is not supported by jaxtorch")
+    from . import grad
+
+    given = _tensors(inputs)
+    outputs = [o for o in _tensors(func(*given)) if _differentiable(o)]
+    if grad_outputs is None:
+        cotangents = [functions["randn_like"](o.detach(), requires_grad=True) for o in outputs]
+    else:
+        cotangents = _tensors(grad_outputs)
+    n = len(cotangents)
+
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
+        args, vectors = args[: len(args) - n], args[len(args) - n :]
+        wanted = [t for t, original in zip(args, given, strict=True) if _differentiable(original)]
+        watched = [t if t.requires_grad else t.detach().requires_grad_() for t in wanted]
+        rest = iter(watched)
+        full = [next(rest) if _differentiable(o) else a for a, o in zip(args, given, strict=True)]
+        with enable_grad():
+            outs = [o for o in _tensors(func(*full)) if _differentiable(o)]
+            found = grad(outs, watched, list(vectors), create_graph=True, allow_unused=True)
+        return tuple([g for g in found if g is not None])
+
+    return gradcheck(
+        gradients, (*given, *cotangents), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode,
+    )  # fmt: skip

@@ -1,0 +1,127 @@
+"""`torch.autograd.graph`: nodes, and hooks on what the graph saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._core.modes import no_grad, state, watch
+from .._core.removable import RemovableHandle
+from .._core.tape import AccumulateGrad, Node, public_edge
+from .._core.tensor import Tensor
+
+__all__ = [
+    "AccumulateGrad", "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
+
+
+class GradientEdge(NamedTuple):
+    """A place in the graph where a gradient arrives: usable as an input of `autograd.grad`, and as a root."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+class saved_tensors_hooks:
+    """Context in which what operations save for backward goes through `pack_hook`, and comes back through `unpack_hook`.
+
+    pack_hook(tensor) -> anything; unpack_hook(that) -> a tensor of the same content. Which values an operation saves is
+    jaxtorch's own choice, in a few operations other than PyTorch's, and they reach the hooks without their history.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        hooks = state.saved_hooks
+        if hooks and isinstance(hooks[-1], str):
+            raise RuntimeError(hooks[-1])
+        hooks.append((self.pack_hook, self.unpack_hook))
+        watch.append("hooks")
+
+    def __exit__(self, *exc: Any) -> None:
+        state.saved_hooks.pop()
+        watch.remove("hooks")
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Context in which what is saved for backward is kept in the host's memory. pin_memory has no effect here."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Context in which entering `saved_tensors_hooks` raises a RuntimeError with this message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        if state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
+            raise RuntimeError(self.error_message)
+        state.saved_hooks.append(self.error_message)
+
+    def __exit__(self, *exc: Any) -> None:
+        state.saved_hooks.pop()
+
+
+def increment_version(tensor: Any) -> None:
+    """Count a modification of the tensor (or tensors) that autograd has not seen."""
+    with no_grad():
+        for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+            t._write(t.clone()._value)
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The place in the graph where the tensor's gradient is computed: (node, output number)."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients.")
+    node = tensor.grad_fn
+    return GradientEdge(*public_edge((tensor, 0) if node is None else (node, tensor._index)))
+
+
+def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any:
+    """Call `fn` with the gradients of several tensors once all (or any) of them have been computed."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    found: list[Any] = [None] * len(tensors)
+    seen = [0]
+
+    def make(i: int) -> Any:
+        def hook(grad: Tensor) -> None:
+            if mode == "any":
+                if seen[0] == 0:
+                    fn(grad)
+                seen[0] += 1
+                return
+            found[i] = grad
+            seen[0] += 1
+            if seen[0] == len(tensors):
+                fn(list(found))
+                seen[0] = 0
+                found[:] = [None] * len(tensors)
+
+        return hook
+
+    handles = [t.register_hook(make(i)) for i, t in enumerate(tensors)]
+
+    class _Several(RemovableHandle):
+        def __init__(self) -> None:
+            self.handles = handles
+
+        def remove(self) -> None:
+            for h in self.handles:
+                h.remove()
+
+    return _Several()

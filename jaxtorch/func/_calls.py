@@ -1,0 +1,313 @@
+"""A transformed function as an operation on tensors.
+
+JAX transforms pure functions of arrays; the functions here take tensors, may close over others, and may write to their
+arguments. `Call` is such a function as a pure function of its arguments' arrays, for one call. `differentiable` runs a pure
+function on the arrays of tensors and attaches the results to the autograd graph: backward transforms once more,
+running the function again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .._core import dtypes, tape
+from .._core.context import x64
+from .._core.modes import state
+from .._core.random import default_generator
+from .._core.runner import is_tracer
+from .._core.tensor import Tensor, wrap
+from .._core.value import Value, aval_of
+from .._tensor.interop import from_jax, to_jax
+from ._structure import Spec, flatten, unflatten
+
+Run = Callable[[list[Any]], list[Any]]
+
+
+def is_inexact(t: Tensor) -> bool:
+    dtype = t._value.aval.dtype
+    return dtype.is_floating_point or dtype.is_complex
+
+
+class Call:
+    """One call of the user's function: `run` is pure, on the arrays of all tensors among the arguments.
+
+    tensors: those tensors. `finish` writes back what the function wrote to them.
+    """
+
+    def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.func = func
+        self.leaves, self.spec = flatten((args, kwargs))
+        self.places = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
+        self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
+        self.written: list[int] = []
+        self.tracked: list[bool] = []
+
+    def run(self, arrays: list[Any]) -> tuple[Any, list[Any]]:
+        """What the function returns for these arrays, and the new arrays of the arguments that it wrote to."""
+        handles = [_handle(t, a) for t, a in zip(self.tensors, arrays, strict=True)]
+        before = [h._value for h in handles]
+        leaves = list(self.leaves)
+        for i, h in zip(self.places, handles, strict=True):
+            leaves[i] = h
+        args, kwargs = unflatten(leaves, self.spec)
+        grad, state.grad = state.grad, True
+        try:
+            out = self.func(*args, **kwargs)
+        finally:
+            state.grad = grad
+        self.written = [i for i, (h, v) in enumerate(zip(handles, before, strict=True)) if h._read() is not v]
+        self.tracked = [handles[i]._rg for i in self.written]
+        return out, [handles[i]._array() for i in self.written]
+
+    def finish(self, new: list[Tensor]) -> None:
+        """Give the arguments that the function wrote to their new content."""
+        for i, t, tracked in zip(self.written, new, self.tracked, strict=True):
+            if tracked:
+                self.tensors[i]._rebind(t)
+            else:
+                self.tensors[i]._write(t._read())
+
+
+def _handle(t: Tensor, array: Any) -> Tensor:
+    """A tensor like `t`, on other content, for the function to work on."""
+    shape, old = tuple(array.shape), t._value.aval
+    h = wrap(Value(aval_of(shape, dtypes.from_numpy(array.dtype), old.slot), array))
+    h._layout = t._layout if shape == old.shape else None
+    if t._rg:  # so that what depends on it can be told from what does not
+        h._rg = True
+        if t._node is not None:
+            h._node = tape.Node(_NOTHING, (), ())
+        if _watchers.stack:
+            _watchers.stack[-1].own[id(h)] = h
+    return h
+
+
+class _Nothing:
+    """The form of a node that only says that a tensor is no leaf."""
+
+    name = "Argument"
+    n_out = 1
+    wanted: tuple[int, ...] = ()
+    in_avals: tuple[Any, ...] = ()
+    roots: tuple[Any, ...] = ()
+
+
+_NOTHING = _Nothing()
+
+
+# -- what the user's functions return
+
+
+def out_arrays(out: Any, name: str) -> tuple[list[Any], Spec]:
+    """The arrays of a result of tensors, and its structure; RuntimeError if there is anything else in it."""
+    leaves, spec = flatten(out)
+    for x in leaves:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(x)}")
+    return [array_of(t) for t in leaves], spec
+
+
+def aux_arrays(aux: Any) -> tuple[list[Any], Spec]:
+    """The same for the auxiliary part of a result."""
+    leaves, spec = flatten(aux)
+    for x in leaves:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+    return [array_of(t) for t in leaves], spec
+
+
+def array_of(t: Tensor) -> Any:
+    """The array of a result, taking note of the closed-over tensors it depends on."""
+    if t._rg and _watchers.stack:
+        _watchers.stack[-1].look(t)
+    return to_jax(t)
+
+
+def conj(array: Any) -> Any:
+    """Between JAX's and PyTorch's convention for gradients of complex numbers."""
+    return jnp.conj(array) if jnp.issubdtype(array.dtype, jnp.complexfloating) else array
+
+
+# -- closed-over tensors
+
+
+class Watch:
+    """Collects the leaf tensors from outside that the results of one call depend on."""
+
+    def __init__(self) -> None:
+        self.start = next(tape.counter)
+        self.leaves: dict[int, Tensor] = {}
+        self.own: dict[int, Tensor] = {}  # the function's arguments, which are no closed-over tensors
+        self.outside = False
+        self._seen: set[int] = set()
+
+    def look(self, t: Tensor) -> None:
+        pending = [t if t._node is None else t._node]
+        while pending:
+            target = pending.pop()
+            if id(target) in self._seen:
+                continue
+            self._seen.add(id(target))
+            if isinstance(target, Tensor):
+                if id(target) not in self.own and not is_tracer(target._read().array):
+                    self.leaves[id(target)] = target
+            elif target.seq < self.start:
+                self.outside = True
+            else:
+                pending.extend([e[0] for e in target.edges if e is not None])
+
+
+class _Watchers(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Watch] = []
+
+
+_watchers = _Watchers()
+
+
+@contextlib.contextmanager
+def _watching(watch: Watch) -> Iterator[Watch]:
+    _watchers.stack.append(watch)
+    try:
+        yield watch
+    finally:
+        _watchers.stack.pop()
+
+
+@contextlib.contextmanager
+def _holding(tensors: list[Tensor], arrays: Any) -> Iterator[None]:
+    """Context in which tensors hold other arrays."""
+    before = [(t._value, t._alias) for t in tensors]
+    for t, a in zip(tensors, arrays, strict=True):
+        t._value, t._alias = Value(t._read().aval, a), None
+    try:
+        yield
+    finally:
+        for t, (value, alias) in zip(tensors, before, strict=True):
+            t._value, t._alias = value, alias
+
+
+# -- as part of the autograd graph
+
+
+@contextlib.contextmanager
+def same_numbers(stream: Any) -> Iterator[None]:
+    """Context in which the default generator draws from a state that it was in before."""
+    engine = default_generator.engine
+    now = engine.get_state()
+    engine.set_state(stream)
+    try:
+        yield
+    finally:
+        engine.set_state(now)
+
+
+def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) -> list[Tensor]:
+    """`run` on the arrays of tensors. The results depend on them, and on what `run` closes over, as autograd sees it.
+
+    watch: what an earlier run, whose work this one goes on with, was seen to close over.
+    """
+    values = [t._read() for t in tensors]
+    arrays = [to_jax(t) for t in tensors]
+    stream = default_generator.engine.get_state() if state.grad else None
+    with _watching(watch or Watch()) as watch, x64():
+        outs = run(arrays)
+    results = [from_jax(o) for o in outs]
+    if not state.grad:
+        return results
+    wanted = [i for i, t in enumerate(tensors) if t._rg]
+    closed = list(watch.leaves.values())
+    if not (wanted or closed or watch.outside) or not any(is_inexact(r) for r in results):
+        return results
+    inputs = [*[tensors[i] for i in wanted], *closed]
+    if _watchers.stack:  # an outer call depends on the same tensors
+        for t in inputs:
+            _watchers.stack[-1].look(t)
+    node = TransformBackward(_Form(inputs, results), _edges(inputs), (*values, *[t._read() for t in closed]))
+    node.job = _Job(run, tensors, arrays, wanted, closed, watch.outside, stream)
+    for k, r in enumerate(results):
+        if is_inexact(r):
+            r._node, r._index, r._rg = node, k, True
+    return results
+
+
+def _edges(inputs: list[Tensor]) -> tuple[Any, ...]:
+    return tuple([(t, 0) if t._node is None else (t._node, t._index) for t in inputs])
+
+
+class _Form:
+    """What the backward pass asks of a node's form."""
+
+    def __init__(self, inputs: list[Tensor], results: list[Tensor]) -> None:
+        self.name = "TransformBackward"
+        self.n_out = len(results)
+        self.wanted = tuple(range(len(inputs)))
+        self.in_avals = tuple([t._value.aval for t in inputs])
+        self.out_avals = tuple([r._value.aval for r in results])
+        self.roots: tuple[Any, ...] = ()
+
+
+class _Job:
+    """What running a transformed function again takes."""
+
+    def __init__(
+        self, run: Run, tensors: list[Tensor], arrays: list[Any], wanted: list[int], closed: list[Tensor], outside: bool,
+        stream: Any,
+    ) -> None:  # fmt: skip
+        self.run, self.tensors, self.arrays, self.wanted = run, tensors, arrays, wanted
+        self.closed, self.outside, self.stream = closed, outside, stream
+
+    def again(self, inputs: list[Any]) -> list[Any]:
+        """The results as a function of the inputs that want a gradient."""
+        full = list(self.arrays)
+        for i, x in zip(self.wanted, inputs, strict=False):
+            full[i] = x
+        with same_numbers(self.stream), _holding(self.closed, inputs[len(self.wanted) :]):
+            return self.run(full)
+
+
+class TransformBackward(tape.Node):
+    """The node of a transformed function."""
+
+    __slots__ = ("job",)
+
+    def release(self) -> None:
+        self.saved = None
+        self.job: Any = None
+
+    def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
+        """The gradients of the inputs, from those of the results."""
+        self.checked()
+        job = self.job
+        if job.outside:
+            raise NotImplementedError(
+                "backward through a torch.func transformation whose function closes over a tensor that was computed from "
+                "others that require grad: pass that tensor to the function as an argument"
+            )
+        avals = self.form.out_avals
+        smooth = [k for k, a in enumerate(avals) if a.dtype.is_floating_point or a.dtype.is_complex]
+        present = [k for k in smooth if grads[k] is not None]
+        inputs = [*[job.tensors[i] for i in job.wanted], *job.closed]
+        n = len(inputs)
+
+        def pulled(arrays: list[Any]) -> list[Any]:
+            def of_inputs(*xs: Any) -> list[Any]:
+                outs = job.again(list(xs))
+                return [outs[k] for k in present]
+
+            _, vjp = jax.vjp(of_inputs, *arrays[:n])
+            return [conj(g) for g in vjp([conj(c) for c in arrays[n:]])]
+
+        given = [mode.to_tensor(grads[k]) for k in present]
+        before, state.grad = state.grad, mode.graph
+        try:
+            found = differentiable(pulled, [*inputs, *given])
+        finally:
+            state.grad = before
+        return [mode.of_tensor(t) for t in found]

@@ -1,0 +1,429 @@
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians, by JAX's transformations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.random import default_generator
+from .._core.tensor import Tensor
+from .._tensor.interop import to_jax
+from ._calls import Call, Watch, array_of, aux_arrays, conj, differentiable, is_inexact, out_arrays, same_numbers
+from ._structure import LEAF, Spec, flatten, unflatten
+
+Argnums = int | tuple[int, ...]
+
+
+def _chosen(argnums: Any, n: int) -> tuple[int, ...]:
+    """The positions of the arguments to differentiate by, checked as PyTorch does."""
+    if isinstance(argnums, bool) or not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    given = (argnums,) if isinstance(argnums, int) else argnums
+    if not given:
+        raise RuntimeError("argnums must be non-empty")
+    if not all(isinstance(a, int) for a in given):
+        raise RuntimeError(f"argnums elements must be int, got: {argnums}")
+    found = []
+    for a in given:
+        if not -n <= a < n:
+            raise RuntimeError(f"Got argnum={a}, but only {n} positional inputs")
+        found.append(a % n)
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return tuple(found)
+
+
+class _Problem:
+    """A call and which of its arguments it is differentiated by.
+
+    moving: the positions, among the call's tensors, of those in the chosen arguments. spec: their structure.
+    """
+
+    def __init__(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, forward: bool = False
+    ) -> None:
+        chosen = _chosen(argnums, len(args))
+        self.call = Call(func, args, kwargs)
+        by: Any = args[chosen[0]] if isinstance(argnums, int) else tuple([args[i] for i in chosen])
+        leaves, self.spec = flatten(by)
+        for x in leaves:
+            if not isinstance(x, Tensor):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+            if not is_inexact(x):
+                if forward:
+                    raise ValueError(f"Expected a floating point or complex tensor, but got one of {x.dtype}")
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        begins, position = [], 0
+        for a in args:
+            begins.append(position)
+            position += sum([isinstance(x, Tensor) for x in flatten(a)[0]])
+        self.moving = []
+        for i in chosen:
+            self.moving.extend(range(begins[i], begins[i] + len(flatten(args[i])[0])))
+        self.inputs: list[Tensor] = leaves
+
+    def full(self, arrays: list[Any], moving: Any) -> list[Any]:
+        full = list(arrays)
+        for i, x in zip(self.moving, moving, strict=True):
+            full[i] = x
+        return full
+
+
+def _with_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    if not has_aux:
+        return out, ()
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return out
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns (gradient, value) of a scalar-valued one, or (gradient, (value, aux)).
+
+    argnums: the position, or a tuple of positions, of the arguments to differentiate by.
+    """
+    name = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        problem = _Problem(func, args, kwargs, argnums)
+        call, aux_spec = problem.call, [LEAF]
+
+        def run(arrays: list[Any]) -> list[Any]:
+            def loss(*moving: Any) -> Any:
+                out, written = call.run(problem.full(arrays, moving))
+                out, aux = _with_aux(out, has_aux, name)
+                if not isinstance(out, Tensor):
+                    raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
+                if out._value.aval.ndim or not is_inexact(out):
+                    raise RuntimeError(
+                        f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out._value.aval.ndim} dims. "
+                        "Maybe you wanted to use the vjp or jacrev APIs instead?"
+                    )
+                found, aux_spec[0] = aux_arrays(aux)
+                return array_of(out), [*found, *written]
+
+            value, vjp, rest = jax.vjp(loss, *[arrays[i] for i in problem.moving], has_aux=True)
+            return [*[conj(g) for g in vjp(jnp.ones_like(value))], value, *rest]
+
+        outs = differentiable(run, call.tensors)
+        n, m = len(problem.moving), aux_spec[0].size
+        call.finish(outs[n + 1 + m :])
+        value = outs[n]
+        grads = unflatten(outs[:n], problem.spec)
+        return grads, (value, unflatten(outs[n + 1 : n + 1 + m], aux_spec[0])) if has_aux else value
+
+    return wrapper
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of a scalar-valued one, or (gradient, aux)."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        grads, value = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return wrapper
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """(outputs, vjp_fn[, aux]): `vjp_fn(cotangents)` gives the tuple of gradients of the primals.
+
+    The function runs once here; again only where backward is called on what `vjp_fn` returned.
+    """
+    name = "vjp(f, *primals)"
+    problem = _Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
+    call = Call(func, primals, {}) if problem is None else problem.call
+    specs: list[Spec] = [LEAF, LEAF]
+    first: list[Any] = []
+
+    def transposed(arrays: list[Any]) -> Any:
+        def outputs(*xs: Any) -> Any:
+            out, written = call.run(list(xs))
+            out, aux = _with_aux(out, has_aux, name)
+            found, specs[0] = out_arrays(out, name)
+            more, specs[1] = aux_arrays(aux)
+            return found, [*more, *written]
+
+        return jax.vjp(outputs, *arrays, has_aux=True)
+
+    def forward(arrays: list[Any]) -> list[Any]:
+        values, back, rest = transposed(arrays)
+        if not first:
+            first.extend([arrays, values, back])
+        return [*values, *rest]
+
+    before = default_generator.engine.get_state()
+    watch = Watch()
+    made = differentiable(forward, call.tensors, watch)
+    n, m = specs[0].size, specs[1].size
+    outs, aux = made[:n], made[n : n + m]
+    call.finish(made[n + m :])
+
+    def pull(arrays: list[Any]) -> list[Any]:
+        k = len(call.tensors)
+        if all([a is b for a, b in zip(arrays, first[0], strict=False)]):  # noqa: C419
+            values, back = first[1:]
+        else:  # autograd differentiates by the primals: run the function again
+            with same_numbers(before):
+                values, back, _ = transposed(arrays[:k])
+        return [conj(g) for g in back(_cotangents(values, arrays[k:]))]
+
+    def vjp_fn(*cotangents: Any, **options: Any) -> Any:
+        """The gradients of the primals for cotangents in the structure of the outputs."""
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        cts, spec = flatten(given)
+        if spec != specs[0]:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {spec}, primal output: {specs[0]}"
+            )
+        for i, (c, o) in enumerate(zip(cts, outs, strict=True)):
+            if c.shape != o.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {c.shape} and output[{i}] has a shape of {o.shape}."
+                )
+        if problem is None:
+            return ()
+        if any([to_jax(t) is not a for t, a in zip(call.tensors, first[0], strict=True)]):  # noqa: C419
+            raise RuntimeError(
+                "vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)"
+            )
+        grads = differentiable(pull, [*call.tensors, *cts], watch)
+        return unflatten(grads, problem.spec)
+
+    return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(aux, specs[1])] if has_aux else []))
+
+
+def _cotangents(values: list[Any], given: Any) -> list[Any]:
+    """Cotangents in the types that JAX wants: no numbers for integers, and complex conjugates."""
+    return [
+        conj(c).astype(v.dtype) if jnp.issubdtype(v.dtype, jnp.inexact) else np.zeros(v.shape, jax.dtypes.float0)
+        for v, c in zip(values, given, strict=True)
+    ]
+
+
+def _tangent_of(value: Any, tangent: Any) -> Any:
+    """A tangent as an array: JAX has none for integers."""
+    return jnp.zeros(value.shape, value.dtype) if tangent.dtype == jax.dtypes.float0 else tangent
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """(outputs, derivatives of the outputs along the tangents[, aux])."""
+    name = "jvp(f, primals, tangents)"
+    for what, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise RuntimeError(f"{name}: Expected {what} to be a tuple. E.g. it should be valid to call f(*{what}).")
+    own, spec = flatten(primals)
+    moves, moves_spec = flatten(tangents)
+    if spec != moves_spec:
+        raise RuntimeError(
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 "
+            f"tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {moves_spec}"
+        )
+    if not own:
+        raise RuntimeError(f"{name}: Expected primals to contain at least one Tensor.")
+    for what, items in (("primals", own), ("tangents", moves)):
+        for x in items:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(f"{name}: Expected {what} to be tensors, got unsupported type {type(x)}")
+    for p, t in zip(own, moves, strict=True):
+        if p.shape != t.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                f"supported. Tensor is of size {list(p.shape)} while the given forward gradient is of size {list(t.shape)}."
+            )
+        if not is_inexact(p):
+            raise RuntimeError(f"{name}: Expected primals of a floating point or complex type, but got {p.dtype}")
+    call = Call(func, primals, {})
+    specs: list[Spec] = [LEAF, LEAF]
+    k = len(own)
+
+    def run(arrays: list[Any]) -> list[Any]:
+        def outputs(*xs: Any) -> Any:
+            out, written = call.run(list(xs))
+            out, aux = _with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
+            found, specs[0] = out_arrays(out, name)
+            more, specs[1] = aux_arrays(aux)
+            return found, [*more, *written]
+
+        given = [t.astype(x.dtype) for x, t in zip(arrays[:k], arrays[k:], strict=True)]
+        if strict:
+            _check_dependence(outputs, arrays[:k], name)
+        values, along, rest = jax.jvp(outputs, tuple(arrays[:k]), tuple(given), has_aux=True)
+        return [*values, *[_tangent_of(v, t) for v, t in zip(values, along, strict=True)], *rest]
+
+    made = differentiable(run, [*own, *moves])
+    n, m = specs[0].size, specs[1].size
+    call.finish(made[2 * n + m :])
+    found = (unflatten(made[:n], specs[0]), unflatten(made[n : 2 * n], specs[0]))
+    return (*found, unflatten(made[2 * n : 2 * n + m], specs[1])) if has_aux else found
+
+
+def _check_dependence(outputs: Any, arrays: list[Any], name: str) -> None:
+    """RuntimeError if an output does not depend on the inputs."""
+    from jax.interpreters import partial_eval
+
+    closed = jax.make_jaxpr(lambda *xs: outputs(*xs)[0])(*arrays)
+    for k in range(len(closed.jaxpr.outvars)):
+        wanted = [i == k for i in range(len(closed.jaxpr.outvars))]
+        _, used = partial_eval.dce_jaxpr(closed.jaxpr, wanted)
+        if not any(used):
+            raise RuntimeError(
+                f"{name[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(outputs, jvp_fn): `jvp_fn(*tangents)` gives the derivative at the primals along the tangents."""
+    own, spec = flatten(primals)
+    call = Call(func, primals, {})
+    out = func(*primals)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        """The derivative along tangents in the structure of the primals."""
+        moves, moves_spec = flatten(tangents)
+        if moves_spec != spec:
+            raise RuntimeError(f"Expected the tangents {moves_spec} to have the same argspec as the primals {spec}")
+        for i, (p, t) in enumerate(zip(own, moves, strict=True)):
+            if p.shape != t.shape:
+                raise RuntimeError(
+                    f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {p.shape} of the "
+                    "corresponding primal."
+                )
+            if p.dtype != t.dtype:
+                raise RuntimeError(
+                    f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {p.dtype} of the "
+                    "corresponding primal."
+                )
+        return jvp(call.func, primals, tangents)[1]
+
+    return out, jvp_fn
+
+
+# -- Jacobians
+
+
+def _check_chunk(chunk_size: Any) -> None:
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+
+def _rows(fn: Callable[[Any], list[Any]], basis: list[Any], chunk: int | None) -> list[Any]:
+    """`fn` for each row of a basis, at once or in chunks."""
+    n = basis[0].shape[0]
+    step = n if chunk is None else chunk
+    parts = [jax.vmap(fn)([b[i : i + step] for b in basis]) for i in range(0, n, max(step, 1))] or [jax.vmap(fn)(basis)]
+    return [jnp.concatenate(p) if len(p) > 1 else p[0] for p in zip(*parts, strict=True)]  # pyright: ignore[reportGeneralTypeIssues]
+
+
+def _basis(values: list[Any]) -> list[Any]:
+    """For each value, the part of the identity matrix over all elements of all values that belongs to it."""
+    sizes = [v.size for v in values]
+    total, begin, found = sum(sizes), 0, []
+    for v, size in zip(values, sizes, strict=True):
+        found.append(jnp.eye(total, size, -begin, v.dtype).reshape(total, *v.shape))
+        begin += size
+    return found
+
+
+def _jacobian(func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool) -> Callable[..., Any]:
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        problem = _Problem(func, args, kwargs, argnums, forward)
+        for i, x in enumerate(problem.inputs):
+            if x.is_complex():
+                raise RuntimeError(
+                    f"{'jacfwd' if forward else 'jacrev'}: Expected all inputs to be real but received complex tensor at "
+                    f"flattened input idx: {i}"
+                )
+        call = problem.call
+        specs: list[Spec] = [LEAF, LEAF]
+
+        def run(arrays: list[Any]) -> list[Any]:
+            def outputs(*moving: Any) -> Any:
+                out, written = call.run(problem.full(arrays, moving))
+                out, aux = _with_aux(out, has_aux, name)
+                found, specs[0] = out_arrays(out, name)
+                more, specs[1] = aux_arrays(aux)
+                return found, [*more, *written]
+
+            blocks, rest = make(outputs, [arrays[i] for i in problem.moving])
+            return [*blocks, *rest]
+
+        made = differentiable(run, call.tensors)
+        n, k, m = specs[0].size, len(problem.moving), specs[1].size
+        call.finish(made[n * k + m :])
+        rows = [unflatten(made[i * k : (i + 1) * k], problem.spec) for i in range(n)]
+        found = unflatten(rows, specs[0])
+        return (found, unflatten(made[n * k : n * k + m], specs[1])) if has_aux else found
+
+    return wrapper
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that returns the Jacobian of `func`, by reverse mode: for each output, one block for each input.
+
+    chunk_size: how many rows are computed at once.
+    """
+    _check_chunk(chunk_size)
+
+    def make(outputs: Any, inputs: list[Any]) -> Any:
+        values, back, rest = jax.vjp(outputs, *inputs, has_aux=True)
+        smooth = [i for i, v in enumerate(values) if jnp.issubdtype(v.dtype, jnp.inexact)]
+
+        def pull(rows: Any) -> list[Any]:
+            full = list(values)
+            for i, r in zip(smooth, rows, strict=True):
+                full[i] = r
+            return [conj(g) for g in back(_cotangents(values, full))]
+
+        rows = _rows(pull, _basis([values[i] for i in smooth]), chunk_size) if smooth else []
+        blocks, begin = [], 0
+        for i, v in enumerate(values):
+            size = v.size if i in smooth else 0
+            for j, x in enumerate(inputs):
+                block = rows[j][begin : begin + size] if size or i in smooth else jnp.zeros((v.size, *x.shape), x.dtype)
+                blocks.append(block.reshape(*v.shape, *x.shape))
+            begin += size
+        return blocks, rest
+
+    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False)
+
+
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `func`, by forward mode."""
+
+    def make(outputs: Any, inputs: list[Any]) -> Any:
+        values, push, rest = jax.linearize(outputs, *inputs, has_aux=True)
+        columns = _rows(
+            lambda ts: [_tangent_of(v, t) for v, t in zip(values, push(*ts), strict=True)], _basis(inputs), None
+        )
+        blocks = []
+        for v, column in zip(values, columns, strict=True):
+            begin = 0
+            for x in inputs:
+                part = jnp.moveaxis(column[begin : begin + x.size], 0, -1)
+                blocks.append(part.reshape(*v.shape, *x.shape))
+                begin += x.size
+        return blocks, rest
+
+    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True)
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """A function that returns the second derivatives of `func`: forward over reverse mode."""
+    return jacfwd(jacrev(func, argnums), argnums)

@@ -1,0 +1,131 @@
+"""Modules as functions of their parameters: `functional_call`, `stack_module_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .._core.op import functions
+from .._core.tensor import Tensor
+from ..nn.modules.module import Module
+
+
+def _merged(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, (list, tuple)):
+        if not all([isinstance(d, dict) for d in given]):  # noqa: C419
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        keys = [k for d in given for k in d]
+        repeated = [k for i, k in enumerate(keys) if k in keys[:i]]
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        return {k: v for d in given for k, v in d.items()}
+    raise ValueError(
+        f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(given)}"
+    )
+
+
+def _places(module: Module) -> dict[str, tuple[dict[str, Any], str]]:
+    """Where each parameter and buffer is kept, by its full name; names of one tensor all appear."""
+    found = {}
+    for prefix, inner in module.named_modules(remove_duplicate=False):
+        for table in (inner._parameters, inner._buffers):
+            for name in table:
+                found[f"{prefix}.{name}" if prefix else name] = (table, name)
+    return found
+
+
+def _with_ties(given: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
+    """A value for all names of a tensor that was given under one of them."""
+    groups: dict[int, list[str]] = {}
+    for name, (table, key) in places.items():
+        if table[key] is not None:
+            groups.setdefault(id(table[key]), []).append(name)
+    full = dict(given)
+    for names in groups.values():
+        mine = [n for n in names if n in given]
+        if len(mine) > 1 and any([given[n] is not given[mine[0]] for n in mine]):  # noqa: C419
+            raise ValueError(
+                f"functional_call got multiple values for keys {mine}, which are tied. Consider using tie_weights=False"
+            )
+        if mine:
+            full.update(dict.fromkeys(names, given[mine[0]]))
+    return full
+
+
+@contextmanager
+def _holding(module: Module, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
+    """Context in which the module has other parameters and buffers."""
+    places = _places(module)
+    full = _with_ties(given, places) if tie else given
+    if strict:
+        missing = [n for n in places if n not in full and places[n][0][places[n][1]] is not None]
+        unexpected = [n for n in full if n not in places]
+        problems = []
+        for what, names in (("Unexpected", unexpected), ("Missing", missing)):
+            if names:
+                problems.append(f"{what} key(s): " + ", ".join([f"'{n}'" for n in names]) + ".")
+        if problems:
+            raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
+    before = []
+    for name, value in full.items():
+        if name in places:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"functional_call: '{name}' must be a Tensor, not {type(value).__name__}")
+            table, key = places[name]
+            before.append((table, key, table[key], name))
+            table[key] = value
+    try:
+        yield
+    finally:
+        for table, key, value, name in reversed(before):
+            now = table.get(key)
+            if now is not full[name] and name in given:
+                given[name] = now  # the module has put another tensor there: the caller gets it
+            table[key] = value
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: dict[str, Tensor] | Sequence[dict[str, Tensor]],
+    args: Any = None,
+    kwargs: dict[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Call a module with other parameters and buffers, by name; those left out are its own.
+
+    tie_weights: what is given for a tensor counts under all its names. strict: RuntimeError if a name is missing or unknown.
+    """
+    given = _merged(parameter_and_buffer_dicts)
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _holding(module, given, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters and the buffers of models of one class, stacked along a new first dimension, for `vmap` over them."""
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    tables = [[dict(m.named_parameters()) for m in models], [dict(m.named_buffers()) for m in models]]
+    stacked = []
+    for dicts in tables:
+        made = {}
+        for name in dicts[0]:
+            held = [d[name] for d in dicts]
+            wants = [t.requires_grad for t in held]
+            if len(set(wants)) > 1:
+                raise RuntimeError(
+                    f"Expected {name} to have requires_grad={not wants[-1]} or {wants[-1]} in all models, got both"
+                )
+            made[name] = functions["stack"]([t.detach() for t in held]).requires_grad_(wants[0])
+        stacked.append(made)
+    return stacked[0], stacked[1]

@@ -1,0 +1,186 @@
+"""Pooling functions of `torch.nn.functional` that take defaults from their input or choose between two
+results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import op as _op
+from .._core.tensor import Tensor
+from .._ops import pool as _pool
+from .._ops import pool_adaptive as _adaptive
+
+_SPATIAL = (1, 2, 3)
+
+
+def _define_max_pool(n: int) -> tuple[Any, Any]:
+    plain, both = getattr(_pool, f"max_pool{n}d"), getattr(_pool, f"max_pool{n}d_with_indices")
+
+    def max_pool(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return (both if return_indices else plain)(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return both(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    max_pool.__doc__ = f"The largest element of each window of the last {n} dimensions (and its flat position)."
+    with_indices.__doc__ = max_pool.__doc__
+    return _called(max_pool, f"max_pool{n}d"), _called(with_indices, f"max_pool{n}d_with_indices")
+
+
+def _called(fn: Any, name: str) -> Any:
+    fn.__name__ = fn.__qualname__ = name
+    return fn
+
+
+max_pool1d, max_pool1d_with_indices = _define_max_pool(1)
+max_pool2d, max_pool2d_with_indices = _define_max_pool(2)
+max_pool3d, max_pool3d_with_indices = _define_max_pool(3)
+
+
+def _full_size(input: Tensor, output_size: Any) -> Any:
+    """An output size without None: sizes of the input stand in."""
+    if isinstance(output_size, int) or output_size is None:
+        return output_size
+    if len(input.shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    if None not in output_size:
+        return tuple(output_size)
+    sizes = tuple(input.shape)[-len(output_size) :]
+    return tuple(s if o is None else o for o, s in zip(output_size, sizes, strict=True))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
+    return _adaptive.adaptive_avg_pool2d(input, _full_size(input, output_size))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Means over windows that divide the last 3 dimensions into `output_size` parts; None keeps a size."""
+    return _adaptive.adaptive_avg_pool3d(input, _full_size(input, output_size))
+
+
+def _define_adaptive_max(n: int) -> tuple[Any, Any]:
+    both = getattr(_adaptive, f"adaptive_max_pool{n}d_with_indices")
+
+    def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        found = both(input, _full_size(input, output_size))
+        return found if return_indices else found[0]
+
+    def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        return both(input, _full_size(input, output_size))
+
+    doc = f"Maxima of windows dividing the last {n} dimensions into `output_size` parts (and positions)."
+    adaptive_max_pool.__doc__ = with_indices.__doc__ = doc
+    name = f"adaptive_max_pool{n}d"
+    return _called(adaptive_max_pool, name), _called(with_indices, name + "_with_indices")
+
+
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _define_adaptive_max(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _define_adaptive_max(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _define_adaptive_max(3)
+
+
+def _each(value: Any, n: int) -> tuple[Any, ...]:
+    return (value,) * n if isinstance(value, (int, float)) else tuple(value)
+
+
+def _unpooled_size(shape: Any, kernel: Any, stride: Any, padding: Any, output_size: Any) -> tuple[int, ...]:
+    """The size of the output of unpooling, checked against the sizes that pooling could have come from."""
+    n = len(kernel)
+    default = tuple((s - 1) * t + k - 2 * p for s, t, k, p in zip(shape[-n:], stride, kernel, padding, strict=True))
+    if output_size is None:
+        return default
+    if len(output_size) == n + 2:
+        output_size = output_size[2:]
+    if len(output_size) != n:
+        raise ValueError(
+            "output_size should be a sequence containing "
+            f"{n} or {n + 2} elements, but it has a length of '{len(output_size)}'"
+        )
+    for d in range(n):
+        low, high = default[d] - stride[d], default[d] + stride[d]
+        if not low < output_size[d] < high:
+            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})')
+    return tuple(output_size)
+
+
+def _define_unpool(n: int) -> Any:
+    inner = getattr(_adaptive, f"max_unpool{n}d")
+
+    def max_unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> Tensor:
+        kernel = _each(kernel_size, n)
+        steps = kernel if stride is None else _each(stride, n)
+        return inner(input, indices, _unpooled_size(input.shape, kernel, steps, _each(padding, n), output_size))
+
+    max_unpool.__doc__ = f"The partial inverse of max_pool{n}d: maxima back at their positions, zeros elsewhere."
+    return _called(max_unpool, f"max_unpool{n}d")
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = (_define_unpool(n) for n in _SPATIAL)
+
+
+def _define_fractional(n: int) -> tuple[Any, Any]:
+    inner = getattr(_adaptive, f"fractional_max_pool{n}d")
+    name = f"fractional_max_pool{n}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            ratios = _each(output_ratio, n)
+            output_size = [int(s * r) for s, r in zip(tuple(input.shape)[-n:], ratios, strict=True)]
+        if _random_samples is None:
+            batch = 1 if input.dim() == n + 1 else input.size(0)
+            shape = (batch, input.size(-n - 1), n)
+            _random_samples = _op.functions["rand"](*shape, dtype=input.dtype, device=input.device)
+        return inner(input, _random_samples, _each(kernel_size, n), _each(output_size, n))
+
+    def plain(
+        input: Tensor,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        found = with_indices(input, kernel_size, output_size, output_ratio, return_indices, _random_samples)
+        return found if return_indices else found[0]
+
+    plain.__doc__ = f"Max pooling over the last {n} dimensions with windows at random steps (Graham, 2014)."
+    with_indices.__doc__ = plain.__doc__
+    return _called(plain, name), _called(with_indices, name + "_with_indices")
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _define_fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _define_fractional(3)

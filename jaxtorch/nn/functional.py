@@ -1,0 +1,355 @@
+"""`torch.nn.functional`: the functions behind the layers. Most of them are operations of `_ops`, under
+their public names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import op as _op
+from .._core.tensor import Tensor
+from .._ops import activation as _activation
+from .._ops import loss_distance as _loss
+from .._ops import norm as _norm
+from .._ops.activation import (
+    gelu,
+    glu,
+    gumbel_softmax,
+    hardshrink,
+    logsigmoid,
+    prelu,
+    softplus,
+    softshrink,
+    softsign,
+    tanhshrink,
+)
+from .._ops.attention import scaled_dot_product_attention
+from .._ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    fold,
+    unfold,
+)
+from .._ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .._ops.embedding import embedding, embedding_bag, one_hot
+from .._ops.linear import bilinear, linear
+from .._ops.loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    soft_margin_loss,
+)
+from .._ops.loss_distance import (
+    ctc_loss,
+    gaussian_nll_loss,
+    kl_div,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    poisson_nll_loss,
+    triplet_margin_loss,
+)
+from .._ops.norm import (
+    batch_norm,
+    cosine_similarity,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    pairwise_distance,
+    rms_norm,
+)
+from .._ops.padding import pad
+from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d
+from .._ops.pool_adaptive import adaptive_avg_pool1d
+from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from ._pooling import (
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool1d_with_indices,
+    adaptive_max_pool2d,
+    adaptive_max_pool2d_with_indices,
+    adaptive_max_pool3d,
+    adaptive_max_pool3d_with_indices,
+    fractional_max_pool2d,
+    fractional_max_pool2d_with_indices,
+    fractional_max_pool3d,
+    fractional_max_pool3d_with_indices,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from ._resampling import affine_grid, grid_sample, interpolate, upsample, upsample_bilinear, upsample_nearest
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "affine_grid", "alpha_dropout",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d",
+    "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d", "dropout3d",
+    "elu", "elu_", "embedding", "embedding_bag", "feature_alpha_dropout", "fold", "fractional_max_pool2d",
+    "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices",
+    "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink",
+    "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
+    "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_",
+    "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "mish", "mse_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
+    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
+    "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu",
+    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign",
+    "tanh", "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear", "upsample_nearest",
+]  # fmt: skip
+
+
+# -- activations ---------------------------------------------------------------------------------------
+
+relu_ = _activation.relu.inplace
+hardtanh_ = _activation.hardtanh.inplace
+leaky_relu_ = _activation.leaky_relu.inplace
+threshold_ = _activation.threshold.inplace
+elu_ = _activation.elu.inplace
+selu_ = _activation.selu.inplace
+celu_ = _activation.celu.inplace
+rrelu_ = _activation.rrelu_
+sigmoid = _op.functions["sigmoid"]
+tanh = _op.functions["tanh"]
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0), elementwise."""
+    return relu_(input) if inplace else _activation.relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input, 0), 6)."""
+    return hardtanh_(input, 0.0, 6.0) if inplace else _activation.hardtanh(input, 0.0, 6.0)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input, limited to [min_val, max_val]."""
+    return hardtanh_(input, min_val, max_val) if inplace else _activation.hardtanh(input, min_val, max_val)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """The input where positive, `negative_slope` times it elsewhere."""
+    return leaky_relu_(input, negative_slope) if inplace else _activation.leaky_relu(input, negative_slope)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """The input where it is above `threshold`, `value` elsewhere."""
+    return threshold_(input, threshold, value) if inplace else _activation.threshold(input, threshold, value)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input where positive, alpha * (exp(input) - 1) elsewhere."""
+    return elu_(input, alpha) if inplace else _activation.elu(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The self-normalising exponential unit of Klambauer et al. (2017)."""
+    return selu_(input) if inplace else _activation.selu(input)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+    return celu_(input, alpha) if inplace else _activation.celu(input, alpha)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * sigmoid(input)."""
+    return _activation.silu.inplace(input) if inplace else _activation.silu(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(softplus(input))."""
+    return _activation.mish.inplace(input) if inplace else _activation.mish(input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(input + 3, 0), 6) / 6."""
+    return _activation.hardsigmoid.inplace(input) if inplace else _activation.hardsigmoid(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * hardsigmoid(input)."""
+    return _activation.hardswish.inplace(input) if inplace else _activation.hardswish(input)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Leaky ReLU whose slope is drawn from [lower, upper) in training, and is their mean in evaluation."""
+    return rrelu_(input, lower, upper, training) if inplace else _activation.rrelu(input, lower, upper, training)
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(input), normalised to sum 1 along `dim`."""
+    if dim is None:
+        dim = _activation.implicit_dim("softmax", input.dim(), _stacklevel)
+    return _activation.softmax(input, dim, dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-input)."""
+    if dim is None:
+        dim = _activation.implicit_dim("softmin", input.dim(), _stacklevel)
+    return _activation._softmin(input, dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of `softmax`, computed stably."""
+    if dim is None:
+        dim = _activation.implicit_dim("log_softmax", input.dim(), _stacklevel)
+    return _activation.log_softmax(input, dim, dtype)
+
+
+# -- losses that warn before they broadcast ------------------------------------------------------------
+
+
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """(input - target) ** 2, reduced."""
+    if target._value.aval.shape != input._value.aval.shape:
+        _loss.warn_sizes(input, target)
+    return _loss.mse_loss(input, target, size_average, reduce, reduction, weight)
+
+
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """|input - target|, reduced."""
+    if target._value.aval.shape != input._value.aval.shape:
+        _loss.warn_sizes(input, target)
+    return _loss.l1_loss(input, target, size_average, reduce, reduction, weight)
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond; reduced."""
+    if target._value.aval.shape != input._value.aval.shape:
+        _loss.warn_sizes(input, target)
+    return _loss.smooth_l1_loss(input, target, size_average, reduce, reduction, beta)
+
+
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Half the square up to a distance `delta`, linear beyond; reduced."""
+    if target._value.aval.shape != input._value.aval.shape:
+        _loss.warn_sizes(input, target)
+    return _loss.huber_loss(input, target, reduction, delta, weight)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1; reduced."""
+    target = target.detach() if target.requires_grad else target  # which of the two it is has no derivative
+    return _loss.cosine_embedding_loss(input1, input2, target, margin, size_average, reduce, reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The input where the target is 1, max(0, margin - input) where it is -1; reduced."""
+    target = target.detach() if target.requires_grad else target  # which of the two it is has no derivative
+    return _loss.hinge_embedding_loss(input, target, margin, size_average, reduce, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin) for any distance (pairwise_distance by
+    default).
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = anchor.ndim, positive.ndim, negative.ndim
+    if len(set(dims)) != 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _op.functions["minimum"](far, distance(positive, negative))
+    loss = (margin + near - far).clamp_min(0)
+    return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Normalise groups of channels of each sample of (N, C, *) by their moments."""
+    shape = input._value.aval.shape
+    if len(shape) > 1 and num_groups > 0 and input._value.aval.numel == num_groups:
+        sizes = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
+    return _norm.group_norm(input, num_groups, weight, bias, eps)

@@ -1,0 +1,110 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.op import functions
+from .._core.tensor import Tensor
+from . import _rules
+from .optimizer import Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+
+
+class Adam(Optimizer):
+    """Adam (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment (Reddi, Kale and Kumar, 2018).
+
+    The switches of implementation (`foreach`, `fused`, `capturable`) are accepted: all parameters are updated in one
+    program anyway.
+    """
+
+    _decoupled = False
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0,
+        amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
+        differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False,
+    ) -> None:  # fmt: skip
+        check_number("learning rate", lr)
+        if foreach and not capturable and isinstance(lr, Tensor):
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_number("epsilon", eps)
+        for i, b in enumerate(betas):
+            if not 0.0 <= number(b) < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {b}")
+        check_number("weight_decay", weight_decay)
+        if isinstance(betas[0], Tensor) is not isinstance(betas[1], Tensor):
+            raise ValueError("betas must be either both floats or both Tensors")
+        if foreach and not capturable and isinstance(betas[0], Tensor):
+            raise ValueError("betas[0] as a Tensor is not supported for capturable=False and foreach=True")
+        defaults = {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_switches(type(self).__name__, foreach, fused, differentiable)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in (("amsgrad", False), ("maximize", False), ("foreach", None), ("capturable", False),
+                                ("differentiable", False), ("decoupled_weight_decay", self._decoupled),
+                                ("fused", None)):  # fmt: skip
+                group.setdefault(name, value)
+            for p in group["params"]:
+                own = self.state.get(p, {})
+                if "step" in own and not isinstance(own["step"], Tensor):
+                    own["step"] = host_number(float(own["step"]))
+
+    def step(self, closure: Any = None) -> Any:
+        """Update the parameters once; `closure` recomputes the loss and is returned."""
+        loss = run_closure(closure)
+        for group in self.param_groups:
+            params = [p for p in group["params"] if p._grad is not None]
+            if not params:
+                continue
+            states = [self._state(p, group) for p in params]
+            names = ["exp_avg", "exp_avg_sq"] + (["max_exp_avg_sq"] if group["amsgrad"] else [])
+            for count, where in by_step(params, states).items():
+                static, numbers = self._numbers(group, count)
+                update(
+                    type(self).__name__,
+                    _rules.adam,
+                    static,
+                    [params[i] for i in where],
+                    [params[i]._grad for i in where],
+                    [[states[i][n] for i in where] for n in names],
+                    numbers,
+                )
+        return loss
+
+    def _state(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        state = self.state[p]
+        if not state:
+            zeros_like = functions["zeros_like"]
+            state["step"] = host_number(0.0)
+            state["exp_avg"] = zeros_like(p)
+            state["exp_avg_sq"] = zeros_like(p)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(p)
+        return state
+
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+        """What is part of the update's program, and what enters it as numbers."""
+        b1, b2 = (number(b) for b in group["betas"])
+        numbers = {
+            "lr": number(group["lr"]),
+            "eps": number(group["eps"]),
+            "correction1": 1.0 - b1**count,
+            "correction2": 1.0 - b2**count,
+        }
+        first = self.__dict__.setdefault("_first_betas", (b1, b2))
+        betas: Any = (float(b1), float(b2))
+        if first != (b1, b2):  # betas follow a schedule: numbers of the program from now on
+            betas = None
+            numbers |= {"beta1": b1, "beta2": b2, "complement1": 1.0 - b1, "complement2": 1.0 - b2}
+        decay = ""
+        if group["weight_decay"]:
+            decay = "decoupled" if self._decoupled or group.get("decoupled_weight_decay") else "coupled"
+            numbers["weight_decay"] = number(group["weight_decay"])
+        return (betas, decay, bool(group["amsgrad"]), bool(group["maximize"])), numbers

@@ -1,0 +1,476 @@
+"""`Optimizer`: parameter groups, state, and the one instruction that updates all parameters.
+
+A subclass says what state it keeps and gives its update rule as a pure function on lists of arrays, made of optax's parts.
+`step` records one instruction for each group: parameters, gradients and state go in, new parameters and new state come
+out, and in the compiled program the old ones' memory is reused. Hyperparameters enter as numbers of the program, so a
+schedule never compiles anything.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import dtypes, modes, program
+from .._core.entry import Kernel
+from .._core.removable import RemovableHandle
+from .._core.tensor import Tensor, wrap
+from .._core.value import Value, aval_of, wrap_number
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+_global_pre_hooks: dict[int, Any] = OrderedDict()
+_global_post_hooks: dict[int, Any] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before the step of every optimizer."""
+    handle = RemovableHandle(_global_pre_hooks)
+    _global_pre_hooks[handle.id] = hook
+    return handle
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after the step of every optimizer."""
+    handle = RemovableHandle(_global_post_hooks)
+    _global_post_hooks[handle.id] = hook
+    return handle
+
+
+def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The `step` of a subclass with its hooks, without gradient recording; at its end the step's program is complete."""
+
+    @functools.wraps(step)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        self: Optimizer = args[0]  # the hooks see it among the arguments, as PyTorch's do
+        if self._optimizer_step_pre_hooks or _global_pre_hooks:
+            for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not (isinstance(changed, tuple) and len(changed) == 2):
+                        raise RuntimeError(
+                            f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                        )
+                    args, kwargs = changed
+        result = step(*args, **kwargs)
+        for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
+            hook(self, args, kwargs)
+        for slot in self._slots():
+            program.close(slot)
+        return result
+
+    wrapper.hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+class Optimizer:
+    """Base of all optimizers.
+
+    params: an iterable of tensors, of (name, tensor) pairs, or of dictionaries that each describe a group.
+    defaults: the options of groups that do not set their own.
+    """
+
+    _optimizer_step_pre_hooks: OrderedDict[int, Any]
+    _optimizer_step_post_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_state_dict_post_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _optimizer_load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__dict__.get("step")
+        if own is not None and not getattr(own, "hooked", False):
+            cls.step = _counted(own)
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._hooks()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{params.type()}"
+            )
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+
+    def _hooks(self) -> None:
+        for name in (
+            "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+            "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
+            "_optimizer_load_state_dict_post_hooks",
+        ):  # fmt: skip
+            if name not in self.__dict__:
+                setattr(self, name, OrderedDict())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hooks()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        text = type(self).__name__ + " ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # -- hooks
+
+    def _register(self, table: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        hooks = getattr(self, table)
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new (args, kwargs)."""
+        return self._register("_optimizer_step_pre_hooks", hook)
+
+    def register_step_post_hook(self, hook: Any) -> RemovableHandle:
+        """Call `hook(optimizer, args, kwargs)` after each step."""
+        return self._register("_optimizer_step_post_hooks", hook)
+
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` before `state_dict`."""
+        return self._register("_optimizer_state_dict_pre_hooks", hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` after `state_dict`; it may return another one."""
+        return self._register("_optimizer_state_dict_post_hooks", hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer, state_dict)` before `load_state_dict`; it may return another one."""
+        return self._register("_optimizer_load_state_dict_pre_hooks", hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(optimizer)` after `load_state_dict`."""
+        return self._register("_optimizer_load_state_dict_post_hooks", hook, prepend)
+
+    # -- groups
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters with options of its own."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            params = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "change between runs. Please use a list instead."
+            )
+        params = list(params)
+        if params and all(isinstance(p, tuple) for p in params):
+            param_group["param_names"] = [p[0] for p in params]
+            params = [p[1] for p in params]
+        elif any(isinstance(p, tuple) for p in params):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        param_group["params"] = params
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_type_name(p)}")
+            if not self.defaults.get("differentiable", None) and not (p.is_leaf or p.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        if len(params) != len({id(p) for p in params}):
+            import warnings
+
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
+            given = "with" if "param_names" in param_group else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{given} names to the optimizer"
+            )
+        known = {id(p) for g in self.param_groups for p in g["params"]}
+        if any(id(p) in known for p in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def _slots(self) -> Any:
+        seen: dict[int, Any] = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                slot = p._value.aval.slot
+                seen[id(slot)] = slot
+        return seen.values()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of all parameters, or fill them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                grad = p._grad
+                if grad is None:
+                    continue
+                if set_to_none:
+                    p._grad = None
+                else:
+                    if grad.grad_fn is not None:
+                        grad.detach_()
+                    else:
+                        grad.requires_grad_(False)
+                    grad.zero_()
+
+    def step(self, closure: Any = None) -> Any:
+        """Update the parameters once."""
+        raise NotImplementedError
+
+    # -- state
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and options as plain data: parameters are replaced by their numbers."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            packed = {k: v for k, v in group.items() if k != "params"}
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed["params"] = [numbers[id(p)] for p in group["params"]]
+            groups.append(packed)
+        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        result: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take state and options from `state_dict()` of an optimizer over parameters of the same shapes."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            if changed is not None:
+                state_dict = changed
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        by_number = dict(
+            zip(
+                chain.from_iterable(g["params"] for g in saved),
+                chain.from_iterable(g["params"] for g in groups),
+                strict=True,
+            )
+        )
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for k, v in state_dict["state"].items():
+            if k in by_number:
+                state[by_number[k]] = {name: _adapted(by_number[k], name, x) for name, x in v.items()}
+            else:
+                state[k] = v
+        updated = []
+        for old, new in zip(groups, saved, strict=True):
+            new["params"] = old["params"]
+            if "param_names" in old and "param_names" not in new:
+                new["param_names"] = old["param_names"]
+            updated.append(new)
+        self.__setstate__({"state": state, "param_groups": updated})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+
+def _adapted(param: Tensor, name: str, x: Any) -> Any:
+    """A loaded state tensor with the parameter's type and device; step counts stay as they are."""
+    if isinstance(x, Tensor):
+        if name == "step":
+            return x.detach().clone()
+        if param.is_floating_point():
+            return x.to(dtype=param.dtype, device=param.device).clone()
+        return x.to(device=param.device).clone()
+    if isinstance(x, dict):
+        return {k: _adapted(param, k, v) for k, v in x.items()}
+    if isinstance(x, Iterable) and not isinstance(x, str):
+        return type(x)(_adapted(param, name, v) for v in x)  # type: ignore[call-arg]
+    return deepcopy(x)
+
+
+def _type_name(x: Any) -> str:
+    kind = type(x)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+# -- the update instruction
+
+
+_kernels: dict[Any, Kernel] = {}
+
+
+def update(
+    name: str,
+    rule: Callable[..., Any],
+    static: tuple[Any, ...],
+    params: list[Tensor],
+    grads: list[Tensor],
+    states: list[list[Tensor]],
+    numbers: dict[str, float],
+) -> None:
+    """Record one instruction that updates all of `params` and `states` in place.
+
+    rule(params, grads, states, numbers, *static) -> (new params, new states): a pure function; `states` holds one
+    list of arrays for each kind of state, in the order of the parameters; `numbers` are 0-dimensional float64 arrays
+    by name. Complex arrays reach the rule as real ones with a last dimension of 2. Parameters of several types or
+    devices take an instruction for each.
+    """
+    values = [p._read() for p in params]
+    first = values[0].aval
+    if any(v.aval.dtype is not first.dtype or v.aval.slot is not first.slot for v in values):
+        apart: dict[Any, list[int]] = {}
+        for i, v in enumerate(values):
+            apart.setdefault((v.aval.dtype, v.aval.slot), []).append(i)
+        for some in apart.values():
+            chosen = [[kind[i] for i in some] for kind in (params, grads, *states)]
+            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers)
+        return
+    values += [g._read() for g in grads]
+    for kind in states:
+        values += [s._read() for s in kind]
+    key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])
+    values += [wrap_number(float(x)) for x in numbers.values()]
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = _kernels[key] = _make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
+    outs = program.emit(kernel, values)
+    n = len(params)
+    for p, out in zip(params, outs, strict=False):
+        p._write(out)
+    for k, kind in enumerate(states):
+        for s, out in zip(kind, outs[n * (k + 1) : n * (k + 2)], strict=True):
+            s._write(out)
+
+
+def _make_kernel(
+    name: str, rule: Any, static: Any, n: int, n_states: int, names: tuple[str, ...], values: list[Value]
+) -> Kernel:
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        params, grads = list(arrays[:n]), list(arrays[n : 2 * n])
+        states = [list(arrays[n * (2 + k) : n * (3 + k)]) for k in range(n_states)]
+        numbers = dict(zip(names, arrays[n * (2 + n_states) :], strict=True))
+        real = [[_as_real(a) for a in kind] for kind in (params, grads, *states)]
+        new_params, new_states = rule(real[0], real[1], real[2:], numbers, *static)
+        outs = []
+        for new, old in zip((new_params, *new_states), (params, *states), strict=True):
+            outs += [_as_before(a, b) for a, b in zip(new, old, strict=True)]
+        return tuple(outs)
+
+    return Kernel(name, run, tuple([v.aval for v in values]), values[0].aval.slot)
+
+
+def _as_real(x: Any) -> Any:
+    return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
+
+
+def _as_before(new: Any, old: Any) -> Any:
+    if jnp.iscomplexobj(old):
+        new = jax.lax.complex(new[..., 0], new[..., 1])
+    return new.astype(old.dtype)
+
+
+def host_number(x: float) -> Tensor:
+    """A float32 0-dimensional tensor that stays on the host: a step count."""
+    from .._core.device import cpu
+
+    return wrap(Value(aval_of((), dtypes.float32, cpu.slot), np.float32(x).reshape(())))
+
+
+def by_step(params: list[Tensor], states: list[dict[str, Any]]) -> dict[float, list[int]]:
+    """Advance each parameter's step count; the positions that share one, by count.
+
+    The counts live on the host, so the numbers made of them (bias corrections) enter the program as inputs.
+    """
+    groups: dict[float, list[int]] = {}
+    shared: dict[float, Value] = {}
+    aval = aval_of((), dtypes.float32, _cpu_slot())
+    for i, state in enumerate(states):
+        step = state["step"]
+        if not isinstance(step, Tensor):
+            step = state["step"] = host_number(step)
+        array = step._read().array
+        count = float(array if isinstance(array, np.ndarray) else step.item()) + 1.0
+        value = shared.get(count)
+        if value is None:
+            value = shared[count] = Value(aval, np.asarray(count, np.float32))
+        step._write(value)
+        groups.setdefault(count, []).append(i)
+    return groups
+
+
+def _cpu_slot() -> Any:
+    from .._core.device import cpu
+
+    return cpu.slot
+
+
+def run_closure(closure: Any) -> Any:
+    """The loss of a closure, computed with gradients."""
+    if closure is None:
+        return None
+    with modes.enable_grad():
+        return closure()
+
+
+def check_number(name: str, value: Any, low: float = 0.0) -> None:
+    """Raise PyTorch's error for a negative option."""
+    if isinstance(value, Tensor):
+        if name == "learning rate" and value.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        value = value.item()
+    if not low <= value:
+        raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_switches(name: str, foreach: Any, fused: Any, differentiable: Any) -> None:
+    """Raise PyTorch's errors for switches that exclude each other, and refuse the one that jaxtorch lacks."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if differentiable:
+        raise NotImplementedError(
+            f"torch.optim.{name}(differentiable=True): jaxtorch cannot differentiate through an optimizer's step; write "
+            "the update with ordinary operations, as in `p = p - lr * grad`"
+        )
+
+
+def number(x: Any) -> float:
+    """An option as a Python number; it may be a tensor."""
+    return x.item() if isinstance(x, Tensor) else x

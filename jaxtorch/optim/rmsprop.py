@@ -1,0 +1,75 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.op import functions
+from . import _rules
+from .optimizer import Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+
+
+class RMSprop(Optimizer):
+    """RMSprop (Tieleman and Hinton, 2012; centered: Graves, 2013), with momentum."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
+        momentum: float = 0, centered: bool = False, capturable: bool = False, foreach: bool | None = None,
+        maximize: bool = False, differentiable: bool = False,
+    ) -> None:  # fmt: skip
+        check_number("learning rate", lr)
+        check_number("epsilon", eps)
+        check_number("momentum", momentum)
+        check_number("weight_decay", weight_decay)
+        check_number("alpha", alpha)
+        defaults = {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_switches("RMSprop", foreach, False, differentiable)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in (("momentum", 0), ("centered", False), ("foreach", None), ("maximize", False),
+                                ("differentiable", False), ("capturable", False)):  # fmt: skip
+                group.setdefault(name, value)
+
+    def step(self, closure: Any = None) -> Any:
+        """Update the parameters once; `closure` recomputes the loss and is returned."""
+        loss = run_closure(closure)
+        zeros_like = functions["zeros_like"]
+        for group in self.param_groups:
+            params = [p for p in group["params"] if p._grad is not None]
+            if not params:
+                continue
+            momentum, centered = number(group["momentum"]), bool(group["centered"])
+            names = ["square_avg"] + (["momentum_buffer"] if momentum else []) + (["grad_avg"] if centered else [])
+            states = []
+            for p in params:
+                state = self.state[p]
+                if not state:
+                    state["step"] = host_number(0.0)
+                    for name in names:
+                        state[name] = zeros_like(p)
+                states.append(state)
+            decay, alpha = number(group["weight_decay"]), group["alpha"]
+            numbers = {"lr": number(group["lr"]), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
+            if decay:
+                numbers["weight_decay"] = decay
+            if momentum:
+                numbers["momentum"] = momentum
+            static = (decay != 0, centered, momentum != 0, bool(group["maximize"]))
+            by_step(params, states)
+            update(
+                "RMSprop",
+                _rules.rmsprop,
+                static,
+                params,
+                [p._grad for p in params],
+                [[s[n] for s in states] for n in names],
+                numbers,
+            )
+        return loss

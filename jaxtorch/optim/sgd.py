@@ -1,0 +1,79 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.tensor import wrap
+from . import _rules
+from .optimizer import Optimizer, check_number, check_switches, number, run_closure, update
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent with momentum (Sutskever et al., 2013) and Nesterov's variant.
+
+    The switches of implementation (`foreach`, `fused`) are accepted: all parameters are updated in one program anyway.
+    """
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: Any = 0,
+        nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:  # fmt: skip
+        check_number("learning rate", lr)
+        check_number("momentum", momentum)
+        check_number("weight_decay", weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+        check_switches("SGD", foreach, fused, differentiable)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in (("nesterov", False), ("maximize", False), ("foreach", None), ("differentiable", False),
+                                ("fused", None)):  # fmt: skip
+                group.setdefault(name, value)
+
+    def step(self, closure: Any = None) -> Any:
+        """Update the parameters once; `closure` recomputes the loss and is returned."""
+        loss = run_closure(closure)
+        for group in self.param_groups:
+            momentum = number(group["momentum"])
+            fresh: tuple[list[Any], list[Any]] = ([], [])
+            running: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+            for p in group["params"]:
+                if p._grad is None:
+                    continue
+                buffer = self.state[p].get("momentum_buffer") if momentum else None
+                if momentum and buffer is not None:
+                    running[0].append(p)
+                    running[1].append(p._grad)
+                    running[2].append(buffer)
+                else:
+                    fresh[0].append(p)
+                    fresh[1].append(p._grad)
+            numbers = {"lr": number(group["lr"])}
+            decay = number(group["weight_decay"])
+            if decay:
+                numbers["weight_decay"] = decay
+            damped = bool(momentum and group["dampening"])
+            if momentum:
+                numbers["momentum"] = momentum
+                if damped:
+                    numbers["dampening"] = group["dampening"]
+            static = (decay != 0, damped, bool(group["nesterov"]), bool(group["maximize"]))
+            if fresh[0]:
+                states: list[list[Any]] = []
+                if momentum:
+                    for p in fresh[0]:
+                        self.state[p]["momentum_buffer"] = wrap(p._grad._read())
+                    states = [[self.state[p]["momentum_buffer"] for p in fresh[0]]]
+                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers)
+            if running[0]:
+                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers)
+        return loss

@@ -1,0 +1,138 @@
+"""`torch.special`: special functions under the names they have there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.op import functions as _functions
+from .._core.tensor import Tensor as _Tensor
+from .._ops.bessel import (
+    airy_ai,
+    bessel_j0,
+    bessel_j1,
+    bessel_y0,
+    bessel_y1,
+    modified_bessel_i0,
+    modified_bessel_i1,
+    modified_bessel_k0,
+    modified_bessel_k1,
+    scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1,
+    spherical_bessel_j0,
+)
+from .._ops.extremes import xlogy
+from .._ops.pointwise import exp2, expm1, log1p, logit, round, sinc
+from .._ops.pointwise import sigmoid as expit
+from .._ops.polynomials import polynomials as _polynomials
+from .._ops.special import (
+    digamma,
+    entr,
+    erf,
+    erfc,
+    erfcx,
+    erfinv,
+    i0,
+    i0e,
+    i1,
+    i1e,
+    log_ndtr,
+    ndtr,
+    ndtri,
+    polygamma,
+    xlog1py,
+    zeta,
+)
+from .._ops.special import igamma as gammainc
+from .._ops.special import igammac as gammaincc
+from .._ops.special import lgamma as gammaln
+from .._ops.special import mvlgamma as multigammaln
+
+psi = digamma
+
+chebyshev_polynomial_t = _polynomials["chebyshev_polynomial_t"]
+chebyshev_polynomial_u = _polynomials["chebyshev_polynomial_u"]
+chebyshev_polynomial_v = _polynomials["chebyshev_polynomial_v"]
+chebyshev_polynomial_w = _polynomials["chebyshev_polynomial_w"]
+shifted_chebyshev_polynomial_t = _polynomials["shifted_chebyshev_polynomial_t"]
+shifted_chebyshev_polynomial_u = _polynomials["shifted_chebyshev_polynomial_u"]
+shifted_chebyshev_polynomial_v = _polynomials["shifted_chebyshev_polynomial_v"]
+shifted_chebyshev_polynomial_w = _polynomials["shifted_chebyshev_polynomial_w"]
+hermite_polynomial_h = _polynomials["hermite_polynomial_h"]
+hermite_polynomial_he = _polynomials["hermite_polynomial_he"]
+laguerre_polynomial_l = _polynomials["laguerre_polynomial_l"]
+legendre_polynomial_p = _polynomials["legendre_polynomial_p"]
+
+
+def logsumexp(input: _Tensor, dim: Any, keepdim: bool = False, *, out: _Tensor | None = None) -> _Tensor:
+    """The logarithm of the sum of exponentials over the given dimensions."""
+    return _functions["logsumexp"](input, dim, keepdim, out=out)
+
+
+def softmax(input: _Tensor, dim: int, *, dtype: Any = None) -> _Tensor:
+    """Exponentials that sum to 1 along a dimension."""
+    return _functions["softmax"](input, dim, dtype=dtype)
+
+
+def log_softmax(input: _Tensor, dim: int, *, dtype: Any = None) -> _Tensor:
+    """The logarithm of `softmax`."""
+    return _functions["log_softmax"](input, dim, dtype=dtype)
+
+
+__all__ = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcx",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+    "log1p",
+    "log_ndtr",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "multigammaln",
+    "ndtr",
+    "ndtri",
+    "polygamma",
+    "psi",
+    "round",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+    "sinc",
+    "softmax",
+    "spherical_bessel_j0",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]

@@ -1,0 +1,124 @@
+"""Everything `jaxtorch.utils.data` takes from the rest of jaxtorch, in one place.
+
+The functions of `torch.*` are looked up when they are called: this package is imported while `jaxtorch`
+itself is still being set up.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxtorch._core import hostmode
+from jaxtorch._core import random as _core_random
+from jaxtorch._core.device import cpu
+from jaxtorch._core.program import forget_all
+from jaxtorch._core.tensor import Tensor, from_host
+
+__all__ = [
+    "Tensor",
+    "as_tensor",
+    "default_generator",
+    "draw_seed",
+    "forget_all",
+    "from_host",
+    "has_accelerator",
+    "hostmode",
+    "multinomial",
+    "plain_host_array",
+    "process_group",
+    "randint",
+    "randperm",
+    "seed_worker",
+    "seeded_generator",
+    "settle",
+    "stack",
+    "tensor",
+    "weights_tensor",
+]
+
+
+def _torch() -> Any:
+    return importlib.import_module("jaxtorch")
+
+
+def plain_host_array(value: Tensor) -> np.ndarray | None:
+    """The NumPy data of a tensor that needs no gradient and lies on the host already, else None."""
+    return None if value.requires_grad else value._host_array()
+
+
+def tensor(data: Any, dtype: str | None = None) -> Tensor:
+    """`torch.tensor`; `dtype` is a dtype's name."""
+    torch = _torch()
+    return torch.tensor(data) if dtype is None else torch.tensor(data, dtype=getattr(torch, dtype))
+
+
+def as_tensor(data: Any) -> Tensor:
+    """`torch.as_tensor`: shares the memory of a NumPy array."""
+    return _torch().as_tensor(data)
+
+
+def stack(tensors: Sequence[Tensor]) -> Tensor:
+    """`torch.stack` along a new first dimension."""
+    return _torch().stack(tensors, 0)
+
+
+def has_accelerator() -> bool:
+    return bool(_torch().cuda.is_available())
+
+
+def default_generator() -> Any:
+    return _core_random.default_generator
+
+
+def seeded_generator(seed: int) -> Any:
+    """A new generator with this seed."""
+    return _core_random.Generator().manual_seed(seed)
+
+
+def _stream(generator: Any) -> Any:
+    """The numbers of a CPU generator, or of the default one, drawn on the host with nothing recorded."""
+    return _core_random.engine_for(generator, cpu.slot)
+
+
+def draw_seed(generator: Any = None) -> int:
+    """One int64 in [0, 2**63) from `generator`, the draw that PyTorch seeds samplers and workers with."""
+    return int(_stream(generator).random_(()))
+
+
+def randperm(n: int, generator: Any = None) -> list[int]:
+    return _stream(generator).randperm(n).tolist()
+
+
+def randint(high: int, count: int, generator: Any = None) -> list[int]:
+    return _stream(generator).randint(0, high, (count,)).tolist()
+
+
+def multinomial(weights: Tensor, count: int, replacement: bool, generator: Any = None) -> list[int]:
+    return _torch().multinomial(weights, count, replacement, generator=generator).tolist()
+
+
+def weights_tensor(weights: Any) -> Tensor:
+    """`weights` as a float64 tensor."""
+    torch = _torch()
+    return torch.as_tensor(weights, dtype=torch.float64)
+
+
+def seed_worker(seed: int) -> None:
+    """`torch.manual_seed` in a worker."""
+    _core_random.manual_seed(seed)
+
+
+def process_group() -> Any:
+    """`torch.distributed` when it is built and its default process group exists, else None."""
+    distributed = importlib.import_module("jaxtorch.distributed")
+    return distributed if distributed.is_available() and distributed.is_initialized() else None
+
+
+def settle(value: Tensor) -> Any:
+    """A NumPy array of this tensor; a forked child that holds it reads the tensor without JAX."""
+    array = value._host_array()
+    return value.detach().cpu().numpy() if array is None else array

@@ -1,0 +1,7 @@
+"""`torch.utils.hooks`: what registering a hook returns."""
+
+from __future__ import annotations
+
+from .._core.removable import RemovableHandle
+
+__all__ = ["RemovableHandle"]

@@ -1,0 +1,33 @@
+# Sourced by the other scripts: `environment EXTRA` makes .venv ready with jaxtorch[EXTRA], or reuses it,
+# and puts it first on PATH. PYTHON=/path/to/python chooses the interpreter of a new .venv.
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python}; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "jaxtorch needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2
+    return 1
+}
+
+environment() {
+    local extra=$1 python
+    local installed=.venv/installed-$extra  # a copy of the pyproject.toml that was installed last
+    if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+        python=$(find_python)
+        rm -rf .venv
+        "$python" -m venv .venv
+    fi
+    if ! cmp --silent pyproject.toml "$installed"; then
+        if [ "$extra" = test ]; then
+            # PyTorch first and pinned, so that pip settles on this build before it resolves anything else.
+            .venv/bin/python -m pip install --quiet torch==2.13.0
+        fi
+        .venv/bin/python -m pip install --quiet --editable ".[$extra]"
+        cp pyproject.toml "$installed"
+    fi
+    export PATH="$PWD/.venv/bin:$PATH"
+}

@@ -1,0 +1,62 @@
+"""Lists jaxtorch's public names, one a line, marking those that PyTorch does not have.
+
+    python scripts/public_names.py > compat_tests/public_names.txt
+
+A test compares the list with that file, so that no name comes or goes unseen.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import warnings
+from types import ModuleType
+
+import jaxtorch
+
+
+def public_modules() -> list[ModuleType]:
+    names = [module.name for module in pkgutil.walk_packages(jaxtorch.__path__, "jaxtorch.")]
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    return [jaxtorch, *map(importlib.import_module, public)]
+
+
+def belongs(value: object, module: ModuleType) -> bool:
+    """Whether `value` is part of the surface, and not something that a module imported for itself.
+
+    A package gathers what is public; a plain module without `__all__` shows only what it defines.
+    """
+    if hasattr(module, "__all__"):
+        return True
+    is_package = hasattr(module, "__path__")
+    if isinstance(value, ModuleType):
+        return is_package and value.__name__.split(".")[0] == "jaxtorch"
+    home = getattr(value, "__module__", None)
+    if not is_package:
+        return home == module.__name__
+    return (home or "jaxtorch").split(".")[0] in ("jaxtorch", "torch")  # numbers have no home
+
+
+def public_names() -> list[str]:
+    lines = []
+    for module in public_modules():
+        theirs = in_pytorch(module.__name__)
+        for name in getattr(module, "__all__", vars(module)):
+            if name.startswith("_") or not belongs(getattr(module, name), module):
+                continue
+            mark = "" if theirs is not None and hasattr(theirs, name) else "  (not in PyTorch)"
+            lines.append(f"{module.__name__}.{name}{mark}")
+    return sorted(set(lines))
+
+
+def in_pytorch(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module("torch" + name.removeprefix("jaxtorch"))
+    except ModuleNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        print("\n".join(public_names()))
