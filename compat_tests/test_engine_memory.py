@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 import jaxtorch as torch
+from conftest import Run
 from jaxtorch._core import backward, calls, checks, gradient, log, program, runner, tape, value, views
 from jaxtorch._core.device import cpu
 from jaxtorch.optim import optimizer
@@ -76,7 +78,8 @@ class Net:
         return loss
 
 
-def test_ten_thousand_steps_in_constant_memory():
+def train_long() -> None:
+    """10,000 steps; the sizes of the engine's tables, and the process's memory, at three points of the way."""
     net, running = Net(), 0.0
     sizes: dict[int, dict[str, int]] = {}
     rss: dict[int, int] = {}
@@ -91,9 +94,15 @@ def test_ten_thousand_steps_in_constant_memory():
     early, middle, late = sizes[300], sizes[5_000], sizes[10_000]
     slack = {"objects": 50}
     grown = {k: (early[k], middle[k], late[k]) for k in early if late[k] > early[k] + slack.get(k, 0)}
-    assert not grown
-    assert rss[10_000] - rss[5_000] < 8 << 20
+    assert not grown, grown
+    assert rss[10_000] - rss[5_000] < 16 << 20, rss  # the arrays of a step, kept at each, would be 50 MB
     assert running / 101 < 2.0  # it did train
+
+
+def test_ten_thousand_steps_in_constant_memory(run_python: Run):
+    """In a process of its own: what other tests leave behind in the allocator does not count."""
+    folder = str(Path(__file__).parent)
+    run_python("-c", f"import sys; sys.path.insert(0, {folder!r}); import test_engine_memory as t; t.train_long()")
 
 
 def deep(n: int, width: int) -> tuple[Any, Any]:
