@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import program
+from . import capture, program
 from .device import default_device
 from .modes import state
 
@@ -11,7 +11,7 @@ depth = 0
 
 def outermost_returned() -> None:
     """Run what an evaluation has recorded: without gradients nothing will be added that could share the program."""
-    if not state.grad:
+    if not state.grad and capture.active is None:
         program.flush_all()
 
 
@@ -21,5 +21,5 @@ def outermost_entered() -> None:
     So gradient accumulation over many micro-batches holds one micro-batch's activations.
     """
     current = default_device().slot.program
-    if current is not None and current.backwards:
+    if current is not None and current.backwards and capture.active is None:
         program.flush(current)

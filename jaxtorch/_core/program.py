@@ -17,7 +17,7 @@ import threading
 from sys import getrefcount
 from typing import Any
 
-from . import hostmode, runner
+from . import capture, hostmode, runner
 from .device import DeviceSlot
 from .entry import Kernel
 from .value import Value
@@ -113,7 +113,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         outs.append(v)
     if kernel.checks:
         return _with_checks(program, kernel, outs)
-    if mark > LIMIT:
+    if mark > LIMIT and capture.active is None:
         flush(program)
     return outs
 
@@ -154,6 +154,7 @@ def flush(program: Program | None) -> None:
     """Run a program and give its surviving values their arrays."""
     if program is None or program.state == "done":
         return
+    capture.breaks("a value is needed while the call runs")
     with runner.lock:
         slot = program.slot
         if slot.program is program:
@@ -223,7 +224,7 @@ def close(slot: DeviceSlot) -> None:
     operation or the first demand, so that gradients dropped by `zero_grad` in between need not be written out.
     """
     program = slot.program
-    if program is None:
+    if program is None or capture.active is not None:
         return
     if slot.name != "cpu":
         flush(program)
@@ -249,6 +250,8 @@ def flush_all() -> None:
 def force(value: Value) -> Any:
     """The array of a value, running its program if it is pending. Does not wait for the device."""
     array = value.array
+    if capture.active is not None:
+        capture.breaks("the content of a tensor is read while the call runs")
     if array is None:
         flush(value.program)
         array = value.array

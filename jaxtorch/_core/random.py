@@ -126,7 +126,9 @@ def engine_for(generator: Generator | None, slot: DeviceSlot) -> MersenneTwister
     else:
         check_generator(generator, slot)
         engine = generator.engine
-    return draws.Engine(engine) if draws.transforming() else engine  # type: ignore[return-value]
+    if draws.transforming():
+        return draws.Engine(engine)  # type: ignore[return-value]
+    return engine if on_draw is None else _Told(generator or generator_of(slot))  # type: ignore[return-value]
 
 
 on_draw: Any = None
@@ -151,12 +153,25 @@ def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any
     return values
 
 
+class _Told:
+    """Stands for a generator's engine while draws are listened to."""
+
+    def __init__(self, generator: Generator) -> None:
+        self._generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args: draw(self._generator, name, *args)
+
+
 def key_of(generator: Generator | None, slot: DeviceSlot) -> np.ndarray[Any, Any]:
     """What keys the next draw of a device that is not the CPU: its generator's seed and counter, as uint32 (3,)."""
     found = generator_of(slot) if generator is None else generator
     seed = found.engine.initial_seed()
     count = found.draws = found.draws + 1
-    return np.array([seed >> 32, seed & 0xFFFFFFFF, count & 0xFFFFFFFF], np.uint32)
+    key = np.array([seed >> 32, seed & 0xFFFFFFFF, count & 0xFFFFFFFF], np.uint32)
+    if on_draw is not None:
+        on_draw(key, found, key_of, slot)
+    return key
 
 
 def manual_seed(seed: Any) -> Generator:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
+from .._core import capture, dtypes, strides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
@@ -49,6 +49,8 @@ def _alias(input: Array):
 
 def host_content(t: Tensor) -> np.ndarray | None:
     """The content as a NumPy array to be read at once; None where it is yet to be computed or elsewhere."""
+    if capture.active is not None:
+        return None
     alias = t._alias
     if alias is None:
         value = t._value
@@ -137,10 +139,10 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
     value = self._value if alias is None else alias.read(self)
     aval = out._value.aval
     array = value.array
-    if type(array) is ArrayImpl and aval.slot is cpu.slot:
+    if type(array) is ArrayImpl and aval.slot is cpu.slot and capture.active is None:
         value.owned = False
         array = np.asarray(array)
-    if type(array) is _ndarray:
+    if type(array) is _ndarray and capture.active is None:
         out._value.array = _taken(array, steps)
     else:
         begin = 0 if alias is None else len(alias.chain)

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.op import functions
 from . import _rules
-from .optimizer import Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 
 class Adagrad(Optimizer):
@@ -59,19 +59,24 @@ class Adagrad(Optimizer):
                 continue
             self._start(group, params)
             states = [self.state[p] for p in params]
-            decay = number(group["weight_decay"])
             for count, where in by_step(params, states).items():
-                lr = number(group["lr"])
-                numbers = {"rate": lr / (1 + (count - 1) * group["lr_decay"]), "eps": group["eps"]}
-                if decay:
-                    numbers["weight_decay"] = decay
+                static, numbers = self._numbers(group, count)
                 update(
                     "Adagrad",
                     _rules.adagrad,
-                    (decay != 0, bool(group["maximize"])),
+                    static,
                     [params[i] for i in where],
                     [params[i]._grad for i in where],
                     [[states[i]["sum"] for i in where]],
                     numbers,
+                    Again(self, group, [states[i] for i in where], static),
                 )
         return loss
+
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+        """What is part of the update's program, and what enters it as numbers."""
+        decay = number(group["weight_decay"])
+        numbers = {"rate": number(group["lr"]) / (1 + (count - 1) * group["lr_decay"]), "eps": group["eps"]}
+        if decay:
+            numbers["weight_decay"] = decay
+        return (decay != 0, bool(group["maximize"])), numbers

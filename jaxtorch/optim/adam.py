@@ -7,7 +7,7 @@ from typing import Any
 from .._core.op import functions
 from .._core.tensor import Tensor
 from . import _rules
-from .optimizer import Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 
 class Adam(Optimizer):
@@ -75,6 +75,7 @@ class Adam(Optimizer):
                     [params[i]._grad for i in where],
                     [[states[i][n] for i in where] for n in names],
                     numbers,
+                    Again(self, group, [states[i] for i in where], static),
                 )
         return loss
 

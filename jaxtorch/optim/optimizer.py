@@ -19,7 +19,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, modes, program
+from .._core import capture, dtypes, modes, program
+from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.removable import RemovableHandle
 from .._core.tensor import Tensor, wrap
@@ -249,6 +250,10 @@ class Optimizer:
         """Update the parameters once."""
         raise NotImplementedError
 
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[Any, dict[str, float]]:
+        """For step number `count`: what is part of a group's update program, and the numbers that enter it (see `Again`)."""
+        raise NotImplementedError
+
     # -- state
 
     def state_dict(self) -> dict[str, Any]:
@@ -343,13 +348,14 @@ def update(
     grads: list[Tensor],
     states: list[list[Tensor]],
     numbers: dict[str, float],
+    again: Again | None = None,
 ) -> None:
     """Record one instruction that updates all of `params` and `states` in place.
 
     rule(params, grads, states, numbers, *static) -> (new params, new states): a pure function; `states` holds one
     list of arrays for each kind of state, in the order of the parameters; `numbers` are 0-dimensional float64 arrays
     by name. Complex arrays reach the rule as real ones with a last dimension of 2. Parameters of several types or
-    devices take an instruction for each.
+    devices take an instruction for each. `again` lets `torch.compile` replay the step: without it, it is not captured.
     """
     values = [p._read() for p in params]
     first = values[0].aval
@@ -359,13 +365,15 @@ def update(
             apart.setdefault((v.aval.dtype, v.aval.slot), []).append(i)
         for some in apart.values():
             chosen = [[kind[i] for i in some] for kind in (params, grads, *states)]
-            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers)
+            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again)
         return
     values += [g._read() for g in grads]
     for kind in states:
         values += [s._read() for s in kind]
     key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])
     values += [wrap_number(float(x)) for x in numbers.values()]
+    if capture.active is not None:
+        capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     kernel = _kernels.get(key)
     if kernel is None:
         kernel = _kernels[key] = _make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)

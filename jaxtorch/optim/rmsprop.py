@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.op import functions
 from . import _rules
-from .optimizer import Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 
 class RMSprop(Optimizer):
@@ -55,13 +55,7 @@ class RMSprop(Optimizer):
                     for name in names:
                         state[name] = zeros_like(p)
                 states.append(state)
-            decay, alpha = number(group["weight_decay"]), group["alpha"]
-            numbers = {"lr": number(group["lr"]), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
-            if decay:
-                numbers["weight_decay"] = decay
-            if momentum:
-                numbers["momentum"] = momentum
-            static = (decay != 0, centered, momentum != 0, bool(group["maximize"]))
+            static, numbers = self._numbers(group, 0.0)
             by_step(params, states)
             update(
                 "RMSprop",
@@ -71,5 +65,16 @@ class RMSprop(Optimizer):
                 [p._grad for p in params],
                 [[s[n] for s in states] for n in names],
                 numbers,
+                Again(self, group, states, static),
             )
         return loss
+
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+        """What is part of the update's program, and what enters it as numbers."""
+        momentum, decay, alpha = number(group["momentum"]), number(group["weight_decay"]), group["alpha"]
+        numbers = {"lr": number(group["lr"]), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
+        if decay:
+            numbers["weight_decay"] = decay
+        if momentum:
+            numbers["momentum"] = momentum
+        return (decay != 0, bool(group["centered"]), momentum != 0, bool(group["maximize"])), numbers

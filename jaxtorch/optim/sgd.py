@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.tensor import wrap
 from . import _rules
-from .optimizer import Optimizer, check_number, check_switches, number, run_closure, update
+from .optimizer import Again, Optimizer, check_number, check_switches, number, run_closure, update
 
 
 class SGD(Optimizer):
@@ -57,23 +57,28 @@ class SGD(Optimizer):
                 else:
                     fresh[0].append(p)
                     fresh[1].append(p._grad)
-            numbers = {"lr": number(group["lr"])}
-            decay = number(group["weight_decay"])
-            if decay:
-                numbers["weight_decay"] = decay
-            damped = bool(momentum and group["dampening"])
-            if momentum:
-                numbers["momentum"] = momentum
-                if damped:
-                    numbers["dampening"] = group["dampening"]
-            static = (decay != 0, damped, bool(group["nesterov"]), bool(group["maximize"]))
+            static, numbers = self._numbers(group, 0.0)
+            again = Again(self, group, [], static)
             if fresh[0]:
                 states: list[list[Any]] = []
                 if momentum:
                     for p in fresh[0]:
                         self.state[p]["momentum_buffer"] = wrap(p._grad._read())
                     states = [[self.state[p]["momentum_buffer"] for p in fresh[0]]]
-                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers)
+                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers, again)
             if running[0]:
-                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers)
+                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers, again)
         return loss
+
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+        """What is part of the update's program, and what enters it as numbers."""
+        momentum, decay = number(group["momentum"]), number(group["weight_decay"])
+        damped = bool(momentum and group["dampening"])
+        numbers = {"lr": number(group["lr"])}
+        if decay:
+            numbers["weight_decay"] = decay
+        if momentum:
+            numbers["momentum"] = momentum
+            if damped:
+                numbers["dampening"] = group["dampening"]
+        return (decay != 0, damped, bool(group["nesterov"]), bool(group["maximize"])), numbers

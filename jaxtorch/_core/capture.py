@@ -1,0 +1,35 @@
+"""The one call that is being captured for `torch.compile`, and what the engine tells it.
+
+While a capture is active the engine keeps recording into one program: nothing flushes it, and whatever would need its
+values breaks the capture instead, after which recording goes on as usual.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+active: Any = None
+"""None, or the capture of the call that runs now in `thread`; see `_compile/capturing.py`."""
+
+
+class Again:
+    """How an optimizer's update gets its numbers in another step than the one that was captured.
+
+    owner:  the optimizer, whose `_numbers(group, count)` gives (what is part of the program, the numbers).
+    states: the parameters' states with a "step" that each step advances; empty for rules that do not count.
+    static: what was part of the program when it was captured.
+    """
+
+    __slots__ = ("owner", "group", "states", "static")
+
+    def __init__(self, owner: Any, group: dict[str, Any], states: list[dict[str, Any]], static: Any) -> None:
+        self.owner = owner
+        self.group = group
+        self.states = states
+        self.static = static
+
+
+def breaks(reason: str) -> None:
+    """Something happened that a captured program cannot do."""
+    if active is not None:
+        active.broke(reason)
