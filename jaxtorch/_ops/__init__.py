@@ -55,6 +55,8 @@ _FAMILIES = (
     "loss",
     "loss_distance",
     "attention",
+    "packing",
+    "recurrent",
     "padding",
     "resample",
     "joining",

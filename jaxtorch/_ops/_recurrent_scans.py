@@ -1,0 +1,179 @@
+"""The loops of recurrent layers: `lax.scan` with hand-written tangents.
+
+What JAX derives for a scan keeps every intermediate of every step, and adds the weight's gradient up step by step. Here the tangent
+of a loop is a linear loop whose coefficients are elementwise functions of the gates and the states; what multiplies the weight's
+tangent stands outside it. Transposed, that is a backward pass which keeps gates and states only, and whose weight gradients are one
+matrix product over all steps. As a tangent rule it serves forward mode and derivatives of any order.
+
+Shapes: xw (T, B, gates * H), states (B, H), valid (T, B) or None: where it is False the state stays as it was.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def previous(states: Any, first: Any, reverse: bool) -> Any:
+    """For each step, the state that it began with."""
+    return jnp.concatenate([states[1:], first[None]] if reverse else [first[None], states[:-1]])
+
+
+def _kept(valid: Any, new: Any, old: Any) -> Any:
+    return new if valid is None else jnp.where(valid[:, None], new, old)
+
+
+# -- LSTM (Hochreiter and Schmidhuber, 1997; projections: Sak, Senior and Beaufays, 2014) -----------------------------------
+
+
+def lstm_gates(p: Any) -> tuple[Any, Any, Any, Any]:
+    """The gates i, f, g, o from their arguments (..., 4 * H)."""
+    i, f, g, o = jnp.split(p, 4, axis=-1)
+    return jax.nn.sigmoid(i), jax.nn.sigmoid(f), jnp.tanh(g), jax.nn.sigmoid(o)
+
+
+def _lstm_run(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
+    def step(carry: Any, xs: Any) -> Any:
+        h, c = carry
+        x, ok = xs
+        i, f, g, o = gates = lstm_gates(x + h @ w.T)
+        new_c = f * c + i * g
+        new_h = o * jnp.tanh(new_c)
+        if w_hr is not None:
+            new_h = new_h @ w_hr.T
+        h, c = _kept(ok, new_h, h), _kept(ok, new_c, c)
+        return (h, c), (h, c, gates)
+
+    return lax.scan(step, (h0, c0), (xw, valid), reverse=reverse)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(6,))
+def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H or projection), and the last cell state."""
+    (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
+    return hs, c
+
+
+@lstm_scan.defjvp
+def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
+    xw, h0, c0, w, w_hr, valid = primals
+    dxw, dh0, dc0, dw, dw_hr, _ = tangents
+    (_, c_last), (hs, cs, (i, f, g, o)) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
+    t = jnp.tanh(cs)
+    coefficients = (
+        g * i * (1 - i),
+        previous(cs, c0, reverse) * f * (1 - f),
+        i * (1 - g * g),
+        f,
+        t * o * (1 - o),
+        o * (1 - t * t),
+    )
+    dp = dxw + previous(hs, h0, reverse) @ dw.T
+    dm = None if w_hr is None else (o * t) @ dw_hr.T
+
+    def step(carry: Any, xs: Any) -> Any:
+        dh, dc = carry
+        dp, dm, ok, (of_i, of_f, of_g, keep, of_o, of_c) = xs
+        di, df, dg, do = jnp.split(dp + dh @ w.T, 4, axis=-1)
+        new_dc = of_i * di + of_f * df + of_g * dg + keep * dc
+        new_dh = of_o * do + of_c * new_dc
+        if w_hr is not None:
+            new_dh = new_dh @ w_hr.T + dm
+        dh, dc = _kept(ok, new_dh, dh), _kept(ok, new_dc, dc)
+        return (dh, dc), dh
+
+    (_, dc_last), dhs = lax.scan(step, (dh0, dc0), (dp, dm, valid, coefficients), reverse=reverse)
+    return (hs, c_last), (dhs, dc_last)
+
+
+# -- GRU (Cho et al., 2014; the reset gate acts on the product, as in cuDNN) ------------------------------------------------
+
+
+def gru_gates(x: Any, u: Any) -> tuple[Any, Any, Any, Any]:
+    """The gates r, z, n from the input's and the state's parts (..., 3 * H); and the state's part of n."""
+    xr, xz, xn = jnp.split(x, 3, axis=-1)
+    ur, uz, un = jnp.split(u, 3, axis=-1)
+    r, z = jax.nn.sigmoid(xr + ur), jax.nn.sigmoid(xz + uz)
+    return r, z, jnp.tanh(xn + r * un), un
+
+
+def _gru_run(xw: Any, h0: Any, w: Any, b: Any, valid: Any, reverse: bool) -> Any:
+    def step(h: Any, xs: Any) -> Any:
+        x, ok = xs
+        u = h @ w.T
+        r, z, n, un = gru_gates(x, u if b is None else u + b)
+        h = _kept(ok, n + z * (h - n), h)
+        return h, (h, (r, z, n, un))
+
+    return lax.scan(step, h0, (xw, valid), reverse=reverse)[1]
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(5,))
+def gru_scan(xw: Any, h0: Any, w: Any, b: Any, valid: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H)."""
+    return _gru_run(xw, h0, w, b, valid, reverse)[0]
+
+
+@gru_scan.defjvp
+def _gru_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
+    xw, h0, w, b, valid = primals
+    dxw, dh0, dw, db, _ = tangents
+    hs, (r, z, n, un) = _gru_run(xw, h0, w, b, valid, reverse)
+    before = previous(hs, h0, reverse)
+    of_n = (1 - z) * (1 - n * n)
+    coefficients = (of_n * un * r * (1 - r), (before - n) * z * (1 - z), of_n, of_n * r, z)
+    du = before @ dw.T
+    if db is not None:
+        du = du + db
+
+    def step(dh: Any, xs: Any) -> Any:
+        dx, du, ok, (of_r, of_z, of_n, of_un, keep) = xs
+        du = du + dh @ w.T
+        xr, xz, xn = jnp.split(dx, 3, axis=-1)
+        ur, uz, dun = jnp.split(du, 3, axis=-1)
+        new = of_r * (xr + ur) + of_z * (xz + uz) + of_n * xn + of_un * dun + keep * dh
+        dh = _kept(ok, new, dh)
+        return dh, dh
+
+    return hs, lax.scan(step, dh0, (dxw, du, valid, coefficients), reverse=reverse)[1]
+
+
+# -- Elman network (1990) ---------------------------------------------------------------------------------------------------
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(4, 5))
+def rnn_scan(xw: Any, h0: Any, w: Any, valid: Any, nonlinearity: str, reverse: bool) -> Any:
+    """All hidden states (T, B, H)."""
+    activation = activation_of(nonlinearity)
+
+    def step(h: Any, xs: Any) -> Any:
+        x, ok = xs
+        h = _kept(ok, activation(x + h @ w.T), h)
+        return h, h
+
+    return lax.scan(step, h0, (xw, valid), reverse=reverse)[1]
+
+
+def activation_of(nonlinearity: str) -> Any:
+    """tanh or relu by name."""
+    return jnp.tanh if nonlinearity == "tanh" else lambda x: jnp.maximum(x, 0)
+
+
+@rnn_scan.defjvp
+def _rnn_tangent(nonlinearity: str, reverse: bool, primals: Any, tangents: Any) -> Any:
+    xw, h0, w, valid = primals
+    dxw, dh0, dw, _ = tangents
+    hs = rnn_scan(xw, h0, w, valid, nonlinearity, reverse)
+    slope = 1 - hs * hs if nonlinearity == "tanh" else (hs > 0).astype(hs.dtype)
+    dp = dxw + previous(hs, h0, reverse) @ dw.T
+
+    def step(dh: Any, xs: Any) -> Any:
+        dp, ok, slope = xs
+        dh = _kept(ok, slope * (dp + dh @ w.T), dh)
+        return dh, dh
+
+    return hs, lax.scan(step, dh0, (dp, valid, slope), reverse=reverse)[1]

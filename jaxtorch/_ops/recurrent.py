@@ -1,0 +1,255 @@
+"""Recurrent networks: `lstm`, `gru`, `rnn_tanh`, `rnn_relu` over sequences, and their cells over one step.
+
+A layer in one direction is one operation, a loop inside the program: its compilation takes as long for 200 steps as for 20.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from .._core.op import Array, function, op
+from .._core.tensor import Tensor, from_host
+from . import _recurrent_scans as scans
+from .dropout import dropout as _dropout
+from .joining import cat, stack
+from .packing import rows_of
+from .shape import _rows_at
+
+
+def _name(operands: Any, statics: Any) -> str:
+    mkldnn = len(operands) == 9 and operands[7] is None and operands[8] is None and operands[0].dtype.name == "float32"
+    return "MkldnnRnnLayerBackward0" if mkldnn else "StackBackward0"
+
+
+def _valid(input: Any, lengths: Any) -> Any:
+    return None if lengths is None else jnp.arange(input.shape[0])[:, None] < lengths
+
+
+def _affine(x: Any, w: Any, *biases: Any) -> Any:
+    out = jnp.matmul(x, w.T)
+    for b in biases:
+        if b is not None:
+            out = out + b
+    return out
+
+
+@op(function=False, method=False, out=False, grad=_name)
+def _lstm_layer(
+    input: Array,
+    h0: Array,
+    c0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None,
+    b_hh: Array | None,
+    w_hr: Array | None,
+    lengths: Array | None,
+    reverse: bool,
+):
+    """(T, B, I) -> all hidden states (T, B, H), the last one, the last cell state."""
+    xw = _affine(input, w_ih, b_ih, b_hh)
+    hs, c = scans.lstm_scan(xw, h0, c0, w_hh, w_hr, _valid(input, lengths), reverse)
+    return hs, hs[0 if reverse else -1], c
+
+
+@op(function=False, method=False, out=False, grad=_name)
+def _gru_layer(
+    input: Array,
+    h0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None,
+    b_hh: Array | None,
+    lengths: Array | None,
+    reverse: bool,
+):
+    """(T, B, I) -> all hidden states (T, B, H), the last one."""
+    hs = scans.gru_scan(_affine(input, w_ih, b_ih), h0, w_hh, b_hh, _valid(input, lengths), reverse)
+    return hs, hs[0 if reverse else -1]
+
+
+@op(function=False, method=False, out=False, grad=_name)
+def _rnn_layer(
+    input: Array,
+    h0: Array,
+    w_ih: Array,
+    w_hh: Array,
+    b_ih: Array | None,
+    b_hh: Array | None,
+    lengths: Array | None,
+    nonlinearity: str,
+    reverse: bool,
+):
+    """(T, B, I) -> all hidden states (T, B, H), the last one."""
+    xw = _affine(input, w_ih, b_ih, b_hh)
+    hs = scans.rnn_scan(xw, h0, w_hh, _valid(input, lengths), nonlinearity, reverse)
+    return hs, hs[0 if reverse else -1]
+
+
+def _layer(kind: str, x: Tensor, states: list[Tensor], weights: Any, lengths: Any, reverse: bool) -> Any:
+    w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    if kind == "lstm":
+        return _lstm_layer(x, *states, w_ih, w_hh, b_ih, b_hh, w_hr, lengths, reverse)
+    if kind == "gru":
+        return _gru_layer(x, *states, w_ih, w_hh, b_ih, b_hh, lengths, reverse)
+    return _rnn_layer(x, *states, w_ih, w_hh, b_ih, b_hh, lengths, kind.removeprefix("rnn_"), reverse)
+
+
+def _weights(params: Any, has_biases: bool, projected: bool) -> list[tuple[Any, ...]]:
+    """(w_ih, w_hh, b_ih, b_hh, w_hr) of each layer and direction."""
+    each = (4 if has_biases else 2) + projected
+    if len(params) % each:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    found = []
+    for k in range(0, len(params), each):
+        some = list(params[k : k + each])
+        w_hr = some.pop() if projected else None
+        found.append((*some[:2], *(some[2:] if has_biases else (None, None)), w_hr))
+    return found
+
+
+class _Packing:
+    """Where the rows of packed data lie in (T, B): both ways, as operands of a gather."""
+
+    def __init__(self, data: Tensor, batch_sizes: Tensor) -> None:
+        rows, inside = rows_of(batch_sizes.tolist())
+        device = data.device
+        self.shape = rows.shape
+        self.into = from_host(rows.reshape(-1), device)
+        self.back = from_host(np.flatnonzero(inside), device)
+        self.lengths = from_host(inside.sum(0, dtype=np.int64), device)
+
+    def padded(self, data: Tensor) -> Tensor:
+        return _rows_at(data, self.into, 0).reshape((*self.shape, *data.shape[1:]))
+
+    def packed(self, padded: Tensor) -> Tensor:
+        return _rows_at(padded.reshape((-1, *padded.shape[2:])), self.back, 0)
+
+
+def _run(
+    kind: str,
+    input: Tensor,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool = False,
+    packing: _Packing | None = None,
+) -> tuple[Tensor, ...]:
+    """The output of the last layer, and the last states of all layers and directions."""
+    x = input.transpose(0, 1) if batch_first else input
+    if packing is not None:
+        x = packing.padded(x)
+    if x.shape[0] == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    initial = [hx] if isinstance(hx, Tensor) else list(hx)
+    projected = kind == "lstm" and initial[0].shape[-1] != initial[1].shape[-1]
+    weights = _weights(params, has_biases, projected)
+    directions = 2 if bidirectional else 1
+    if len(weights) != num_layers * directions:
+        raise RuntimeError("got an incorrect number of RNN parameters")
+    lengths = None if packing is None else packing.lengths
+    last: list[Any] = []
+    for layer in range(num_layers):
+        outs = []
+        for direction in range(directions):
+            k = layer * directions + direction
+            out, *states = _layer(kind, x, [s[k] for s in initial], weights[k], lengths, direction == 1)
+            outs.append(out)
+            last.append(states)
+        x = outs[0] if directions == 1 else cat(outs, -1)
+        if dropout and train and layer < num_layers - 1:
+            # On packed data PyTorch draws for the packed rows, so the rows are packed for it.
+            x = _dropout(x, dropout) if packing is None else packing.padded(_dropout(packing.packed(x), dropout))
+    if packing is not None:
+        x = packing.packed(x)
+    return (x.transpose(0, 1) if batch_first else x, *[stack(states) for states in zip(*last, strict=True)])
+
+
+def _sequence_function(kind: str) -> None:
+    def run(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        if len(args) > 3 and not isinstance(args[3], bool):
+            data, batch_sizes, *rest = args
+            return _run(kind, data, *rest, **kwargs, packing=_Packing(data, batch_sizes))
+        return _run(kind, *args, **kwargs)
+
+    run.__name__ = run.__qualname__ = kind
+    run.__doc__ = f"""The function behind the module: {kind}(input, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional, batch_first), or {kind}(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
+    bidirectional) for packed data. params: of each layer and direction w_ih, w_hh, b_ih, b_hh, and w_hr where projected.
+    """
+    function(kind)(run)
+
+
+for _kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+    _sequence_function(_kind)
+
+
+# -- cells ------------------------------------------------------------------------------------------------------------------
+
+
+def _check_cell(input: Any, states: list[Any], w_ih: Any, w_hh: Any) -> None:
+    if input.shape[-1] != w_ih.shape[-1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}")
+    for k, state in enumerate(states):
+        if state.shape[0] != input.shape[0]:
+            raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{k} batch size {state.shape[0]}")
+        if state.shape[-1] != w_hh.shape[-1]:
+            raise RuntimeError(
+                f"hidden{k} has inconsistent hidden_size: got {state.shape[-1]}, expected {w_hh.shape[-1]}"
+            )
+
+
+@op(name="_lstm_cell", function=False, method=False, out=False, grad="MulBackward0")
+def _lstm_cell(
+    input: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    _check_cell(input, [h, c], w_ih, w_hh)
+    i, f, g, o = scans.lstm_gates(_affine(input, w_ih, b_ih) + _affine(h, w_hh, b_hh))
+    c = f * c + i * g
+    return o * jnp.tanh(c), c
+
+
+@function("lstm_cell")
+def lstm_cell(
+    input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: (B, I) and the states (h, c), each (B, H), to the new states."""
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    return _lstm_cell(input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)
+
+
+@op(method=False, out=False, grad="AddBackward0")
+def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None):
+    """One step of a GRU: (B, I) and the state (B, H) to the new state."""
+    _check_cell(input, [hx], w_ih, w_hh)
+    _, z, n, _ = scans.gru_gates(_affine(input, w_ih, b_ih), _affine(hx, w_hh, b_hh))
+    return n + z * (hx - n)
+
+
+def _plain_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, nonlinearity: str) -> Any:
+    _check_cell(input, [hx], w_ih, w_hh)
+    return scans.activation_of(nonlinearity)(_affine(input, w_ih, b_ih) + _affine(hx, w_hh, b_hh))
+
+
+@op(method=False, out=False, grad="TanhBackward0")
+def rnn_tanh_cell(
+    input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    """tanh(w_ih x + b_ih + w_hh h + b_hh): (B, I) and the state (B, H) to the new state."""
+    return _plain_cell(input, hx, w_ih, w_hh, b_ih, b_hh, "tanh")
+
+
+@op(method=False, out=False, grad="ReluBackward0")
+def rnn_relu_cell(
+    input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | None = None, b_hh: Array | None = None
+):
+    """relu(w_ih x + b_ih + w_hh h + b_hh): (B, I) and the state (B, H) to the new state."""
+    return _plain_cell(input, hx, w_ih, w_hh, b_ih, b_hh, "relu")
