@@ -194,6 +194,8 @@ torch.Generator().manual_seed(1.5)
 torch.Generator('cpu').device
 torch.Generator(device=torch.device('cpu')).initial_seed()
 torch.dropout(f,0.5,True)
+torch.dropout(torch.ones(3,4).t(),0.5,True)
+torch.dropout(torch.ones(2,3,4).permute(2,0,1),0.5,True)
 torch.empty(3).normal_(0,1,generator=torch.Generator().manual_seed(1))
 torch.zeros(3).expand(2,3).normal_()
 torch.empty(0).normal_(0,-1)

@@ -10,21 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from .._core import strides
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host
+from .._core.views import strides_of
 
 _ALPHA = 1.7580993408473766
 
 
-@op(function=False, method=False, out=False, inplace="_dropped_", promote=False, grad="MulBackward0")
+@op(function=False, method=False, out=False, inplace="_dropped_", promote=False, elementwise=True, grad="MulBackward0")
 def _dropped(input: Array, keep: Array, p: float):
     """Kept elements divided by 1 - p; 0 elsewhere, NaN where an infinity is dropped, as in PyTorch."""
     scale = np.zeros((), input.dtype) if p == 1 else np.ones((), input.dtype) / np.asarray(1 - p).astype(input.dtype)
     return input * (keep.astype(input.dtype) * scale)
 
 
-@op(function=False, method=False, out=False, grad="AddBackward0")
+@op(function=False, method=False, out=False, elementwise=True, grad="AddBackward0")
 def _alpha_dropped(input: Array, keep: Array, p: float):
     """Dropped elements take SELU's negative limit; scale and shift keep mean and variance."""
     a = 1.0 / math.sqrt((_ALPHA**2 * p + 1) * (1 - p))
@@ -49,11 +51,24 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         if aval.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = shape[:2] + (1,) * (aval.ndim - 2)
-    keep = from_host(engine_for(None, aval.slot).dropout_mask(p, shape), aval.slot.device)
+    if feature or input._layout is None:
+        mask = engine_for(None, aval.slot).dropout_mask(p, shape)
+    else:
+        mask = _mask_in_memory_order(input, p)
+    keep = from_host(mask, aval.slot.device)
     if alpha and p != 1:
         out = _alpha_dropped(input, keep, p)
         return input._rebind(out) if inplace else out
     return _dropped.inplace(input, keep, p) if inplace else _dropped(input, keep, p)
+
+
+def _mask_in_memory_order(input: Tensor, p: float) -> np.ndarray:
+    """PyTorch draws for the elements as they lie in memory, which in a permuted tensor is not their logical order."""
+    aval = input._value.aval
+    found = strides.preserved(aval.shape, strides_of(input))
+    order = sorted(range(aval.ndim), key=lambda dim: (-found[dim], dim))
+    mask = engine_for(None, aval.slot).dropout_mask(p, tuple([aval.shape[dim] for dim in order]))
+    return np.ascontiguousarray(mask.transpose(np.argsort(order)))
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

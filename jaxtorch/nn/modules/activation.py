@@ -10,6 +10,8 @@ from ..._ops.creation import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from .attention import MultiheadAttention  # noqa: F401
+from .linear import NonDynamicallyQuantizableLinear  # noqa: F401
 from .module import Module
 
 __all__ = [

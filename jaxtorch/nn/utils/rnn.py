@@ -126,7 +126,7 @@ def pack_padded_sequence(
     """
     given = lengths.to(dtype=int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
     if enforce_sorted:
-        return PackedSequence(*pack_padded(input, given, batch_first))
+        return PackedSequence(pack_padded(input, given, batch_first))
     sizes = np.asarray(given.tolist(), np.int64)
     order = np.argsort(-sizes, kind="stable")
     batch = input.size(0 if batch_first else 1)
@@ -136,7 +136,7 @@ def pack_padded_sequence(
         )
     sorted_indices = from_host(order, input.device)
     input = input.index_select(0 if batch_first else 1, sorted_indices)
-    return PackedSequence(*pack_padded(input, from_host(sizes[order]), batch_first), sorted_indices)
+    return PackedSequence(pack_padded(input, from_host(sizes[order]), batch_first), None, sorted_indices)
 
 
 def pad_packed_sequence(

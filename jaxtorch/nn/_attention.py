@@ -1,0 +1,266 @@
+"""Multi-head attention as one function, behind `nn.MultiheadAttention`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from .._core.dtypes import bool_
+from .._core.op import functions
+from .._core.tensor import Tensor
+from .._ops.activation import softmax
+from .._ops.attention import scaled_dot_product_attention
+from .._ops.dropout import dropout
+from .._ops.linear import linear
+from .._ops.padding import pad
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def _canonical_mask(
+    mask: Tensor | None,
+    mask_name: str,
+    other_type: Any,
+    other_name: str,
+    target_type: Any,
+    check_other: bool = True,
+) -> Tensor | None:
+    """A mask to add: a float mask as it is, a bool one as -inf where it is True."""
+    if mask is None:
+        return None
+    if mask.dtype is not bool_ and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
+    if mask.is_floating_point():
+        return mask
+    return functions["zeros_like"](mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+
+
+def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int) -> bool:
+    """Whether there is a batch dimension. AssertionError where the operands' dimensions do not go together."""
+    if query.dim() not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
+        )
+    n = query.dim()
+    kind = "batched (3-D)" if n == 3 else "unbatched (2-D)"
+    if key.dim() != n or value.dim() != n:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D "
+            "tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {n - 1}-D but found "
+            f"{key_padding_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None:
+        if attn_mask.dim() not in (2, 3):
+            raise AssertionError(
+                f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D "
+                "tensor instead"
+            )
+        if n == 2 and attn_mask.dim() == 3:
+            expected = (num_heads, query.shape[0], key.shape[0])
+            if tuple(attn_mask.shape) != expected:
+                raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")
+    return n == 3
+
+
+def _project(
+    query: Any, key: Any, value: Any, width: int, weight: Any, separate: Any, bias: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The projections of query, key and value; as few products as the operands' identity and the weights allow."""
+    if weight is not None:
+        if key is value:
+            if query is key:
+                q, k, v = linear(query, weight, bias).chunk(3, dim=-1)
+                return q, k, v
+            w_q, w_kv = weight.split([width, 2 * width])
+            b_q, b_kv = (None, None) if bias is None else bias.split([width, 2 * width])
+            k, v = linear(key, w_kv, b_kv).chunk(2, dim=-1)
+            return linear(query, w_q, b_q), k, v
+        separate = weight.chunk(3)
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    for name, x, w in zip("qkv", (query, key, value), separate, strict=True):
+        if tuple(w.shape) != (width, x.shape[-1]):
+            raise AssertionError(f"expecting {name} weights shape of {(width, x.shape[-1])}, but got {w.shape}")
+    q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), separate, biases, strict=True))
+    return q, k, v
+
+
+def _heads(x: Any, steps: int, batches: int, width: int) -> Tensor:
+    """(steps, B, heads * width) -> (B * heads, steps, width)."""
+    return x.reshape(steps, batches, width).transpose(0, 1)
+
+
+def _check_static(x: Tensor, name: str, batches: int, width: int) -> Tensor:
+    if x.size(0) != batches:
+        raise AssertionError(f"expecting static_{name}.size(0) of {batches}, but got {x.size(0)}")
+    if x.size(2) != width:
+        raise AssertionError(f"expecting static_{name}.size(2) of {width}, but got {x.size(2)}")
+    return x
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads (Vaswani et al., 2017): projections in, attention, projection out.
+
+    query (L, B, E), key (S, B, Ek), value (S, B, Ev), or without B. key_padding_mask (B, S): True, or -inf, where a key counts
+    for nothing; attn_mask (L, S) or (B * heads, L, S) likewise. Returns the result (L, B, E) and, with need_weights, the weights
+    (B, L, S), averaged over the heads, or (B, heads, L, S).
+    """
+    batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not batched:
+        shared = key is value, query is key
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        value = key if shared[0] else value
+        key, value = (query, query) if all(shared) else (key, value)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    steps, batch, width = query.shape
+    keys = key.shape[0]
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and key_padding_mask is None and not need_weights:
+        attn_mask = None
+    else:
+        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
+        if key_padding_mask is not None:
+            is_causal = False
+    if width != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
+    head = width // num_heads
+    if head * num_heads != width:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    if use_separate_proj_weight:
+        if key.shape[:2] != value.shape[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+            )
+        for name, w in (("q", q_proj_weight), ("k", k_proj_weight), ("v", v_proj_weight)):
+            if w is None:
+                raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    else:
+        if key.shape != value.shape:
+            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    packed = None if use_separate_proj_weight else in_proj_weight
+    q, k, v = _project(query, key, value, width, packed, separate, in_proj_bias)
+
+    if attn_mask is not None:
+        expected = (steps, keys) if attn_mask.dim() == 2 else (batch * num_heads, steps, keys)
+        if tuple(attn_mask.shape) != expected:
+            raise RuntimeError(
+                f"The shape of the {attn_mask.dim()}D attn_mask is {attn_mask.shape}, but should be {expected}."
+            )
+        if attn_mask.dim() == 2:
+            attn_mask = attn_mask.unsqueeze(0)
+
+    def longer(n: int) -> None:
+        nonlocal attn_mask, key_padding_mask
+        attn_mask = None if attn_mask is None else pad(attn_mask, (0, n))
+        key_padding_mask = None if key_padding_mask is None else pad(key_padding_mask, (0, n))
+
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("bias cannot be added to static key or value")
+        k = functions["cat"]([k, bias_k.repeat(1, batch, 1)])
+        v = functions["cat"]([v, bias_v.repeat(1, batch, 1)])
+        longer(1)
+    elif bias_k is not None or bias_v is not None:
+        raise AssertionError("bias_k and bias_v go together: one of them is None")
+    q = _heads(q, steps, batch * num_heads, head)
+    if static_k is None:
+        k = _heads(k, k.shape[0], batch * num_heads, head)
+    else:
+        k = _check_static(static_k, "k", batch * num_heads, head)
+    if static_v is None:
+        v = _heads(v, v.shape[0], batch * num_heads, head)
+    else:
+        v = _check_static(static_v, "v", batch * num_heads, head)
+    if add_zero_attn:
+        zero = functions["zeros"]((batch * num_heads, 1, head), dtype=k.dtype, device=k.device)
+        k, v = functions["cat"]([k, zero], 1), functions["cat"]([v, zero], 1)
+        longer(1)
+    keys = k.size(1)
+    if key_padding_mask is not None:
+        if tuple(key_padding_mask.shape) != (batch, keys):
+            dim = 0 if key_padding_mask.shape[0] != batch else 1
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{dim}] to be {(batch, keys)[dim]}, but got {key_padding_mask.shape[dim]}"
+            )
+        each = key_padding_mask.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
+        attn_mask = each if attn_mask is None else attn_mask + each
+    if not training:
+        dropout_p = 0.0
+    sizes = (batch, num_heads, steps, keys, head)
+    if need_weights:
+        out, weights = _weighted(q, k, v, attn_mask, dropout_p, sizes)
+        if average_attn_weights:
+            weights = weights.mean(dim=1)
+    else:
+        if attn_mask is not None:
+            single = attn_mask.size(0) == 1 and attn_mask.dim() == 3
+            attn_mask = attn_mask.unsqueeze(0) if single else attn_mask.view(batch, num_heads, -1, keys)
+        q, k, v = (x.view(batch, num_heads, -1, head) for x in (q, k, v))
+        out = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
+        out, weights = out.permute(2, 0, 1, 3), None
+    out = linear(out.reshape(steps * batch, width), out_proj_weight, out_proj_bias)
+    out = out.view(steps, batch, out.size(1))
+    if batched:
+        return out, weights
+    return out.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, sizes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Attention that also gives its weights (B, heads, L, S); the result (L, B * heads, head)."""
+    batch, num_heads, steps, keys, head = sizes
+    q, keyed = q * math.sqrt(1.0 / head), k.transpose(-2, -1)
+    scores = functions["bmm"](q, keyed) if mask is None else functions["baddbmm"](mask, q, keyed)
+    weights = softmax(scores, -1)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p)
+    out = functions["bmm"](weights, v).transpose(0, 1)
+    return out, weights.view(batch, num_heads, steps, keys)
