@@ -8,12 +8,16 @@ leaving lines out.
 
     python compat_tests/fuzz_programs.py --count 10000 --seed 0
     python compat_tests/fuzz_programs.py --only 1234 --seed 0      # one program again, with its differences
+
+What is checked is the engine, so NumPy runs the kernels that it makes (on_numpy.py): XLA needs 30 ms to compile one, and a
+program has about ten that no program before it had. Every twentieth program runs on XLA as well (`--xla-every`).
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import functools
 import random
 import time
@@ -25,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from on_numpy import on_numpy
 from parity import candidate, grad_fn_name, reference, to_array
 
 Program = list[str]
@@ -469,15 +474,24 @@ def report(program: Program, expected_from: Any, actual_from: Any, number: int) 
     )
 
 
-def sweep(count: int, seed: int, length: int, start: int = 0, most: int = 10) -> tuple[list[str], Counter[str]]:
-    """Compare programs start .. start + count; reports of at most `most` failures, and counts by kind."""
-    failed, kinds = [], Counter[str]()
+def sweep(
+    count: int, seed: int, length: int = 18, start: int = 0, most: int = 10, xla_every: int = 20
+) -> tuple[dict[int, str], Counter[str]]:
+    """Compare programs start .. start + count; the failing ones, with reports of at most `most`, and counts by kind."""
+    failed: dict[int, str] = {}
+    kinds = Counter[str]()
     for number in range(start, start + count):
         program = generate(reference(), seed, number, length)
-        found = compare(program, reference(), candidate())
+        expected = run(reference(), program)
+        for runner in [on_numpy] + [contextlib.nullcontext] * (number % xla_every == 0):
+            with runner():
+                found = differences(program, expected, run(candidate(), program))
+                if found:
+                    reported = len(failed) < most
+                    failed[number] = report(program, reference(), candidate(), number) if reported else ""
+            if found:
+                break
         kinds.update(set(map(kind, found)) or {"agree"})
-        if found and len(failed) < most:
-            failed.append(report(program, reference(), candidate(), number))
     return failed, kinds
 
 
@@ -487,16 +501,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--length", type=int, default=18, help="lines in a program")
     parser.add_argument("--only", type=int, help="run this program alone and print it whole first")
+    parser.add_argument("--xla-every", type=int, default=20, help="run every n-th program on XLA too (1: all)")
     parser.add_argument("--show", type=int, default=10, help="failures to shrink and print")
     options = parser.parse_args()
     if options.only is not None:
         print("\n".join(generate(reference(), options.seed, options.only, options.length)), end="\n\n")
     began = time.perf_counter()
     start, count = (options.only, 1) if options.only is not None else (0, options.count)
-    failed, kinds = sweep(count, options.seed, options.length, start, options.show)
-    print("\n\n".join(failed))
-    seconds = time.perf_counter() - began
-    print(f"{count} programs in {seconds:.1f} s, seed {options.seed}: {dict(kinds.most_common())}")
+    failed, kinds = sweep(count, options.seed, options.length, start, options.show, options.xla_every)
+    print("\n\n".join(filter(None, failed.values())))
+    seconds, cpu = time.perf_counter() - began, time.process_time()
+    print(f"{count} programs in {seconds:.0f} s ({cpu:.0f} s of CPU), seed {options.seed}: {dict(kinds.most_common())}")
+    print("failed:", *failed)
     return 1 if set(kinds) != {"agree"} else 0
 
 

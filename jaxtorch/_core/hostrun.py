@@ -28,17 +28,22 @@ def run(kernel: Kernel, values: list[Value]) -> list[Value]:
     arrays = []
     for v in values:
         arrays.append(np.asarray(force(v), v.aval.dtype.np))
-    closed = _jaxprs.get(kernel)
-    if closed is None:
-        with x64():
-            closed = _jaxprs[kernel] = jax.make_jaxpr(kernel.fn)(*[a.struct for a in kernel.in_avals])
-    with np.errstate(all="ignore"):
-        outs = _evaluate(closed.jaxpr, closed.consts, arrays, kernel.name)
+    outs = evaluate(kernel, arrays)
     n = len(kernel.out_avals) - len(kernel.checks)
     for flag, make in zip(outs[n:], kernel.checks, strict=True):
         if int(flag):
             raise make(int(flag))
     return [Value(a, np.asarray(o, a.dtype.np)) for a, o in zip(kernel.out_avals, outs[:n], strict=False)]
+
+
+def evaluate(kernel: Kernel, arrays: list[Any]) -> list[Any]:
+    """The outputs of a kernel, the flags of its checks among them, for NumPy arrays."""
+    closed = _jaxprs.get(kernel)
+    if closed is None:
+        with x64():
+            closed = _jaxprs[kernel] = jax.make_jaxpr(kernel.fn)(*[a.struct for a in kernel.in_avals])
+    with np.errstate(all="ignore"):
+        return _evaluate(closed.jaxpr, closed.consts, arrays, kernel.name)
 
 
 def _evaluate(jaxpr: Any, consts: Any, args: Any, operation: str) -> list[Any]:
@@ -191,6 +196,16 @@ def _concatenate(*xs: Any, dimension: int, **_: Any) -> Any:
     return np.concatenate(xs, dimension)
 
 
+@_rule("stack")
+def _stack(*xs: Any, axis: int, **_: Any) -> Any:
+    return np.stack(xs, axis)
+
+
+@_rule("unstack")
+def _unstack(x: Any, *, axis: int, **_: Any) -> Any:
+    return list(np.moveaxis(x, axis, 0))
+
+
 @_rule("bitcast_convert_type")
 def _bitcast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     if x.dtype.itemsize != np.dtype(new_dtype).itemsize:
@@ -260,14 +275,14 @@ def _gather(
 ) -> Any:
     """XLA's gather, slice by slice of the index array: for the small samples that a data set handles."""
     d = dimension_numbers
-    if d.operand_batching_dims:
-        hostmode.refuse("a batched gather")
+    batches = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
     batch = indices.shape[:-1]
-    kept = [n for k, n in enumerate(slice_sizes) if k not in d.collapsed_slice_dims]
+    gone = {*d.collapsed_slice_dims, *d.operand_batching_dims}
+    kept = [n for k, n in enumerate(slice_sizes) if k not in gone]
     missing = _fill(x.dtype, fill_value) if "FILL" in str(mode) else None
     rows = []
     for where in np.ndindex(*batch):
-        begin, inside = _window(x, indices[where], d.start_index_map, slice_sizes)
+        begin, inside = _window(x, indices[where], d.start_index_map, slice_sizes, [(k, where[b]) for k, b in batches])
         part = x[tuple(slice(b, b + n) for b, n in zip(begin, slice_sizes, strict=True))]
         rows.append(part.reshape(kept) if inside or missing is None else np.full(kept, missing, x.dtype))
     stacked = np.stack(rows).reshape(*batch, *kept) if rows else np.empty((*batch, *kept), x.dtype)
@@ -284,9 +299,11 @@ def _split(x: Any, *, sizes: Any, axis: int, **_: Any) -> Any:
     return np.split(x, np.cumsum(sizes)[:-1], axis)
 
 
-def _window(x: Any, index: Any, axes: Any, sizes: Any) -> tuple[list[int], bool]:
-    """Where a slice of `sizes` begins, moved inside if need be; and whether it was inside."""
+def _window(x: Any, index: Any, axes: Any, sizes: Any, batch: Any) -> tuple[list[int], bool]:
+    """Where a slice of `sizes` begins, moved inside if need be; and whether it was inside. `batch`: (axis, place) pairs."""
     starts = [0] * x.ndim
+    for axis, place in batch:
+        starts[axis] = place
     for k, axis in enumerate(axes):
         starts[axis] = int(index[k])
     begin = _starts(x, starts, sizes)
@@ -307,15 +324,16 @@ def _scatter(combine: Callable[..., Any]) -> Callable[..., Any]:
 
     def scatter(x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
         d = dimension_numbers
-        if d.operand_batching_dims:
-            hostmode.refuse("a batched scatter")
+        batches = list(zip(d.operand_batching_dims, d.scatter_indices_batching_dims, strict=True))
+        single = {*d.inserted_window_dims, *d.operand_batching_dims}
         windows = iter(d.update_window_dims)
-        sizes = [1 if k in d.inserted_window_dims else updates.shape[next(windows)] for k in range(x.ndim)]
+        sizes = [1 if k in single else updates.shape[next(windows)] for k in range(x.ndim)]
         outer = [k for k in range(updates.ndim) if k not in d.update_window_dims]
         updates = updates.transpose([*outer, *d.update_window_dims])
         out = np.array(x)
         for where in np.ndindex(*indices.shape[:-1]):
-            begin, inside = _window(x, indices[where], d.scatter_dims_to_operand_dims, sizes)
+            at_batch = [(k, where[b]) for k, b in batches]
+            begin, inside = _window(x, indices[where], d.scatter_dims_to_operand_dims, sizes, at_batch)
             if inside or "CLIP" in str(mode):
                 at = tuple(slice(b, b + n) for b, n in zip(begin, sizes, strict=True))
                 out[at] = combine(out[at], updates[where].reshape(sizes))

@@ -31,7 +31,8 @@ class ViewRule:
     """How a view operation acts on strides, and how its result is written back.
 
     layout(size, stride, offset, **arguments) -> (size, stride, offset).
-    write(whole, part, **arguments) -> the new whole; None derives it from reading.
+    write(whole, part, **arguments) -> the new whole; None derives it from the numbers of the elements in the view:
+    places(size, **arguments), by default as `layout` has them.
     several: the operation returns several views; `step(aval, j, **arguments)` gives the single view (op, static, numbers)
     that equals output j.
     """
@@ -39,6 +40,7 @@ class ViewRule:
     layout: Callable[..., Any]
     write: Callable[..., Any] | None = None
     several: Callable[..., Any] | None = None
+    places: Callable[..., Any] | None = None
 
 
 Layout = tuple[tuple[int, ...], int]
@@ -243,12 +245,24 @@ def expand_write(whole: Any, part: Any, size_: Any) -> Any:
     return jnp.take_along_axis(flat, pick, axis=1).reshape(whole.shape)
 
 
+def memory_places(size: Any, stride: Any, offset: int) -> np.ndarray[Any, Any]:
+    """The place in memory of each element."""
+    places = np.asarray(offset)
+    for n, s in zip(size, stride, strict=True):
+        places = np.add.outer(places, np.arange(n) * s)
+    return places
+
+
 def _put_back(op: Any, whole: Any, part: Any, arguments: dict[str, Any]) -> Any:
-    """The whole with `part` in place of its view: by the operation's own rule, or by viewing the element numbers."""
-    if op.view.write is not None:
-        return op.view.write(whole, part, **arguments)
-    with jax.ensure_compile_time_eval():  # constants, so that a gradient need not save anything
-        places = op.fn(jnp.arange(whole.size).reshape(whole.shape), **arguments)
+    """The whole with `part` in place of its view: by the operation's own rule, or by the numbers of the elements."""
+    rule = op.view
+    if rule.write is not None:
+        return rule.write(whole, part, **arguments)
+    if rule.places is not None:
+        places = rule.places(whole.shape, **arguments)
+    else:
+        size, stride, offset = rule.layout(whole.shape, strides.contiguous(whole.shape), 0, **arguments)
+        places = memory_places(size, stride, offset)
     return set_at(whole.reshape(-1), part.reshape(-1), places.reshape(-1)).reshape(whole.shape)
 
 

@@ -13,7 +13,7 @@ from .._core.op import Array, function, functions, method, methods, op
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type
 from .._core.tensor import Tensor, wrap
-from .._core.views import ViewRule, _arguments, check_history, offset_of, set_at, strides_of
+from .._core.views import ViewRule, _arguments, check_history, memory_places, offset_of, set_at, strides_of
 from .constants import contiguous_format
 from .indexing import _alias
 from .views import slice_dim, squeeze, t, transpose, unsqueeze
@@ -21,22 +21,14 @@ from .views import slice_dim, squeeze, t, transpose, unsqueeze
 # -- as_strided
 
 
-def _places(size: Any, stride: Any, offset: int) -> np.ndarray:
-    """The place in memory of each element."""
-    places = np.asarray(offset)
-    for d, (n, s) in enumerate(zip(size, stride, strict=True)):
-        places = places + (np.arange(n) * s).reshape([-1 if k == d else 1 for k in range(len(size))])
-    return np.broadcast_to(places, tuple(size))
-
-
 def _elements(shape: Any, own: Any, size: Any, stride: Any, offset: int) -> np.ndarray:
     """Which element of a tensor with layout `own` (None: contiguous) lies at each place; -1 for none."""
-    wanted = _places(size, stride, offset)
+    wanted = memory_places(size, stride, offset)
     count = int(np.prod(shape, dtype=np.int64))
     if own is None or (tuple(own[0]) == strides.contiguous(shape)):
         found = wanted - (0 if own is None else own[1])
         return np.where((found >= 0) & (found < count), found, -1)
-    mine = _places(shape, *own).reshape(-1)
+    mine = memory_places(shape, *own).reshape(-1)
     table = np.full(1 + max(int(mine.max(initial=0)), int(wanted.max(initial=0))), -1)
     table[mine] = np.arange(count)
     return table[wanted]
@@ -51,7 +43,9 @@ def _strided_layout(old: Any, steps: Any, start: int, size: Any, stride: Any, of
     function=False,
     method=False,
     grad="AsStridedBackward0",
-    view=ViewRule(_strided_layout),
+    view=ViewRule(
+        _strided_layout, places=lambda shape, size, stride, offset, own: _elements(shape, own, size, stride, offset)
+    ),
 )
 def _as_strided(input: Array, size: Any, stride: Any, offset: int, own: Any):
     return input.reshape(-1)[_elements(input.shape, own, size, stride, offset)]

@@ -406,8 +406,10 @@ def _diagonal_layout(size: Any, stride: Any, base: int, offset: int, dim1: int, 
 @op(name="diagonal", view=ViewRule(_diagonal_layout))
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The diagonal of two dimensions, as the last dimension."""
-    strides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
-    return jnp.diagonal(input, offset, dim1, dim2)
+    shape, _, _ = strides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
+    along = np.arange(shape[-1])
+    rows, columns = along + max(-offset, 0), along + max(offset, 0)
+    return jnp.moveaxis(input, (dim1, dim2), (-2, -1)).at[..., rows, columns].get(mode="promise_in_bounds")
 
 
 def _unfold_layout(size_: Any, stride: Any, offset: int, dimension: int, size: int, step: int) -> Any:
@@ -421,8 +423,8 @@ def unfold(input: Array, dimension: int, size: int, step: int):
     if not input.ndim:
         return jnp.broadcast_to(input, (size,))
     d = strides.wrap_dim(dimension, input.ndim)
-    places = jnp.arange(shape[d])[:, None] * step + jnp.arange(size)[None, :]
-    taken = jnp.take(input, places.reshape(-1), axis=d)
+    places = np.arange(shape[d])[:, None] * step + np.arange(size)
+    taken = jnp.take(input, places.reshape(-1), axis=d, mode="clip")
     taken = taken.reshape(*input.shape[:d], shape[d], size, *input.shape[d + 1 :])
     return jnp.moveaxis(taken, d + 1, -1)
 
