@@ -23,6 +23,9 @@ from .value import Value, wrap_number
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
 """Operations that write one value, so that their target may have several elements in one place."""
 
+_ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
+"""Operations that compute in the type of their `out=` tensor."""
+
 _EMPTY = inspect.Parameter.empty
 
 
@@ -95,6 +98,8 @@ class _Source:
         if self.out:
             given = ", ".join(p.name if not (p.keyword_only or p.star) else f"{p.name}={p.name}" for p in op.params)
             self.add("if out is not None:")
+            if op.name in _ACCUMULATING:
+                self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
             self.add(f"return _OUT(out, {op.name}({given}), {op.name!r})", 2)
         first = op.params[0].name if op.params else ""
         if self.inplace:

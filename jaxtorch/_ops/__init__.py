@@ -67,6 +67,10 @@ _FAMILIES = (
     "restride",
     "fft",
     "fft_short_time",
+    "native",
+    "segments",
+    "linalg_lowrank",
+    "out_types",
 )
 
 

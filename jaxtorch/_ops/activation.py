@@ -13,7 +13,7 @@ from .._core import dtypes
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host
-from .rules import derivatives, in_single, kind, refuse, scalar_name, unsupported
+from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -209,7 +209,7 @@ def mish(input: Array):
     return in_single(lambda x: x * jnp.tanh(jnp.logaddexp(x, 0)))(input)
 
 
-@op(promote=True, method=False, function=False, out=False)
+@op(promote=True, method=False, function=False)
 def gelu(input: Array, *, approximate: str = "none"):
     """input * Phi(input), Phi the normal distribution function; approximate='tanh' uses its tanh
     approximation.
@@ -220,7 +220,7 @@ def gelu(input: Array, *, approximate: str = "none"):
     return in_single(lambda x: jax.nn.gelu(x, approximate=approximate == "tanh"))(input)
 
 
-@op(promote=True, method=False, function=False, out=False)
+@op(promote=True, method=False, function=False)
 def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above `threshold`."""
     _needs_float("softplus_cpu", input)
@@ -233,7 +233,7 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0):
     return in_single(formula)(input)
 
 
-@op(promote=True, method=False, function=False, grad="LogSigmoidBackward0", name="logsigmoid", out=False)
+@op(promote=True, method=False, function=False, grad="LogSigmoidBackward0", name="logsigmoid")
 def logsigmoid(input: Array):
     """log(sigmoid(input))."""
     _needs_float("log_sigmoid_cpu", input)
@@ -263,14 +263,14 @@ def hardswish(input: Array):
 # -- shrinkage, gates --------------------------------------------------------------------------------------
 
 
-@op(promote=True, out=False)
+@op(promote=True)
 def hardshrink(input: Array, lambd: float = 0.5):
     """The input outside [-lambd, lambd], 0 inside."""
     _needs_float("hardshrink_cpu", input)
     return jnp.where((input >= -lambd) & (input <= lambd), 0, input)
 
 
-@op(promote=True, method=False, function=False, out=False)
+@op(promote=True, method=False, function=False)
 def softshrink(input: Array, lambd: float = 0.5):
     """The input moved towards 0 by `lambd`, 0 inside [-lambd, lambd]."""
     if lambd < 0:
@@ -285,13 +285,15 @@ def softshrink(input: Array, lambd: float = 0.5):
 @op(promote=True, method=False, function=False, out=False, grad="SubBackward0")
 def tanhshrink(input: Array):
     """input - tanh(input)."""
-    return input - jnp.tanh(input)
+    x = to_float(input)
+    return x - jnp.tanh(x)
 
 
 @op(promote=True, method=False, function=False, out=False, grad="DivBackward0")
 def softsign(input: Array):
     """input / (1 + |input|)."""
-    return input / (jnp.abs(input) + 1)
+    x = to_float(input)
+    return x / (jnp.abs(x) + 1)
 
 
 @op(method=False, function=False, out=False)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.checks import flag
-from .._core.op import Array, Number, function, op
+from .._core.op import Array, Arrays, Number, function, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .rules import kind, unsupported
@@ -126,6 +126,71 @@ def histogram(
     else:
         found = _histogram_count(input, bins, range, weight, density)
     return found if out is None else write_out(out, found, "histogram")
+
+
+def _edges_between(low: Any, high: Any, bins: int) -> Any:
+    """`bins` equal intervals, computed from both ends as PyTorch's linspace."""
+    step = (high - low) / bins
+    at = jnp.arange(bins + 1)
+    return jnp.where(at < (bins + 1) // 2, low + step * at.astype(low.dtype), high - step * (bins - at).astype(low.dtype))
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Array | None, density: bool):
+    """(counts, edges of each dimension) of points (..., D)."""
+    if kind(input) != "float":
+        unsupported("histogramdd", input)
+    size = input.shape[-1]
+    points = input.reshape(-1, size)
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
+                           "tensor excluding its innermost dimension")  # fmt: skip
+    edges = list(edges)
+    for i, n in enumerate(bins or ()):
+        _check_bins("histogramdd", n)
+        if range is not None:
+            low, high = (jnp.asarray(v, points.dtype) for v in range[2 * i : 2 * i + 2])
+        elif points.size:
+            low, high = jnp.min(points[:, i]), jnp.max(points[:, i])
+        else:
+            low, high = jnp.asarray(0, points.dtype), jnp.asarray(1, points.dtype)
+        same = low == high
+        edges.append(_edges_between(jnp.where(same, low - 0.5, low), jnp.where(same, high + 0.5, high), n))
+    shape = [e.shape[0] - 1 for e in edges]
+    flat, inside = jnp.zeros(points.shape[0], np.int64), jnp.ones(points.shape[0], bool)
+    for i, e in enumerate(edges):
+        x = points[:, i]
+        inside &= (x >= e[0]) & (x <= e[-1])
+        flat = flat * shape[i] + jnp.clip(insertion_points(e, x, True) - 1, 0, shape[i] - 1)
+    hist = _tally(jnp.where(inside, flat, 0), inside, weight, math.prod(shape), points.dtype).reshape(shape)
+    if density:
+        hist = hist / jnp.sum(hist)
+        for i, e in enumerate(edges):
+            hist = hist / (e[1:] - e[:-1]).reshape(-1, *(1,) * (len(edges) - i - 1))
+    return (hist, *edges)
+
+
+@function("histogramdd")
+def histogramdd(
+    input: Tensor, bins: Any, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """How many of the points (..., D) lie in each cell of a grid: (hist, bin_edges).
+
+    bins: a number of intervals for all dimensions or for each, or the edges for each.
+    """
+    if input.ndim < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
+                           f"{input.ndim}")  # fmt: skip
+    size = input.shape[-1]
+    given = [bins] * size if isinstance(bins, int) else list(bins)
+    if len(given) != size:
+        raise RuntimeError(f"torch.histogramdd: expected {size} sequences of bins, but got {len(given)}")
+    if range is not None and len(range) != 2 * size:
+        raise RuntimeError(f"torch.histogramdd: range should have {2 * size} elements, but got {len(range)}")
+    as_edges = bool(given) and isinstance(given[0], Tensor)
+    edges, counts = (given, None) if as_edges else ([], tuple(given))
+    hist, *found = _histogramdd(input, edges, counts, None if range is None else tuple(range), weight, density)
+    return types.histogramdd((hist, list(found)))
 
 
 @op(function=False, method=False, out=False, differentiable=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._core.op import Array, Number, function, op
 from .._core.tensor import Tensor
@@ -79,3 +80,16 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     return _cdist(x1, x2, p, _MODES[compute_mode])
+
+
+@op(method=False, out=False)
+def pdist(input: Array, p: Number = 2):
+    """The p-norms of the differences of rows i < j of a matrix (N, M), of shape (N * (N - 1) / 2,)."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if kind(input) != "float":
+        raise RuntimeError(f"pdist only supports floating-point dtypes, got: {scalar_name(input)}")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = np.triu_indices(input.shape[0], 1)
+    return vector_norm(input[first] - input[second], float(p), (-1,))[..., 0]

@@ -33,7 +33,7 @@ def _linear_name(operands: Any, statics: Any) -> str:
     return "SqueezeBackward4" if x.ndim == 1 else "UnsafeViewBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_linear_name)
+@op(function=False, method=False, grad=_linear_name)
 def linear(input: Array, weight: Array, bias: Array | None = None):
     """`input @ weight.T + bias`: (*, in) with weight (out, in) or (in), bias (out) or ()."""
     if input.ndim == 0 or weight.ndim == 0:

@@ -15,7 +15,7 @@ from .._core.op import Array, op
 from .._core.tensor import Tensor
 from .loss import _common, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
-from .rules import derivatives, in_single, kind, unsupported
+from .rules import derivatives, in_single, kind, to_float, unsupported
 
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -194,7 +194,7 @@ def poisson_nll_loss(
             each = each + jnp.where(y > 1, y * jnp.log(safe) - y + 0.5 * jnp.log(2 * math.pi * safe), 0)
         return reduced(each, reduction)
 
-    return in_single(loss)(*_pair(input, target))
+    return in_single(loss)(*[to_float(a) for a in _pair(input, target)])
 
 
 @op(function=False, method=False, out=False, grad=named("", "MulBackward0"))
@@ -265,7 +265,8 @@ def margin_ranking_loss(
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {shown} "
         )
-    return reduced(_above_zero(-target * (input1 - input2) + margin), reduction)
+    gap = to_float(-target * (input1 - input2))
+    return reduced(_above_zero(gap + margin), reduction)
 
 
 @op(function=False, method=False, out=False, grad=named("", "AddBackward0"))
@@ -304,12 +305,12 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
-    a, b = _pair(input1, input2)
+    a, b = [to_float(x) for x in _pair(input1, input2)]
     product, eps = jnp.sum(a * b, -1), 1e-12
     cosine = product / jnp.sqrt((jnp.sum(a * a, -1) + eps) * (jnp.sum(b * b, -1) + eps))
     broadcast_shape(target.shape, cosine.shape)
     loss = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, _above_zero(cosine - margin), 0)
-    return reduced(loss, reduction).astype(_common(input1, input2))
+    return reduced(loss, reduction).astype(a.dtype)
 
 
 @op(function=False, method=False, out=False, grad="MultiMarginLossBackward0")
@@ -330,6 +331,8 @@ def multi_margin_loss(
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     x = input if input.ndim == 2 else input.reshape(1, -1)
+    if weight is not None and weight.size != x.shape[1]:
+        raise RuntimeError(f"inconsistent weight size, expected {x.shape[1]} but got {list(weight.shape)}")
     if target.ndim > 1 or target.size != x.shape[0]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
@@ -363,6 +366,8 @@ def multilabel_margin_loss(
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]
+    if classes == 0:
+        raise RuntimeError(f"multilabel_margin_loss: expected a vector or a matrix with classes, but got {list(input.shape)}")
     flag(jnp.any((y < -1) | (y >= classes)).astype(jnp.int64), lambda code: RuntimeError("target out of range"))
     valid = jnp.cumprod((y >= 0).astype(jnp.int64), axis=1) > 0  # (N, C): labels before the first -1
     hit = valid[..., None] & (y[..., None] == np.arange(classes))  # (N, label, class)
@@ -401,7 +406,7 @@ def triplet_margin_loss(
         )
 
     def distance(a: Any, b: Any) -> Any:
-        a, b = _pair(a, b)
+        a, b = [to_float(x) for x in _pair(a, b)]
         return vector_norm(a - b + np.asarray(eps, a.dtype), p, -1)
 
     near, far = distance(anchor, positive), distance(anchor, negative)

@@ -16,7 +16,7 @@ from jax import lax
 from .._core.op import Array, Scalar, op
 from .._core.tensor import Tensor
 from .activation import normal_dim
-from .rules import kind, scalar_name, unsupported
+from .rules import kind, scalar_name, to_float, unsupported
 
 _HALF = (jnp.float16, jnp.bfloat16)
 
@@ -344,12 +344,13 @@ def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: floa
         raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")
     if input.size == 0:
         return input
-    square = input * input
+    x = to_float(input)
+    square = x * x
     pads = [(0, 0)] * input.ndim
     pads[1] = (size // 2, (size - 1) // 2)
     padded = jnp.pad(square, pads)
     total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size)])
-    return input / (total / size * alpha + k) ** beta
+    return x / (total / size * alpha + k) ** beta
 
 
 # -- unit length, distances --------------------------------------------------------------------------------
@@ -426,5 +427,5 @@ def broadcast_shape(a: Any, b: Any) -> tuple[int, ...]:
 @op(promote=True, method=False, out=False, grad="NormBackward1")
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    x1, x2 = _broadcast(x1, x2)
+    x1, x2 = _broadcast(to_float(x1), to_float(x2))
     return vector_norm(x1 - x2 + np.asarray(eps, x1.dtype), p, -1, keepdims=keepdim)

@@ -363,7 +363,7 @@ def avg_pool1d(
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@op(method=False, function=False, out=False, grad="AvgPool2DBackward0")
+@op(method=False, function=False, grad="AvgPool2DBackward0")
 def avg_pool2d(
     input: Array,
     kernel_size: Any,
@@ -377,7 +377,7 @@ def avg_pool2d(
     return _avg_pool(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@op(method=False, function=False, out=False, grad="AvgPool3DBackward0")
+@op(method=False, function=False, grad="AvgPool3DBackward0")
 def avg_pool3d(
     input: Array,
     kernel_size: Any,

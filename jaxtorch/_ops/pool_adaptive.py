@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -30,6 +32,8 @@ def _targets(x: Any, n: int, output_size: Any) -> list[int]:
     given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(given) == 1:
         given = given * n
+    if len(given) != n:
+        raise RuntimeError(f"adaptive pooling: output_size must hold {n} numbers, but got {len(given)}")
     return [s if g is None else g for g, s in zip(given, x.shape[-n:], strict=True)]
 
 
@@ -178,6 +182,19 @@ def _unpool_name(n: int) -> str:
     return "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
 
 
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _put(volume: int, flat: Any, where: Any) -> Any:
+    """Values at their places. Each gets the gradient of its place, also where another one has been put there."""
+    out = jnp.zeros((*flat.shape[:-1], volume), flat.dtype)
+    return jnp.put_along_axis(out, where, flat, axis=-1, inplace=False)
+
+
+_put.defvjp(
+    lambda volume, flat, where: (_put(volume, flat, where), where),
+    lambda volume, where, ct: (jnp.take_along_axis(ct, where, axis=-1), None),
+)
+
+
 def _define_unpool(n: int) -> Any:
     def max_unpool(input: Array, indices: Array, output_size: Any) -> Any:
         if indices.dtype != jnp.int64:
@@ -200,9 +217,7 @@ def _define_unpool(n: int) -> Any:
                     f"Found an invalid max index: {code - 2**40} (output volumes are of size {shown})"
                 ),
             )
-        out = jnp.zeros((*flat.shape[:-1], volume), input.dtype)
-        out = jnp.put_along_axis(out, jnp.clip(where, 0, volume - 1), flat, axis=-1, inplace=False)
-        return out.reshape(*input.shape[:-n], *output_size)
+        return _put(volume, flat, jnp.clip(where, 0, volume - 1)).reshape(*input.shape[:-n], *output_size)
 
     max_unpool.__doc__ = f"Put values at their flat positions in the last {n} dimensions, zeros elsewhere."
     return op(name=f"_max_unpool{n}d", function=False, method=False, out=False, grad=_unpool_name(n))(max_unpool)

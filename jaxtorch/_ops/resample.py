@@ -281,7 +281,7 @@ def pixel_shuffle(input: Array, upscale_factor: int):
             "upscale_factor, but "
             f"input.size(-3)={c} is not divisible by {r * r}"
         )
-    x = input.reshape(-1, c // (r * r), r, r, h, w)
+    x = input.reshape(math.prod(batch), c // (r * r), r, r, h, w)
     return x.transpose(0, 1, 4, 2, 5, 3).reshape(*batch, c // (r * r), h * r, w * r)
 
 
@@ -300,7 +300,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int):
                 f"input.size({place})={s} is not "
                 f"divisible by {r}"
             )
-    x = input.reshape(-1, c, h // r, r, w // r, r)
+    x = input.reshape(math.prod(batch), c, h // r, r, w // r, r)
     return x.transpose(0, 1, 3, 5, 2, 4).reshape(*batch, c * r * r, h // r, w // r)
 
 

@@ -12,7 +12,7 @@ from .._core.modes import state
 from .._core.op import Array, function, functions, method, methods, op
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type
-from .._core.tensor import Tensor, wrap
+from .._core.tensor import Tensor, wrap, write_out
 from .._core.views import ViewRule, _arguments, check_history, memory_places, offset_of, set_at, strides_of
 from .constants import contiguous_format
 from .indexing import _alias
@@ -200,9 +200,13 @@ function("as_strided_")(methods["as_strided_"])
 
 
 def _copying(name: str, view: Any) -> None:
-    def copying(input: Tensor, *args: Any, **kwargs: Any) -> Any:
-        out = view(input, *args, **kwargs)
-        return copied(out) if isinstance(out, Tensor) else tuple([copied(t) for t in out])
+    def copying(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        shown = view(input, *args, **kwargs)
+        found = copied(shown) if isinstance(shown, Tensor) else tuple([copied(t) for t in shown])
+        if out is None:
+            return found
+        written = write_out(tuple(out) if isinstance(out, list) else out, found, name + "_copy")
+        return written if isinstance(written, Tensor) else None
 
     def copied(part: Tensor) -> Tensor:
         fresh = part.clone(memory_format=contiguous_format)

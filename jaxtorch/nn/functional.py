@@ -38,6 +38,7 @@ from .._ops.conv import (
 )
 from .._ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .._ops.embedding import embedding, embedding_bag, one_hot
+from .._ops.linalg_distance import pdist
 from .._ops.linear import bilinear, linear
 from .._ops.loss import (
     binary_cross_entropy,
@@ -72,6 +73,7 @@ from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
 from .._ops.pool_adaptive import adaptive_avg_pool1d
 from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from ._attention import _canonical_mask, _none_or_dtype, multi_head_attention_forward  # noqa: F401
+from ._linear_cross_entropy import linear_cross_entropy
 from ._pooling import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -110,12 +112,12 @@ __all__ = [
     "gaussian_nll_loss", "gelu", "glu", "grid_sample", "group_norm", "gumbel_softmax", "hardshrink",
     "hardsigmoid", "hardswish", "hardtanh", "hardtanh_", "hinge_embedding_loss", "huber_loss",
     "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu", "leaky_relu_",
-    "linear", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "linear", "linear_cross_entropy", "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
     "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d",
     "max_unpool3d", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
     "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
-    "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
+    "pdist", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
     "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign",
     "tanh", "tanhshrink", "threshold", "threshold_", "triplet_margin_loss",

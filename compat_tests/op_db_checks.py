@@ -1,0 +1,501 @@
+"""What is checked of an entry of `op_db`: each check returns one line for every way in which a sample differs.
+
+A floating-point result outside the tolerance still passes if, against the result computed in double precision, its error
+is at most twice PyTorch's own: the rule by which PyTorch accepts its second implementations (`test_python_ref`).
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from op_db_kit import DTYPES, Absent, array_of, converted, samples, seed, tensors, tolerance, twin
+from parity import MISSING_KERNEL, candidate
+
+UNDEFINED = frozenset(
+    ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_")
+)
+"""Operations whose elements are undefined: only shape, type and strides are compared."""
+DIFFERENTIATED = ("float32", "float64", "complex64", "bfloat16", "float16")
+HIGH = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
+
+
+class Call:
+    """One sample on both sides: the arguments, and the outcome of calls on them."""
+
+    def __init__(self, entry: Any, sample: Any, dtype: str) -> None:
+        self.entry, self.sample, self.dtype = entry, sample, dtype
+        self.theirs = (sample.input, sample.args, sample.kwargs)
+
+    def seen(self, result: Any) -> Any:
+        """Of a result, what is determined."""
+        view = INVARIANTS.get(self.entry.name)
+        return result if view is None or isinstance(result, Exception) else view(result, self)
+
+    @property
+    def ours(self) -> Any:
+        return converted(self.theirs)
+
+
+def outcome(body: Callable[[], Any]) -> Any:
+    """What `body` returns, or the exception it raised."""
+    seed(42)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return body()
+        except Exception as error:  # the exception is the observation
+            return error
+
+
+def read(value: Any) -> Any:
+    """A result of jaxtorch with its values computed, so that late errors are raised here."""
+    for t in tensors(value):
+        if isinstance(t, candidate().Tensor):
+            theirs(t)
+    return value
+
+
+def compare(expected: Any, actual: Any, call: Call, high: Callable[[], Any] | None = None, values: bool = True) -> str:
+    """How two outcomes differ; empty where they agree."""
+    if isinstance(expected, Exception) or isinstance(actual, Exception):
+        return _compare_errors(expected, actual)
+    found = _compare(expected, actual, call, values)
+    if not found.startswith("values") or call.dtype not in HIGH or high is None:
+        return found
+    exact = outcome(high)
+    return "" if not isinstance(exact, Exception) and _as_near(exact, expected, actual) else found
+
+
+def _compare_errors(expected: Any, actual: Any) -> str:
+    if isinstance(actual, Absent):
+        return f"absent: {actual}"
+    if not isinstance(expected, Exception):
+        last = traceback.extract_tb(actual.__traceback__)[-1]
+        return f"raises {type(actual).__name__}: {str(actual)[:300]} [{last.filename.rsplit('/', 2)[-1]}:{last.lineno}]"
+    if not isinstance(actual, Exception):
+        return "" if MISSING_KERNEL.search(str(expected)) else f"no error: {type(expected).__name__}: {str(expected)[:200]}"
+    same = type(expected).__name__.lstrip("_") == type(actual).__name__.lstrip("_")
+    return "" if same else f"error type: {type(expected).__name__}: {str(expected)[:150]} | got {type(actual).__name__}: {str(actual)[:200]}"
+
+
+def _compare(expected: Any, actual: Any, call: Call, values: bool, at: str = "") -> str:
+    if isinstance(expected, torch.Tensor):
+        if not isinstance(actual, candidate().Tensor):
+            return f"type{at}: expected a tensor, got {type(actual).__name__}"
+        return _compare_tensors(expected, actual, call, values, at)
+    if isinstance(expected, list | tuple):
+        if not isinstance(actual, list | tuple) or len(expected) != len(actual):
+            return f"type{at}: expected {len(expected)} items, got {type(actual).__name__}"
+        for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
+            if found := _compare(e, a, call, values, f"{at}[{i}]"):
+                return found
+        return ""
+    if isinstance(expected, float | complex):
+        return _compare(torch.tensor(expected), candidate().tensor(actual), call, values, at)
+    if isinstance(expected, torch.dtype):
+        expected, actual = str(expected), str(actual)
+    return "" if expected == actual else f"type{at}: expected {expected!r:.100}, got {actual!r:.100}"
+
+
+def _compare_tensors(expected: torch.Tensor, actual: Any, call: Call, values: bool, at: str) -> str:
+    if str(expected.dtype) != str(actual.dtype):
+        return f"dtype{at}: expected {expected.dtype}, got {actual.dtype}"
+    if tuple(expected.shape) != tuple(actual.shape):
+        return f"shape{at}: expected {tuple(expected.shape)}, got {tuple(actual.shape)}"
+    if not values:
+        same = tuple(expected.stride()) == tuple(actual.stride())
+        return "" if same else f"stride{at}: expected {expected.stride()}, got {actual.stride()}"
+    name = str(expected.dtype).removeprefix("torch.")
+    # A result stored in a wider type is as exact as the type it was computed in.
+    rtol, atol = tolerance(call.entry, call.dtype if name in ("float64", "complex128") and call.dtype in HIGH else name)
+    if rtol is None and name in ("float64", "complex128") and call.dtype in HIGH:
+        rtol, atol = torch.testing._comparison.default_tolerances(getattr(torch, call.dtype))
+    try:
+        torch.testing.assert_close(theirs(actual), expected.detach().resolve_conj(), rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+    except AssertionError as error:
+        return f"values{at}: " + " ".join(str(error).split())[:260]
+    return ""
+
+
+def theirs(tensor: Any) -> torch.Tensor:
+    """A tensor of jaxtorch as one of PyTorch's."""
+    c = candidate()
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = tensor.resolve_conj()
+    array = np.array(tensor.jax())
+    if tensor.dtype is c.bfloat16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _as_near(exact: Any, expected: Any, actual: Any) -> bool:
+    """Is each of our results at most twice as far from the exact one as PyTorch's?"""
+    triples = list(zip(tensors(exact), tensors(expected), tensors(actual), strict=False))
+    for x, e, a in triples:
+        if not (e.is_floating_point() or e.is_complex()):
+            if not torch.equal(theirs(a), e):
+                return False
+            continue
+        wide = torch.complex128 if e.is_complex() else torch.float64
+        x, e, a = x.detach().to(wide), e.detach().to(wide), theirs(a).to(wide)
+        if not torch.equal(torch.isfinite(e), torch.isfinite(a)):
+            return False
+        e, a = (torch.where(torch.isfinite(y) & torch.isfinite(x), (y - x).abs(), 0) for y in (e, a))
+        if not bool(a.sum() <= 2 * e.sum()):
+            return False
+    return bool(triples)
+
+
+def _widened(value: Any, dtype: str) -> Any:
+    """PyTorch arguments with this floating-point type replaced by double precision."""
+    if isinstance(value, torch.Tensor):
+        name = str(value.dtype).removeprefix("torch.")
+        if name not in HIGH:
+            return value
+        return value.detach().to(getattr(torch, HIGH[name])).requires_grad_(value.requires_grad)
+    if isinstance(value, torch.dtype):
+        name = str(value).removeprefix("torch.")
+        return getattr(torch, HIGH.get(name, name))
+    if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+        return type(value)(*[_widened(v, dtype) for v in value]) if hasattr(value, "_fields") else type(value)(_widened(v, dtype) for v in value)
+    if isinstance(value, dict):
+        return {k: _widened(v, dtype) for k, v in value.items()}
+    return value
+
+
+# -- the checks ---
+
+
+def call_of(entry: Any, sample: Any, dtype: str) -> Call:
+    return Call(entry, sample, dtype)
+
+
+def forward(call: Call) -> str:
+    """Values, shape and element type of the function."""
+    op = call.entry.op
+
+    def run(f: Any, arguments: Any) -> Any:
+        x, args, kwargs = arguments
+        return f(x, *args, **kwargs)
+
+    arguments = call.ours  # before PyTorch's run: some operations write their arguments
+    expected = outcome(lambda: run(op, call.theirs))
+    actual = outcome(lambda: read(run(twin(op, call.entry.name), arguments)))
+    high = lambda: call.seen(run(op, _widened(call.theirs, call.dtype)))  # noqa: E731
+    return compare(call.seen(expected), call.seen(actual), call, high, call.entry.name not in UNDEFINED)
+
+
+class Cotangents:
+    """What gradients are taken for: drawn on PyTorch's side, and the same on ours."""
+
+    def __init__(self, twice: bool) -> None:
+        self.twice = twice
+        self.first: dict[int, torch.Tensor] = {}
+        self.second: dict[int, torch.Tensor] = {}
+
+    @staticmethod
+    def pick(drawn: dict[int, torch.Tensor], found: list[Any], salt: int) -> tuple[list[Any], list[Any]]:
+        """The tensors among `found` to differentiate, and their cotangents."""
+        ours = bool(found) and not isinstance(found[0], torch.Tensor)
+        if not drawn and not ours:
+            drawn.update({i: _random_like(t, salt + i) for i, t in enumerate(found) if t.requires_grad})
+        chosen = [i for i in drawn if i < len(found) and found[i].requires_grad]
+        given = [drawn[i] if ours else drawn[i].to(found[i].dtype) for i in chosen]
+        return [found[i] for i in chosen], converted(given) if ours else given
+
+
+def _derivatives(module: Any, op: Any, post: Any, arguments: Any, cotangents: Cotangents) -> Any:
+    x, args, kwargs = arguments
+    outputs, given = Cotangents.pick(cotangents.first, list(tensors(post(op(x, *args, **kwargs)))), 0)
+    inputs = [t for t in tensors((x, args, kwargs)) if t.requires_grad and t.is_leaf]
+    unique = list({id(t): t for t in inputs}.values())
+    if not outputs or not unique:
+        return "nothing requires grad"
+
+    def filled(grads: Any) -> list[Any]:
+        """Zero and None both mean "does not depend"."""
+        return [module.zeros_like(i) if g is None else g for i, g in zip(unique, grads, strict=True)]
+
+    first = filled(module.autograd.grad(outputs, unique, given, create_graph=cotangents.twice, allow_unused=True))
+    seen = [g.detach() for g in first]
+    if not cotangents.twice:
+        return seen
+    again, given = Cotangents.pick(cotangents.second, first, 100)
+    none = [None] * len(unique)
+    twice = module.autograd.grad(again, unique, given, allow_unused=True) if again else none
+    return seen + [g.detach() for g in filled(twice)]
+
+
+def _random_like(tensor: torch.Tensor, n: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(n + 1)
+    return torch.randn(tensor.shape, dtype=tensor.dtype, generator=generator)
+
+
+def _differentiate(call: Call, twice: bool) -> str:
+    entry = call.entry
+    post, wrapper = call.sample.output_process_fn_grad, entry.gradcheck_wrapper
+    cotangents = Cotangents(twice)
+
+    def on_torch(arguments: Any) -> Any:
+        return _derivatives(torch, lambda *a, **k: wrapper(entry.op, *a, **k), post, arguments, cotangents)
+
+    def on_ours() -> Any:
+        op, after = twin(entry.op, entry.name), twin(post)
+        wrap = _masking(call) if "masked" in wrapper.__name__ else twin(wrapper)
+        return read(_derivatives(candidate(), lambda *a, **k: wrap(op, *a, **k), after, call.ours, cotangents))
+
+    expected = outcome(lambda: on_torch(call.theirs))
+    if isinstance(expected, Exception):
+        return ""  # the database's sample is no differentiable call
+    actual = outcome(on_ours)
+    return compare(expected, actual, call, lambda: on_torch(_widened(call.theirs, call.dtype)), entry.name not in UNDEFINED)
+
+
+def _masking(call: Call) -> Callable[..., Any]:
+    """The database's wrapper that sets masked-out results to zero, with the mask as PyTorch computes it."""
+    x, args, kwargs = call.theirs
+    if kwargs.get("mask") is not None:
+        mask = torch.masked._output_mask(call.entry.op, x, *args, **kwargs)
+    elif kwargs.get("input_mask") is not None and kwargs.get("other_mask") is not None:
+        both = kwargs["input_mask"] & kwargs["other_mask"]
+        mask = torch.masked._input_mask(x, *args, mask=both, **kwargs)
+    else:
+        return lambda op, *a, **k: op(*a, **k)
+
+    def wrap(op: Any, *a: Any, **k: Any) -> Any:
+        result = op(*a, **k)
+        return candidate().where(converted(mask), result, result.new_zeros([]))
+
+    return wrap
+
+
+def gradient(call: Call) -> str:
+    """Gradients of all inputs for random cotangents."""
+    return _differentiate(call, False)
+
+
+def second(call: Call) -> str:
+    """Gradients of gradients."""
+    return _differentiate(call, True)
+
+
+def method(call: Call) -> str:
+    """The method of `Tensor`."""
+    return _form(call, call.entry.get_method(), with_keywords=True)
+
+
+def operators(call: Call) -> str:
+    """The Python operator."""
+    return _form(call, call.entry.operator_variant, with_keywords=False)
+
+
+def _form(call: Call, form: Any, with_keywords: bool) -> str:
+    def run(f: Any, arguments: Any) -> Any:
+        x, args, kwargs = arguments
+        return f(x, *args, **(kwargs if with_keywords else {}))
+
+    if not isinstance(call.sample.input, torch.Tensor) or (call.sample.kwargs and not with_keywords):
+        return ""
+    expected = call.seen(outcome(lambda: run(form, call.theirs)))
+    actual = call.seen(outcome(lambda: read(run(twin(form), call.ours))))
+    high = lambda: call.seen(run(form, _widened(call.theirs, call.dtype)))  # noqa: E731
+    return compare(expected, actual, call, high, call.entry.name not in UNDEFINED)
+
+
+def inplace(call: Call) -> str:
+    """The in-place method on a view: it answers the view itself, and the base is written."""
+    return _written(call, call.entry.get_inplace(), True)
+
+
+def inplace_operator(call: Call) -> str:
+    """The augmented operator, likewise."""
+    return _written(call, call.entry.inplace_operator_variant, False)
+
+
+def _written(call: Call, form: Any, with_keywords: bool) -> str:
+    x, args, kwargs = call.theirs
+    if not isinstance(x, torch.Tensor) or (kwargs and not with_keywords):
+        return ""
+
+    def run(module: Any, f: Any, arguments: Any) -> Any:
+        x, args, kwargs = arguments
+        with module.no_grad():
+            base = module.stack([x.detach(), x.detach()])
+            target = base[0]
+            result = f(target, *args, **(kwargs if with_keywords else {}))
+        return result is target, target, base
+
+    expected = outcome(lambda: run(torch, form, (x, args, kwargs)))
+    actual = outcome(lambda: read(run(candidate(), twin(form), call.ours)))
+    values = call.entry.name not in UNDEFINED
+    return compare(expected, actual, call, lambda: run(torch, form, _widened((x, args, kwargs), call.dtype)), values)
+
+
+def out(call: Call, thorough: bool = True) -> str:
+    """`out=`: the right shape; then resizing, another element type, and another layout of the tensor given."""
+    x, args, kwargs = call.theirs
+    plain = outcome(lambda: call.entry.op(x, *args, **kwargs))
+    if isinstance(plain, Exception) or not isinstance(plain, torch.Tensor | tuple | list) or not list(tensors(plain)):
+        return ""
+    shapes = [(tuple(t.shape), str(t.dtype).removeprefix("torch.")) for t in tensors(plain)]
+
+    def given(module: Any, how: str) -> Any:
+        made = []
+        for shape, dtype in shapes:
+            if how == "empty":
+                made.append(module.empty(0, dtype=getattr(module, dtype)))
+            elif how == "other type":
+                made.append(module.ones(shape, dtype=module.float64 if dtype not in ("float64", "complex64", "complex128") else module.int64))
+            elif how == "other layout" and len(shape) > 1:
+                made.append(module.ones(shape[::-1], dtype=getattr(module, dtype)).permute(*reversed(range(len(shape)))))
+            else:
+                made.append(module.ones(shape, dtype=getattr(module, dtype)))
+        return made[0] if isinstance(plain, torch.Tensor) else tuple(made)
+
+    def run(module: Any, op: Any, arguments: Any, how: str) -> Any:
+        x, args, kwargs = arguments
+        with module.no_grad():
+            to = given(module, how)
+            result = op(x, *args, **kwargs, out=to)
+        same = result is to if isinstance(plain, torch.Tensor) else [r is t for r, t in zip(result, to, strict=True)]
+        return same, to, [list(t.stride()) if how != "empty" else None for t in tensors(to)]
+
+    op = call.entry.op
+    for how in ("right", *(("empty", "other type", "other layout") if thorough else ())):
+        expected = outcome(lambda how=how: run(torch, op, call.theirs, how))
+        if how == "right" and isinstance(expected, TypeError):
+            return ""  # no such overload
+        actual = outcome(lambda how=how: read(run(candidate(), twin(op, call.entry.name), call.ours, how)))
+        high = lambda how=how: run(torch, op, _widened(call.theirs, call.dtype), how)  # noqa: E731
+        if call.entry.name in INVARIANTS and not isinstance(expected, Exception) and not isinstance(actual, Exception):
+            expected, actual, high = call.seen(expected[1]), call.seen(actual[1]), None
+        if found := compare(expected, actual, call, high, call.entry.name not in UNDEFINED):
+            return f"{how}: {found}"
+    return ""
+
+
+def error(entry: Any, bad: Any) -> str:
+    """A bad call raises the same exception type."""
+    sample = bad.sample_input
+    expected = outcome(lambda: entry.op(sample.input, *sample.args, **sample.kwargs))
+    call = Call(entry, sample, "float32")
+
+    def ours() -> Any:
+        x, args, kwargs = call.ours
+        return read(twin(entry.op, entry.name)(x, *args, **kwargs))
+
+    actual = outcome(ours)
+    if not isinstance(expected, Exception):
+        return ""  # PyTorch's own build accepts it
+    if isinstance(actual, Exception):
+        return _compare_errors(expected, actual)
+    return f"no error: {type(expected).__name__}: {str(expected)[:200]}"
+
+
+# -- results that are determined only up to signs, phases or order ---
+
+
+def _svd(r: Any, call: Call) -> Any:
+    u, s, v = r
+    if u.numel() == 0 or v.numel() == 0 or u.shape[-1] != s.shape[-1] or v.shape[-2] != s.shape[-1]:
+        return [s, tuple(u.shape), tuple(v.shape)]
+    return [s, (u * s.unsqueeze(-2).to(u.dtype)) @ v, tuple(u.shape), tuple(v.shape)]
+
+
+def _svd_old(r: Any, call: Call) -> Any:
+    u, s, v = r
+    if bool((u == 0).all()):
+        return [s, tuple(u.shape), tuple(v.shape)]
+    return _svd((u[..., : s.shape[-1]], s, v[..., : s.shape[-1]].mH), call)
+
+
+def _eigh(r: Any, call: Call) -> Any:
+    values, vectors = r
+    return [values, (vectors * values.unsqueeze(-2).to(vectors.dtype)) @ vectors.mH]
+
+
+def _eigenvalues(values: Any) -> Any:
+    key = (values.real * 1e3).round() * 1e6 + values.imag
+    return values.gather(-1, key.argsort(-1))
+
+
+def _eig(r: Any, call: Call) -> Any:
+    values, vectors = r
+    x = call.theirs[0] if isinstance(values, torch.Tensor) else call.ours[0]
+    rest = x.to(vectors.dtype) @ vectors - vectors * values.unsqueeze(-2)
+    return [_eigenvalues(values), bool(rest.abs().max() < 1e-3) if rest.numel() else True, tuple(vectors.shape)]
+
+
+def _places(r: Any, call: Call) -> Any:
+    """Values, and what the indices point at: which of equal elements is found is not determined."""
+    values, indices = r
+    (x, args, kwargs) = call.theirs if isinstance(values, torch.Tensor) else call.ours
+    at = kwargs.get("dim", args[1] if len(args) > 1 else -1)
+    if not x.ndim or not indices.numel():
+        return [values, indices.dtype, tuple(indices.shape)]
+    inside = indices if indices.ndim == x.ndim else indices.unsqueeze(at)
+    return [values, x.gather(at, inside), indices.dtype, tuple(indices.shape)]
+
+
+INVARIANTS: dict[str, Callable[[Any, Call], Any]] = {
+    "svd": _svd_old, "linalg.svd": _svd, "linalg.eigh": _eigh, "linalg.eig": _eig, "svd_lowrank": _svd_old,
+    "linalg.eigvals": lambda r, call: _eigenvalues(r), "pca_lowrank": _svd_old, "topk": _places, "kthvalue": _places,
+}  # fmt: skip
+
+
+# -- one entry ---
+
+
+def plan(entry: Any) -> list[tuple[str, str]]:
+    """The checks of an entry: (name, element type)."""
+    supported = [d for d in DTYPES if getattr(torch, d) in entry.supported_dtypes("cpu")]
+    backward = entry.supported_backward_dtypes("cpu") if entry.supports_autograd else set()
+    found = [("forward", d) for d in supported]
+    found += [("gradient", d) for d in DIFFERENTIATED if d in supported and getattr(torch, d) in backward]
+    main = next((d for d in ("float32", "int64", *supported) if d in supported), None)
+    if main is None:
+        return []
+    if entry.supports_gradgrad and torch.float64 in backward:
+        found.append(("second", "float64"))
+    if entry.get_method() is not None:
+        found.append(("method", main))
+    if entry.get_inplace() is not None:
+        found.append(("inplace", main))
+    if entry.operator_variant is not None:
+        found.append(("operators", main))
+    if entry.inplace_operator_variant is not None:
+        found.append(("inplace_operator", main))
+    if entry.supports_out:
+        found.append(("out", main))
+    if entry.error_inputs_func is not None:
+        found.append(("errors", "any"))
+    return found
+
+
+CHECKS: dict[str, Callable[[Call], str]] = {
+    "forward": forward, "gradient": gradient, "second": second, "method": method, "inplace": inplace,
+    "operators": operators, "inplace_operator": inplace_operator, "out": out,
+}  # fmt: skip
+
+
+def run_check(entry: Any, check: str, dtype: str, limit: int = 0) -> tuple[int, list[str]]:
+    """How many samples were tried, and a line for each that differs."""
+    if check == "errors":
+        seed()
+        bad = list(entry.error_inputs("cpu"))
+        lines = [(i, error(entry, b)) for i, b in enumerate(bad)]
+        return len(bad), [f"{i}: {line}" for i, line in lines if line]
+    found = []
+    tried = samples(entry, dtype, check in ("gradient", "second"), limit)
+    for i, sample in enumerate(tried):
+        call = Call(entry, sample, dtype)
+        line = out(call, i < 3) if check == "out" else CHECKS[check](call)
+        if line:
+            found.append(f"{i}: {line}")
+    return len(tried), found

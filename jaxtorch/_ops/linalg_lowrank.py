@@ -1,0 +1,66 @@
+"""Decompositions of low rank by random projection.
+
+N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness (2009), algorithms 4.4 and 5.1.
+"""
+
+from __future__ import annotations
+
+from .._core.op import function
+from .._core.op import functions as _f
+from .._core.tensor import Tensor
+from .linalg_factor import linalg_qr
+from .linalg_spectral import linalg_svd
+from .rules import kind
+
+
+def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
+    """Orthonormal columns whose span holds most of that of A (minus M)."""
+
+    def times(x: Tensor) -> Tensor:
+        return A @ x if M is None else A @ x - M @ x
+
+    def transposed(x: Tensor) -> Tensor:
+        return A.mH @ x if M is None else A.mH @ x - M.mH @ x
+
+    start = _f["randn"](A.shape[-1], q, dtype=A.dtype, device=A.device)
+    found = linalg_qr(times(start))[0]
+    for _ in range(niter):
+        found = linalg_qr(transposed(found))[0]
+        found = linalg_qr(times(found))[0]
+    return found
+
+
+@function("svd_lowrank")
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(U, S, V) with A (minus M) near U diag(S) V^H, of rank q, for A (*, m, n); random projections are drawn."""
+    q = 6 if q is None else q
+    niter = 2 if niter is None else niter
+    m, n = A.shape[-2:]
+    if M is not None:
+        M = M.broadcast_to(A.shape)
+    if m < n:
+        A, M = A.mH, None if M is None else M.mH
+    Q = _basis(A, q, niter, M)
+    B = Q.mH @ A if M is None else Q.mH @ (A - M)
+    U, S, Vh = linalg_svd(B, full_matrices=False)
+    U, V = Q @ U, Vh.mH
+    return (V, S, U) if m < n else (U, S, V)
+
+
+@function("pca_lowrank")
+def pca_lowrank(
+    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Principal components of rows: `svd_lowrank` of A, whose columns' means are taken away unless `center` is False."""
+    m, n = A.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    elif not (0 <= q <= min(m, n)):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if kind(A._value.aval) in ("int", "bool"):
+        raise ValueError(f"pca_lowrank(): input is expected to be floating point, but got {A.dtype}")
+    return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

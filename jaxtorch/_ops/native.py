@@ -1,0 +1,272 @@
+"""Operations that PyTorch shows from inside its layers: normalisations with the statistics they used, dropout with its mask,
+the samplers of grids, and splits that are not views.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core import strides
+from .._core.op import Array, Arrays, Number, function, functions, methods, op
+from .._core.random import engine_for
+from .._core.tensor import Tensor, from_host, write_out
+from .activation import normal_dim
+from .norm import _affine, _channel_shape, _check_channels, _check_float, _moments, _normalised_axes, _wide
+from .resample import _affine_grid, _grid_sample
+from .rules import kind
+
+
+def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
+    """(normalised, mean, 1 / standard deviation)."""
+    mean, var = _moments(x, axes)
+    scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
+    return (x - mean) * scale, mean, scale
+
+
+@op(method=False)
+def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None, bias: Array | None, eps: float):
+    """`layer_norm`, with the mean and the inverse standard deviation of each row."""
+    _check_float("LayerNormKernelImpl", input)
+    axes = _normalised_axes(input, normalized_shape, "", weight=weight, bias=bias)
+    out, mean, scale = _normal(_wide(input), axes, eps)
+    shape = tuple(input.shape[a] for a in axes)
+    statistics = input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype)
+    return (_affine(out, weight, bias, shape).astype(input.dtype), mean.astype(statistics), scale.astype(statistics))
+
+
+@op(method=False)
+def native_group_norm(
+    input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
+):
+    """`group_norm` of (N, C, *), with the mean and the inverse standard deviation of each group, of shape (N, group)."""
+    _check_float("GroupNormKernelImpl", input)
+    _check_channels(C, weight=weight, bias=bias)
+    x = _wide(input).reshape(N, group, -1) if input.size else _wide(input).reshape(N, group, C // group * HxW)
+    out, mean, scale = _normal(x, (2,), eps)
+    out = _affine(out.reshape(input.shape), weight, bias, _channel_shape(input)).astype(input.dtype)
+    return out, mean.reshape(N, group).astype(input.dtype), scale.reshape(N, group).astype(input.dtype)
+
+
+@op(name="_native_batch_norm", function=False, method=False, out=False, grad="NativeBatchNormBackward0")
+def _native_batch_norm(
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    training: bool,
+    momentum: Number,
+    eps: float,
+):
+    """(normalised, saved mean, saved inverse deviation, new running mean, new running variance)."""
+    _check_float("batch_norm", input)
+    channels = input.shape[1]
+    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    x, shape = _wide(input), _channel_shape(input)
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("running_mean and running_var must be defined in evaluation mode")
+        scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype)).reshape(shape)
+        out = _affine((x - running_mean.astype(x.dtype).reshape(shape)) * scale, weight, bias, shape)
+        empty = jnp.zeros(0, input.dtype)
+        return out.astype(input.dtype), empty, empty
+    axes = (0, *range(2, input.ndim))
+    out, mean, scale = _normal(x, axes, eps)
+    statistics = input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype)
+    saved = [_affine(out, weight, bias, shape).astype(input.dtype)]
+    saved += [mean.reshape(-1).astype(statistics), scale.reshape(-1).astype(statistics)]
+    count = math.prod(input.shape) // max(channels, 1)
+    var = _moments(x, axes)[1] * (count / max(count - 1, 1))
+    for running, fresh in ((running_mean, mean), (running_var, var)):
+        if running is not None:
+            fresh = lax.stop_gradient(fresh.reshape(-1).astype(running.dtype))
+            saved.append(lax.stop_gradient(running) * (1 - momentum) + fresh * momentum)
+    return tuple(saved)
+
+
+@function("native_batch_norm")
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *,
+    out: Any = None,
+) -> Any:
+    """`batch_norm`, with the mean and the inverse standard deviation used (empty in evaluation).
+
+    In training the running moments, where given, are updated in place.
+    """
+    found = _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    fresh = iter(found[3:])
+    for running in (running_mean, running_var) if training else ():
+        if running is not None:
+            running._write(next(fresh)._value)
+    return found[:3] if out is None else write_out(out, found[:3], "native_batch_norm")
+
+
+@function("_native_batch_norm_legit")
+def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *args: Any, out: Any = None) -> Any:
+    """`native_batch_norm`; the running moments may be left out altogether."""
+    running = args[:2] if len(args) == 5 else (None, None)
+    return native_batch_norm(input, weight, bias, *running, *args[-3:], out=out)
+
+
+@function("native_dropout")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Dropout, and the mask of what was kept."""
+    if train is False or not input.numel():
+        return input.clone(), functions["ones_like"](input).bool()
+    aval = input._value.aval
+    keep = from_host(engine_for(None, aval.slot).dropout_mask(p, aval.shape), aval.slot.device).bool()
+    return input * keep * (0.0 if p == 1 else 1 / (1 - p)), keep
+
+
+# -- grids
+
+_SAMPLING, _PADDING = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def _sampler(n: int) -> Any:
+    def grid_sampler(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor:
+        if input.ndim != n + 2:
+            raise RuntimeError(f"grid_sampler_{n}d(): expected a {n + 2}D input, but got {input.ndim}D")
+        return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
+
+    grid_sampler.__name__ = grid_sampler.__qualname__ = f"grid_sampler_{n}d"
+    grid_sampler.__doc__ = f"`grid_sample` of a {n + 2}D input, with the modes as numbers."
+    return function(f"grid_sampler_{n}d")(grid_sampler)
+
+
+_sampler(2)
+_sampler(3)
+
+
+@function("grid_sampler")
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """`grid_sample` with the modes as numbers."""
+    return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
+
+
+@function("affine_grid_generator")
+def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+    """The grid of an affine map, for `grid_sampler`."""
+    return _affine_grid(theta, tuple(size), bool(align_corners))
+
+
+# -- splits whose parts are no views
+
+
+def _unsafe(name: str) -> None:
+    split = functions[name]
+
+    def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple([part.clone() for part in split(input, *args, **kwargs)])
+
+    parts.__name__ = parts.__qualname__ = "unsafe_" + name
+    parts.__doc__ = f"`{name}` whose parts have memory of their own."
+    function("unsafe_" + name, method=True)(parts)
+
+
+for _name in ("chunk", "split", "split_with_sizes"):
+    _unsafe(_name)
+
+
+@op(method=False, name="_chunk_cat", grad="NotImplemented")
+def _chunk_cat(tensors: Arrays, dim: int, num_chunks: int):
+    """Each tensor split into chunks along `dim`, padded with zeros; chunks of the same number flattened and joined."""
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError(f"_chunk_cat expects positive num_chunks, but got {num_chunks}")
+    if dim < 0 and len({x.ndim for x in tensors}) > 1:
+        raise RuntimeError("_chunk_cat expects a non-negative dim when the tensors have different numbers of dimensions")
+    axis = normal_dim(dim, tensors[0].ndim)
+    pieces = []
+    for x in tensors:
+        if not x.size:
+            raise RuntimeError("_chunk_cat expects non-empty tensors")
+        if axis >= x.ndim or x.shape[:axis] != tensors[0].shape[:axis]:
+            raise RuntimeError(f"_chunk_cat expects tensors of the same sizes before dimension {axis}")
+        each = -(-x.shape[axis] // num_chunks)
+        pads = [(0, 0)] * x.ndim
+        pads[axis] = (0, each * num_chunks - x.shape[axis])
+        pieces.append(jnp.pad(x, pads).reshape(*x.shape[:axis], num_chunks, -1))
+    return jnp.concatenate(pieces, axis + 1)
+
+
+@function("norm_except_dim")
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norm over all dimensions but one, which stays; over all of them for dim = -1."""
+    if dim == -1:
+        return functions["norm"](v, pow)
+    axis = strides.wrap_dim(dim, v.ndim)
+    shape = [1] * v.ndim
+    shape[axis] = v.shape[axis]
+    flat = v.transpose(0, axis).reshape(v.shape[axis], -1)
+    return functions["norm"](flat, pow, 1).view(shape)
+
+
+# -- indices without checks
+
+
+def _masked_indices(mask: Tensor, indices: Any) -> list[Tensor | None]:
+    """The indices with 0 where the mask is False."""
+    return [None if i is None else i * mask for i in indices]
+
+
+@function("_unsafe_masked_index")
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
+    """`input[indices]`, and `fill` where the mask is False; indices are read only where it is True."""
+    if not input.numel():
+        return functions["full"](mask.shape, fill, dtype=input.dtype)
+    got = input[tuple([slice(None) if i is None else i for i in _masked_indices(mask, indices)])]
+    extra = got.ndim - mask.ndim
+    return got.masked_fill(~mask.reshape(*mask.shape, *(1,) * extra) if extra > 0 else ~mask, fill)
+
+
+@function("_unsafe_masked_index_put_accumulate")
+def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
+    """The input with values added at indices, where the mask is True."""
+    if not input.numel():
+        return input.clone()
+    shown = values.masked_fill(~mask, 0)
+    return input.index_put(_masked_indices(mask, indices), shown, accumulate=True)
+
+
+# -- whole-tensor hashes
+
+
+@op(differentiable=False, method=True)
+def hash_tensor(input: Array, dim: Any = (), *, keepdim: bool = False, mode: int = 0):
+    """The exclusive or of the elements' bits over dimensions, as uint64: floats by their double precision pattern."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: expected mode 0 (xor), but got {mode}")
+    if kind(input) == "complex":
+        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{'ComplexFloat'}'")
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    if not input.size and not given:
+        raise RuntimeError("hash_tensor: expected a dimension to reduce, since the input has no elements; give `dim`")
+    axes = tuple(normal_dim(d, input.ndim) for d in given) or tuple(range(input.ndim))
+    if kind(input) == "float":
+        words = lax.bitcast_convert_type(input.astype(np.float64), np.uint64)
+    else:
+        words = input.astype(np.int64).astype(np.uint64)
+    out = lax.reduce(words, np.uint64(0), lax.bitwise_xor, axes if input.ndim else ())
+    if keepdim:
+        out = out.reshape([1 if a in axes else n for a, n in enumerate(input.shape)])
+    return out
+
+
+methods.setdefault("unsafe_chunk", functions["unsafe_chunk"])

@@ -1,0 +1,299 @@
+"""The functions of `torch.masked`, composed of the ordinary operations on tensors filled with identities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import dtypes, strides
+from .._core.op import functions as _f
+from .._core.tensor import Tensor
+
+_INF = float("inf")
+
+
+def _checked(input: Tensor, mask: Tensor | None) -> Tensor | None:
+    """The mask in the shape of the input."""
+    if mask is None:
+        return None
+    if not isinstance(mask, Tensor):
+        raise TypeError(f"mask must be a Tensor, but got {type(mask).__name__}")
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            f"expected a mask that broadcasts to the input, but it has {mask.ndim} dimensions and the input {input.ndim}"
+        )
+    mask = mask.broadcast_to(input.shape) if mask.shape != input.shape else mask
+    return mask if mask.dtype is dtypes.bool_ else mask.bool()
+
+
+def _filled(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
+    """The input with the value where the mask is False."""
+    mask = _checked(input, mask)
+    return input if mask is None else _f["where"](mask, input, _f["full"]((), value, dtype=input.dtype))
+
+
+def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
+    """The dimensions to reduce, from the front; all for None and for ()."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return tuple(range(input.ndim))
+    found: list[int] = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        axis = strides.wrap_dim(d, input.ndim)
+        if axis in found:
+            raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")
+        found.append(axis)
+    return tuple(sorted(found)) if input.ndim else ()
+
+
+def _lowest(dtype: dtypes.dtype) -> Any:
+    if dtype is dtypes.bool_:
+        return False
+    if dtypes.category(dtype) < 2:
+        return _f["iinfo"](dtype).min
+    return -_INF
+
+
+def _highest(dtype: dtypes.dtype) -> Any:
+    if dtype is dtypes.bool_:
+        return True
+    if dtypes.category(dtype) < 2:
+        return _f["iinfo"](dtype).max
+    return _INF
+
+
+def _summed(input: Tensor, dtype: Any) -> Any:
+    """The type in which integers are summed."""
+    return dtypes.int64 if dtype is None and dtypes.category(input.dtype) < 2 else (dtype or input.dtype)
+
+
+def sum(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The sum of the selected elements; 0 where there are none. Integers add up in int64."""
+    dtype = _summed(input, dtype)
+    return _f["sum"](_filled(input.to(dtype), mask, 0), _dims(input, dim), bool(keepdim), dtype=dtype)
+
+
+def prod(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The product of the selected elements; 1 where there are none. Integers multiply in int64."""
+    dtype = _summed(input, dtype)
+    out = _filled(input.to(dtype), mask, 1)
+    for d in reversed(_dims(input, dim)):
+        out = out.prod(d, bool(keepdim))
+    return out
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The running sum of the selected elements along a dimension."""
+    dtype = _summed(input, dtype)
+    return _filled(input.to(dtype), mask, 0).cumsum(dim, dtype=dtype)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The running product of the selected elements along a dimension."""
+    dtype = _summed(input, dtype)
+    return _filled(input.to(dtype), mask, 1).cumprod(dim, dtype=dtype)
+
+
+def _extreme(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
+    x = input if dtype is None else input.to(dtype)
+    fill = (_lowest if name.endswith("max") else _highest)(x.dtype)
+    return getattr(_filled(x, mask, fill), name)(_dims(input, dim), bool(keepdim))
+
+
+def amax(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The largest selected element; the type's lowest value where there is none."""
+    return _extreme("amax", input, dim, keepdim, dtype, mask)
+
+
+def amin(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The smallest selected element; the type's highest value where there is none."""
+    return _extreme("amin", input, dim, keepdim, dtype, mask)
+
+
+def _place(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
+    x = input if dtype is None else input.to(dtype)
+    filled = _filled(x, mask, (_lowest if name == "argmax" else _highest)(x.dtype))
+    return getattr(filled, name)(dim, bool(keepdim)).to(x.dtype)
+
+
+def argmax(
+    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the largest selected element is, in the input's type, as in PyTorch."""
+    return _place("argmax", input, dim, keepdim, dtype, mask)
+
+
+def argmin(
+    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """Where the smallest selected element is, in the input's type, as in PyTorch."""
+    return _place("argmin", input, dim, keepdim, dtype, mask)
+
+
+def _count(input: Tensor, dims: tuple[int, ...], keepdim: bool, mask: Tensor | None) -> Tensor:
+    """How many elements are selected."""
+    chosen = _checked(input, mask)
+    ones = _f["ones"](input.shape, dtype=dtypes.int64, device=input.device)
+    return _f["sum"](ones if chosen is None else chosen, dims, keepdim)
+
+
+def mean(
+    input: Tensor, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The mean of the selected elements; NaN where there are none."""
+    dtype = dtype or input.dtype
+    if dtypes.category(dtype) < 2:
+        raise ValueError(
+            f"mean(): the result type is inferred from the input, which must be floating point or complex; got {dtype}"
+        )
+    dims, keep = _dims(input, dim), bool(keepdim)
+    if mask is None:
+        return input.to(dtype).mean(dims, keep) if dims else input.to(dtype)
+    total = sum(input, dims, keepdim=keep, dtype=dtype, mask=mask) if dims else _filled(input.to(dtype), mask, 0)
+    return total / _count(input, dims, keep, mask) if dims else total / _checked(input, mask)
+
+
+def median(
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The lower median of the selected elements; NaN where there are none."""
+    x = input if dtype is None else input.to(dtype)
+    chosen = _checked(x, mask)
+    if not x.dtype.is_floating_point:
+        if chosen is not None and not chosen.all():
+            if (~chosen.any(dim)).any():
+                raise ValueError("median() of integers expects a selected element in every row")
+            wide = _filled(x.double(), mask, float("nan"))
+            return wide.nanmedian(dim, keepdim).values.to(x.dtype)
+        return x.median(dim, keepdim).values
+    if chosen is None:
+        return x.median(dim, keepdim).values if x.ndim else x
+    return _filled(x, mask, float("nan")).nanmedian(dim, keepdim).values
+
+
+def logsumexp(
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum of the exponentials of the selected elements."""
+    x = input.to(dtype or input.dtype)
+    return _f["logsumexp"](_filled(x, mask, _lowest(x.dtype)), _dims(input, dim), bool(keepdim)).to(x.dtype)
+
+
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """`log(exp(input) + exp(other))`, each over its selected elements."""
+    x, y = input.to(dtype or input.dtype), other.to(dtype or other.dtype)
+    return _f["logaddexp"](_filled(x, input_mask, -_INF), _filled(y, other_mask, -_INF))
+
+
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The vector norm of the selected elements."""
+    from ..linalg import vector_norm
+
+    x = input.to(dtype or input.dtype)
+    fill = _INF if ord is not None and ord < 0 else 0
+    return vector_norm(_filled(x, mask, fill), 2.0 if ord is None else ord, _dims(input, dim), bool(keepdim), dtype=dtype)
+
+
+def _moment(
+    input: Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: Any, dtype: Any, mask: Any, root: bool
+) -> Tensor:
+    if unbiased is not None and correction is not None:
+        raise RuntimeError("only one of 'unbiased' and 'correction' may be given")
+    delta = 1 if correction is None else correction
+    if unbiased is not None:
+        delta = int(bool(unbiased))
+    dtype = dtype or input.dtype
+    if dtypes.category(dtype) < 2:
+        dtype = dtypes.float32
+    dims, keep = _dims(input, dim), bool(keepdim)
+    x = input.to(dtype)
+    if mask is None:
+        return (_f["std"] if root else _f["var"])(x, dims, correction=delta, keepdim=keep).to(dtype)
+    chosen = _checked(x, mask)
+    assert chosen is not None
+    n = _count(x, dims, True, mask)
+    centre = _f["sum"](_filled(x, mask, 0), dims, True) / n
+    off = _filled(x - centre, mask, 0)
+    total = _f["sum"](off * off.conj(), dims, keep)
+    if not keep:
+        n = n.reshape(total.shape)
+    n = _f["maximum"](n - delta, _f["zeros"]((), dtype=n.dtype)) if delta else n
+    out = total / n
+    return out.sqrt() if root else out
+
+
+def var(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The variance of the selected elements; integers give float32."""
+    return _moment(input, dim, unbiased, correction, keepdim, dtype, mask, False)
+
+
+def std(
+    input: Tensor,
+    dim: Any = None,
+    unbiased: bool | None = None,
+    *,
+    correction: int | None = None,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The standard deviation of the selected elements; integers give float32."""
+    return _moment(input, dim, unbiased, correction, keepdim, dtype, mask, True)
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax over the selected elements; 0 elsewhere, NaN where none is selected."""
+    x = input.to(dtype or input.dtype)
+    return _filled(x, mask, _lowest(x.dtype)).softmax(dim)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The logarithm of `softmax`."""
+    x = input.to(dtype or input.dtype)
+    return _filled(x, mask, _lowest(x.dtype)).log_softmax(dim)
+
+
+def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Softmax of the negated selected elements."""
+    x = input.to(dtype or input.dtype)
+    return (-_filled(x, mask, _highest(x.dtype))).softmax(dim)
+
+
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """The selected elements divided by their norm, or by eps where that is larger; 0 elsewhere."""
+    x = input.to(dtype or input.dtype)
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    floor = _f["full"]((), eps, dtype=length.dtype, device=length.device)
+    return _filled(x, mask, 0) / _f["maximum"](length, floor)
