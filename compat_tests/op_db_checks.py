@@ -13,11 +13,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from op_db_kit import DTYPES, Absent, array_of, converted, samples, seed, tensors, tolerance, twin
+
+from op_db_kit import DTYPES, Absent, converted, samples, seed, tensors, tolerance, twin
 from parity import MISSING_KERNEL, candidate
 
 UNDEFINED = frozenset(
-    ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_")
+    (
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+        "resize_",
+        "resize_as_",
+    )
 )
 """Operations whose elements are undefined: only shape, type and strides are compared."""
 DIFFERENTIATED = ("float32", "float64", "complex64", "bfloat16", "float16")
@@ -78,9 +88,17 @@ def _compare_errors(expected: Any, actual: Any) -> str:
         last = traceback.extract_tb(actual.__traceback__)[-1]
         return f"raises {type(actual).__name__}: {str(actual)[:300]} [{last.filename.rsplit('/', 2)[-1]}:{last.lineno}]"
     if not isinstance(actual, Exception):
-        return "" if MISSING_KERNEL.search(str(expected)) else f"no error: {type(expected).__name__}: {str(expected)[:200]}"
+        return (
+            ""
+            if MISSING_KERNEL.search(str(expected))
+            else f"no error: {type(expected).__name__}: {str(expected)[:200]}"
+        )
     same = type(expected).__name__.lstrip("_") == type(actual).__name__.lstrip("_")
-    return "" if same else f"error type: {type(expected).__name__}: {str(expected)[:150]} | got {type(actual).__name__}: {str(actual)[:200]}"
+    return (
+        ""
+        if same
+        else f"error type: {type(expected).__name__}: {str(expected)[:150]} | got {type(actual).__name__}: {str(actual)[:200]}"
+    )
 
 
 def _compare(expected: Any, actual: Any, call: Call, values: bool, at: str = "") -> str:
@@ -116,7 +134,9 @@ def _compare_tensors(expected: torch.Tensor, actual: Any, call: Call, values: bo
     if rtol is None and name in ("float64", "complex128") and call.dtype in HIGH:
         rtol, atol = torch.testing._comparison.default_tolerances(getattr(torch, call.dtype))
     try:
-        torch.testing.assert_close(theirs(actual), expected.detach().resolve_conj(), rtol=rtol, atol=atol, equal_nan=True, check_stride=False)
+        torch.testing.assert_close(
+            theirs(actual), expected.detach().resolve_conj(), rtol=rtol, atol=atol, equal_nan=True, check_stride=False
+        )
     except AssertionError as error:
         return f"values{at}: " + " ".join(str(error).split())[:260]
     return ""
@@ -163,7 +183,11 @@ def _widened(value: Any, dtype: str) -> Any:
         name = str(value).removeprefix("torch.")
         return getattr(torch, HIGH.get(name, name))
     if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
-        return type(value)(*[_widened(v, dtype) for v in value]) if hasattr(value, "_fields") else type(value)(_widened(v, dtype) for v in value)
+        return (
+            type(value)(*[_widened(v, dtype) for v in value])
+            if hasattr(value, "_fields")
+            else type(value)(_widened(v, dtype) for v in value)
+        )
     if isinstance(value, dict):
         return {k: _widened(v, dtype) for k, v in value.items()}
     return value
@@ -254,7 +278,9 @@ def _differentiate(call: Call, twice: bool) -> str:
     if isinstance(expected, Exception):
         return ""  # the database's sample is no differentiable call
     actual = outcome(on_ours)
-    return compare(expected, actual, call, lambda: on_torch(_widened(call.theirs, call.dtype)), entry.name not in UNDEFINED)
+    return compare(
+        expected, actual, call, lambda: on_torch(_widened(call.theirs, call.dtype)), entry.name not in UNDEFINED
+    )
 
 
 def _masking(call: Call) -> Callable[..., Any]:
@@ -351,9 +377,16 @@ def out(call: Call, thorough: bool = True) -> str:
             if how == "empty":
                 made.append(module.empty(0, dtype=getattr(module, dtype)))
             elif how == "other type":
-                made.append(module.ones(shape, dtype=module.float64 if dtype not in ("float64", "complex64", "complex128") else module.int64))
+                made.append(
+                    module.ones(
+                        shape,
+                        dtype=module.float64 if dtype not in ("float64", "complex64", "complex128") else module.int64,
+                    )
+                )
             elif how == "other layout" and len(shape) > 1:
-                made.append(module.ones(shape[::-1], dtype=getattr(module, dtype)).permute(*reversed(range(len(shape)))))
+                made.append(
+                    module.ones(shape[::-1], dtype=getattr(module, dtype)).permute(*reversed(range(len(shape))))
+                )
             else:
                 made.append(module.ones(shape, dtype=getattr(module, dtype)))
         return made[0] if isinstance(plain, torch.Tensor) else tuple(made)

@@ -20,6 +20,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import torch
+
 from parity import candidate
 
 DTYPES = ("float32", "float64", "int64", "int32", "bool", "complex64", "bfloat16", "float16")
@@ -107,7 +108,9 @@ def twin(item: Any, hint: str = "") -> Any:
         except AttributeError:
             raise Absent(f"torch.{path}") from None
     if isinstance(item, functools.partial):
-        return functools.partial(twin(item.func), *map(twin_value, item.args), **{k: twin_value(v) for k, v in item.keywords.items()})
+        return functools.partial(
+            twin(item.func), *map(twin_value, item.args), **{k: twin_value(v) for k, v in item.keywords.items()}
+        )
     if isinstance(item, types.FunctionType) and item.__module__.startswith("torch."):
         return _seeded if item.__name__ == "wrapper_set_seed" else _rebound(item)
     return item
@@ -187,7 +190,8 @@ def converted(value: Any, known: dict[int, Any] | None = None) -> Any:
     if isinstance(value, slice):
         return slice(converted(value.start, known), converted(value.stop, known), converted(value.step, known))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return getattr(candidate().nn, type(value).__name__)(**converted({f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, known))
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return getattr(candidate().nn, type(value).__name__)(**converted(fields, known))
     if isinstance(value, torch.nn.Module):
         made = getattr(candidate().nn, type(value).__name__)
         return made(**{name: getattr(value, name) for name in value.__constants__})

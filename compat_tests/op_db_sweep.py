@@ -52,7 +52,9 @@ class Sweep:
     def run(self, keys: list[str]) -> list[str]:
         """One worker process; the entries that it did not get to."""
         command = [sys.executable, str(HERE / "op_db_worker.py"), str(self.limit), *self.checks]
-        worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        worker = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert worker.stdin is not None and worker.stdout is not None
         worker.stdin.write(json.dumps(keys))
         worker.stdin.close()
@@ -71,7 +73,10 @@ class Sweep:
         worker.wait()
         watch.cancel()
         if worker.returncode:
-            self.note(current, {"crash": {"tried": 0, "failed": 1, "lines": [f"exit status {worker.returncode}"], "seconds": 0}})
+            self.note(
+                current,
+                {"crash": {"tried": 0, "failed": 1, "lines": [f"exit status {worker.returncode}"], "seconds": 0}},
+            )
             return keys[keys.index(current) + 1 :]
         return []
 
@@ -97,7 +102,9 @@ def main() -> None:
     arguments = parser.parse_args()
     listing = "import op_db_kit, json; print(json.dumps(op_db_kit.in_scope()))"
     run = subprocess.run([sys.executable, "-c", listing], cwd=HERE, capture_output=True, text=True, check=True)
-    keys = [k for k in json.loads(run.stdout.splitlines()[-1]) if not arguments.only or any(o in k for o in arguments.only)]
+    keys = [
+        k for k in json.loads(run.stdout.splitlines()[-1]) if not arguments.only or any(o in k for o in arguments.only)
+    ]
     arguments.out.unlink(missing_ok=True)
     sweep = Sweep(keys, arguments.out, arguments.limit, arguments.checks, arguments.patience)
     began = time.perf_counter()

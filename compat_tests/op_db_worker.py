@@ -44,7 +44,8 @@ def main() -> None:
                 tried, lines = op_db_checks.run_check(entry, check, dtype, limit)
             except Exception:
                 tried, lines = 0, ["sweep: " + traceback.format_exc()[-400:]]
-            results[name] = {"tried": tried, "failed": len(lines), "lines": lines[:6], "seconds": round(time.perf_counter() - began, 2)}
+            seconds = round(time.perf_counter() - began, 2)
+            results[name] = {"tried": tried, "failed": len(lines), "lines": lines[:6], "seconds": seconds}
         print(json.dumps({"entry": key, "results": results}), file=out, flush=True)
         if n % 10 == 9:
             import jax

@@ -19,6 +19,7 @@ from jax.extend import core as jex_core
 
 from .context import x64
 from .entry import Entry, Kernel
+from .halves import in_single
 from .tape import node_type
 from .value import Aval
 
@@ -130,7 +131,8 @@ class GradForm:
             return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
 
         avals = [*self.saved_avals(), *[a for a, p in zip(outs, present, strict=True) if p]]
-        kernel = Kernel(self.name or self.entry.name + "_bwd", backward, tuple(avals), self.entry.kernel.slot)
+        single = in_single(backward, tuple(avals))
+        kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
         entry = Entry(self.entry.op, kernel, None, self.entry.static)
         entry.grad_name = self.name
         return entry
@@ -160,7 +162,8 @@ class GradForm:
             return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
 
         avals = [*in_avals, *[a for a, p in zip(outs, present, strict=True) if p]]
-        kernel = Kernel(self.name or self.entry.name + "_bwd", backward, tuple(avals), self.entry.kernel.slot)
+        single = in_single(backward, tuple(avals))
+        kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
         found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
         found.grad_name = self.name
         return found

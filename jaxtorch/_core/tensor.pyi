@@ -620,10 +620,12 @@ class Tensor:
         """In-place form of `gt`."""
     def half(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float16; itself where it is already."""
-    def hardshrink(self, lambd: Any = ...) -> Tensor:
+    def hardshrink(self, lambd: Any = ..., *, out: Any = ...) -> Tensor:
         """The input outside [-lambd, lambd], 0 inside."""
     def has_names(self) -> _bool:
         """Always False: jaxtorch has no named tensors."""
+    def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
+        """The exclusive or of the elements' bits over dimensions, as uint64: floats by their double precision pattern."""
     def heaviside(self, values: Tensor, *, out: Any = ...) -> Tensor:
         """0 below zero, `values` at zero, 1 above. Not differentiable."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -928,7 +930,7 @@ class Tensor:
         """The sum with NaN counted as zero; no complex inputs."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """`length` entries of a dimension from `start` on."""
-    def narrow_copy(self, *args: Any, **kwargs: Any) -> Any:
+    def narrow_copy(self, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
         """A copy of what `narrow` shows, contiguous and with its own memory."""
     @property
     def nbytes(self) -> _int: ...
@@ -970,6 +972,8 @@ class Tensor:
         """In-place form of `nextafter`."""
     def nonzero(self, *, out: Tensor | None = ..., as_tuple: _bool = ...) -> Any:
         """The indices of the elements that are not zero, as rows, or as one tensor for each dimension."""
+    def nonzero_static(self, *, size: Any, fill_value: Any = ..., out: Any = ...) -> Any:
+        """The indices of the first `size` elements that are not zero, as rows (size, dimensions); missing ones hold `fill_value`."""
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Any = ...) -> Tensor:
         """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ...) -> Self:
@@ -1262,6 +1266,12 @@ class Tensor:
         """The distinct elements (or slices along `dim`) in order; reads the data. Not differentiable."""
     def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
         """The elements (or slices along `dim`) without those equal to their predecessor; reads the data."""
+    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        """`chunk` whose parts have memory of their own."""
+    def unsafe_split(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        """`split` whose parts have memory of their own."""
+    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        """`split_with_sizes` whose parts have memory of their own."""
     def unsqueeze(self, dim: Any) -> Tensor:
         """With a dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: Any) -> Self:

@@ -132,7 +132,9 @@ def _edges_between(low: Any, high: Any, bins: int) -> Any:
     """`bins` equal intervals, computed from both ends as PyTorch's linspace."""
     step = (high - low) / bins
     at = jnp.arange(bins + 1)
-    return jnp.where(at < (bins + 1) // 2, low + step * at.astype(low.dtype), high - step * (bins - at).astype(low.dtype))
+    return jnp.where(
+        at < (bins + 1) // 2, low + step * at.astype(low.dtype), high - step * (bins - at).astype(low.dtype)
+    )
 
 
 @op(function=False, method=False, out=False, differentiable=False)

@@ -50,9 +50,7 @@ def svd_lowrank(
 
 
 @function("pca_lowrank")
-def pca_lowrank(
-    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
-) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components of rows: `svd_lowrank` of A, whose columns' means are taken away unless `center` is False."""
     m, n = A.shape[-2:]
     if q is None:

@@ -367,7 +367,9 @@ def multilabel_margin_loss(
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]
     if classes == 0:
-        raise RuntimeError(f"multilabel_margin_loss: expected a vector or a matrix with classes, but got {list(input.shape)}")
+        raise RuntimeError(
+            f"multilabel_margin_loss: expected a vector or a matrix with classes, but got {list(input.shape)}"
+        )
     flag(jnp.any((y < -1) | (y >= classes)).astype(jnp.int64), lambda code: RuntimeError("target out of range"))
     valid = jnp.cumprod((y >= 0).astype(jnp.int64), axis=1) > 0  # (N, C): labels before the first -1
     hit = valid[..., None] & (y[..., None] == np.arange(classes))  # (N, label, class)

@@ -210,7 +210,11 @@ def nonzero_static(input: Array, *, size: int, fill_value: int = -1):
     found = jnp.nonzero(input.reshape(-1) != 0, size=size, fill_value=-1)[0]
     if not input.ndim:
         return jnp.zeros((size, 0), np.int64)
-    places = jnp.stack(jnp.unravel_index(jnp.maximum(found, 0), input.shape), 1) if input.size else jnp.zeros((size, input.ndim))
+    places = (
+        jnp.stack(jnp.unravel_index(jnp.maximum(found, 0), input.shape), 1)
+        if input.size
+        else jnp.zeros((size, input.ndim))
+    )
     return jnp.where((found < 0)[:, None], fill_value, places.astype(np.int64)).astype(np.int64)
 
 

@@ -115,7 +115,9 @@ def native_batch_norm(
 
 
 @function("_native_batch_norm_legit")
-def _native_batch_norm_legit(input: Tensor, weight: Tensor | None, bias: Tensor | None, *args: Any, out: Any = None) -> Any:
+def _native_batch_norm_legit(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, *args: Any, out: Any = None
+) -> Any:
     """`native_batch_norm`; the running moments may be left out altogether."""
     running = args[:2] if len(args) == 5 else (None, None)
     return native_batch_norm(input, weight, bias, *running, *args[-3:], out=out)
@@ -154,7 +156,9 @@ _sampler(3)
 
 
 @function("grid_sampler")
-def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`grid_sample` with the modes as numbers."""
     return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
 
@@ -191,7 +195,9 @@ def _chunk_cat(tensors: Arrays, dim: int, num_chunks: int):
     if num_chunks < 1:
         raise RuntimeError(f"_chunk_cat expects positive num_chunks, but got {num_chunks}")
     if dim < 0 and len({x.ndim for x in tensors}) > 1:
-        raise RuntimeError("_chunk_cat expects a non-negative dim when the tensors have different numbers of dimensions")
+        raise RuntimeError(
+            "_chunk_cat expects a non-negative dim when the tensors have different numbers of dimensions"
+        )
     axis = normal_dim(dim, tensors[0].ndim)
     pieces = []
     for x in tensors:

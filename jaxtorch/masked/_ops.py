@@ -123,14 +123,24 @@ def _place(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: T
 
 
 def argmax(
-    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Where the largest selected element is, in the input's type, as in PyTorch."""
     return _place("argmax", input, dim, keepdim, dtype, mask)
 
 
 def argmin(
-    input: Tensor, dim: int | None = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """Where the smallest selected element is, in the input's type, as in PyTorch."""
     return _place("argmin", input, dim, keepdim, dtype, mask)
@@ -212,7 +222,9 @@ def norm(
 
     x = input.to(dtype or input.dtype)
     fill = _INF if ord is not None and ord < 0 else 0
-    return vector_norm(_filled(x, mask, fill), 2.0 if ord is None else ord, _dims(input, dim), bool(keepdim), dtype=dtype)
+    return vector_norm(
+        _filled(x, mask, fill), 2.0 if ord is None else ord, _dims(input, dim), bool(keepdim), dtype=dtype
+    )
 
 
 def _moment(

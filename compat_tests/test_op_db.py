@@ -1,0 +1,48 @@
+"""PyTorch's operator database: every check of an entry passes, but for those excluded with a reason.
+
+Of each entry only some samples are run here, unless `--whole` is given; `scripts/op_db_score` runs them all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from op_db_exclusions import EXCLUDED
+
+SAMPLES = 3
+KEYS = (Path(__file__).parent / "op_db_entries.txt").read_text().splitlines()
+"""The entries in scope; kept in a file because importing the database takes seconds."""
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_entry(key: str, request: pytest.FixtureRequest) -> None:
+    import op_db_checks
+    import op_db_kit
+
+    whole = request.config.getoption("--whole")
+    entry = op_db_kit.entries()[key]
+    failed: dict[str, list[str]] = {}
+    for check, dtype in op_db_checks.plan(entry):
+        name = f"{check}/{dtype}"
+        _, lines = op_db_checks.run_check(entry, check, dtype, 0 if whole else SAMPLES)
+        if lines:
+            failed[name] = lines
+    excluded = EXCLUDED.get(key, {})
+    unexpected = {name: lines[:3] for name, lines in failed.items() if name not in excluded}
+    assert not unexpected
+    if whole:
+        assert set(excluded) == set(failed), "an exclusion that is not needed any more"
+
+
+def test_entries_are_listed() -> None:
+    """The list is the database's, and exclusions name entries of it and checks that these have."""
+    import op_db_checks
+    import op_db_kit
+
+    assert op_db_kit.in_scope() == KEYS
+    for key, checks in EXCLUDED.items():
+        known = {f"{check}/{dtype}" for check, dtype in op_db_checks.plan(op_db_kit.entries()[key])}
+        assert set(checks) <= known, key
+        assert all(checks.values()), f"{key}: an exclusion without a reason"
