@@ -12,6 +12,7 @@ from typing import Any as _Any
 from . import _ops, _tensor
 from ._core import dtypes as _dtypes
 from ._core import op as _op
+from ._core import program as _program
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.log import explain_recompiles
@@ -113,3 +114,4 @@ del annotations
 # What importing JAX has made stays for good. Without this, Python's collector walks it again and again while a long program
 # is recorded: 10 us an operation instead of 2 at ten thousand operations.
 _gc.freeze()
+_program.frozen = _gc.get_freeze_count()

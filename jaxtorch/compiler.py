@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ._compile import BACKENDS as _BACKENDS
+from ._compile import calling as _calling
 from ._compile import compile
+from ._core import capture as _capture
 
 __all__ = [
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
@@ -30,8 +33,16 @@ def is_exporting() -> bool:
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself (or a decorator): nothing is captured, so there is nothing to keep out."""
-    return (lambda f: f) if fn is None else fn
+    """The function (or a decorator): a compiled call that runs it is recorded each time instead of replayed."""
+    if fn is None:
+        return lambda f: disable(f, recursive)
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _capture.breaks(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled")
+        return fn(*args, **kwargs)
+
+    return call
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -45,7 +56,8 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reset() -> None:
-    """Nothing to do: `torch.compile` keeps no state."""
+    """Forget every call that `torch.compile` has captured."""
+    _calling.reset()
 
 
 def cudagraph_mark_step_begin() -> None:

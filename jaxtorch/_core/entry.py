@@ -21,10 +21,11 @@ from .value import Aval, aval_of
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
+    captured: a whole captured program, which is compiled with the program it stands in.
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks")
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "captured")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Kernel:
         self.fn = fn
         self.in_avals = in_avals
         self.n_in = len(in_avals)
+        self.captured = False
         self.slot = slot
         self.jitted = jax.jit(_unaliased(fn, name))
         with x64():

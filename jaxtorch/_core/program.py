@@ -283,5 +283,8 @@ os.register_at_fork(
 )
 
 
+frozen = 0
+"""How many objects were hidden from the garbage collector when jaxtorch had been imported."""
+
 counter = itertools.count()
 """Sequence numbers of autograd nodes."""

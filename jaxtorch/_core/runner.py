@@ -111,7 +111,7 @@ class Structure:
 class Plan:
     """The decoded code of a program: instructions without the dead ones, and where each slot comes from."""
 
-    __slots__ = ("steps", "input_slots", "n_slots", "live", "donors", "kinds", "last_use")
+    __slots__ = ("steps", "input_slots", "n_slots", "live", "donors", "kinds", "last_use", "captured")
 
     def __init__(self, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> None:
         steps: list[tuple[Kernel, tuple[int, ...], int]] = []
@@ -146,6 +146,7 @@ class Plan:
             self.last_use.append([s for s in mentioned if s not in keep])
             keep |= mentioned
         self.last_use.reverse()
+        self.captured = any(kernel.captured for kernel, _, _ in self.steps)
 
     def _usable(self, donors: tuple[int, ...]) -> tuple[int, ...]:
         """The donated inputs whose memory some output can take over: same shape and type, one for one."""
@@ -188,8 +189,26 @@ def run(
         log.new_structure(structure)
     structure.runs += 1
     if structure.call is None:
-        if structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1:
+        if (structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1) and not structure.plan.captured:
             return _run_steps(slot, structure.plan, arrays, inputs)
+        return _compile(slot, structure, arrays)
+    with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
+        return structure.call(arrays)
+
+
+def whole(slot: DeviceSlot, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> Structure:
+    """The structure of a captured program, to be compiled whole at its first run by `run_whole`."""
+    key = (code, live, donors)
+    structure = _structures.get(key)
+    if structure is None:
+        structure = Structure(Plan(*key))
+        log.new_structure(structure)
+    return structure
+
+
+def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
+    """Run a structure as one XLA program."""
+    if structure.call is None:
         return _compile(slot, structure, arrays)
     with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
         return structure.call(arrays)
@@ -219,6 +238,14 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[
     return outs
 
 
+def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
+    """The live results of a plan whose inputs stand in `env`, at their slots."""
+    for kernel, slots, first in plan.steps:
+        for k, o in enumerate(kernel.jitted(*[env[s] for s in slots])):
+            env[first + k] = o
+    return [env[s] for s in plan.live]
+
+
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
 
 
@@ -244,10 +271,7 @@ def _whole(slot: DeviceSlot, plan: Plan) -> Any:
                 vector = vectors.pop(0)
                 for k, i in enumerate(group):
                     env[input_slots[i]] = vector[k].astype(kinds[i].dtype.np)
-        for kernel, slots, first in plan.steps:
-            for k, o in enumerate(kernel.jitted(*[env[s] for s in slots])):
-                env[first + k] = o
-        return [env[s] for s in plan.live]
+        return evaluate(plan, env)
 
     donated = set(plan.donors)
     jitted = jax.jit(program, donate_argnums=tuple(n for n, i in enumerate(tensors) if i in donated))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any
@@ -420,7 +420,7 @@ def host_number(x: float) -> Tensor:
     return wrap(Value(aval_of((), dtypes.float32, cpu.slot), np.float32(x).reshape(())))
 
 
-def by_step(params: list[Tensor], states: list[dict[str, Any]]) -> dict[float, list[int]]:
+def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, list[int]]:
     """Advance each parameter's step count; the positions that share one, by count.
 
     The counts live on the host, so the numbers made of them (bias corrections) enter the program as inputs.

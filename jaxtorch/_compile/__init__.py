@@ -1,16 +1,15 @@
-"""`torch.compile`. For now it hands back what it was given: a loop is compiled whole without it."""
+"""`torch.compile`: calls are captured once and replayed with no Python for each operation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ._core.log import logger
-from .nn import Module
+from ..nn import Module
+from . import calling
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")
-_told: list[str] = []
 
 
 class InvalidBackend(RuntimeError):
@@ -23,12 +22,13 @@ class OptimizedModule(Module):
     Attributes are the module's own; in `state_dict` its names begin with `_orig_mod.`, as in PyTorch.
     """
 
-    def __init__(self, mod: Module) -> None:
+    def __init__(self, mod: Module, run: Callable[..., Any] | None = None) -> None:
         super().__init__()
         self._orig_mod = mod
+        self.__dict__["_run"] = run or mod
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._orig_mod(*args, **kwargs)
+        return self.__dict__["_run"](*args, **kwargs)
 
     @property
     def training(self) -> bool:
@@ -71,11 +71,17 @@ def compile(
     isolate_recompiles: bool = False,
     disable: bool = False,
 ) -> Any:
-    """The function or module itself, which jaxtorch compiles while it runs; without `model`, a decorator.
+    """A function or module whose calls are captured as XLA programs and replayed; without `model`, a decorator.
 
-    A module comes back as an object with the module at `_orig_mod`. Unlike in PyTorch nothing is captured and the other
-    arguments, though checked, change nothing: what is called is recorded each time and runs as compiled XLA programs,
-    with or without this function. RuntimeError for an unknown mode or backend.
+    A call of a new kind (shapes, types, Python arguments, modes) runs as ever; the next one is captured; from then on it is
+    replayed without Python, as long as everything it depends on is as it was: module attributes, closures, globals, `train()`
+    or `eval()`. A whole training step can be compiled, with its backward pass, optimizer and schedule. What cannot be
+    captured (values read while it runs, printing, Python state that it changes) is recorded as without `torch.compile`; the
+    reason is logged (`JAXTORCH_LOG=compile`), or raised as an error with `fullgraph=True`.
+
+    recompile_limit: captures that one kind of call may need before it is left to recording (8). The other arguments are
+    checked and change nothing. A module comes back as an object with the module at `_orig_mod`. RuntimeError for an unknown
+    mode or backend.
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -84,14 +90,15 @@ def compile(
     if isinstance(backend, str) and backend not in BACKENDS:
         raise InvalidBackend(f"Invalid backend: '{backend}', torch.compile in jaxtorch knows {', '.join(BACKENDS)}")
     if model is None:
-        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable)
+        return lambda fn: compile(
+            fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable, recompile_limit=recompile_limit
+        )
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    if not disable and not _told:
-        _told.append("once a process")
-        logger.info(
-            "torch.compile changes nothing yet: operations are recorded and compiled as XLA programs without it"
-        )
     if isinstance(model, OptimizedModule):
         return model
-    return OptimizedModule(model) if isinstance(model, Module) else model
+    if disable:
+        return OptimizedModule(model) if isinstance(model, Module) else model
+    if isinstance(model, Module):
+        return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit))
+    return calling.compiled(model, fullgraph, recompile_limit)

@@ -1,0 +1,262 @@
+"""What `torch.compile` returns for a function: calls are replayed where they can be, recorded as ever where not.
+
+The first call of a kind (types of tensors, Python arguments, modes) runs as without `torch.compile`, and is observed. The second is
+captured. From the third on the captured program is replayed as long as its conditions hold; when one does not, the call is
+captured anew.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .._core import capture as engine
+from .._core import context, draws, dtypes, hostmode, modes, program
+from .._core.device import default_device
+from .._core.log import logger
+from .._core.tensor import Tensor, wrap
+from . import capturing, observing, watching
+from .capturing import Capture, Captured, Uncapturable
+from .conditions import Condition, Conditions, described
+from .graphing import Graph, Passage
+from .replaying import Replay, Stale
+from .trees import Signature, Unbuildable
+
+ATTEMPTS = 3
+"""So often is the capture of one kind of call tried."""
+
+_all: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
+class Unsupported(RuntimeError):
+    """A call of a function compiled with `fullgraph=True` cannot be captured; the message says why."""
+
+
+class Variant:
+    """A captured call: its replay, the conditions under which it stands, and objects whose identity they rely on."""
+
+    __slots__ = ("replay", "conditions", "objects")
+
+    def __init__(self, replay: Replay, conditions: Conditions, objects: list[Any]) -> None:
+        self.replay = replay
+        self.conditions = conditions
+        self.objects = objects
+
+
+class Trial:
+    """What is known of one kind of call: the code it ran, and why it is not captured if it is not."""
+
+    __slots__ = ("codes", "attempts", "reason", "variants")
+
+    def __init__(self) -> None:
+        self.codes: set[Any] = set()
+        self.attempts = 0
+        self.reason: str | None = None
+        self.variants: list[Variant] = []
+
+
+class Compiled:
+    """A function whose calls are captured and replayed.
+
+    limit: how many captures one kind of call may need before it is left to recording.
+    """
+
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool, limit: int) -> None:
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self.limit = limit
+        self.trials: dict[Any, Trial] = {}
+        self.title = getattr(fn, "__qualname__", type(fn).__qualname__)
+        _all.add(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if engine.active is not None or program.IMMEDIATE or modes.watch or hostmode.active or draws.transforming():
+            return self.fn(*args, **kwargs)
+        called = Signature(args, kwargs)
+        key = (called.key, environment())
+        trial = self.trials.get(key)
+        if trial is None:
+            return self._observe(key, args, kwargs)
+        for variant in trial.variants:
+            if variant.conditions():
+                try:
+                    return variant.replay(called.tensors)
+                except Stale:
+                    trial.variants.remove(variant)
+                    break
+        if trial.reason is not None:
+            return self.fn(*args, **kwargs)
+        return self._capture(trial, called, args, kwargs)
+
+    def reset(self) -> None:
+        """Forget everything that was captured."""
+        self.trials.clear()
+
+    # -- the calls that are not replayed
+
+    def _give_up(self, trial: Trial, reason: str) -> None:
+        trial.reason = reason
+        logger.info("torch.compile: calls of %s are recorded, not replayed: %s", self.title, reason)
+        if self.fullgraph:
+            raise Unsupported(f"torch.compile(fullgraph=True): a call of {self.title} cannot be captured: {reason}")
+
+    def _observe(self, key: Any, args: Any, kwargs: Any) -> Any:
+        trial = self.trials[key] = Trial()
+        result, seen = observing.observe(lambda: self.fn(*args, **kwargs))
+        trial.codes = seen.codes
+        if seen.reason is not None:
+            self._give_up(trial, seen.reason)
+        return result
+
+    def _capture(self, trial: Trial, called: Signature, args: Any, kwargs: Any) -> Any:
+        if len(trial.variants) >= self.limit:
+            changed = trial.variants[-1].conditions.broken()
+            what = changed[0].path if changed else "an option of an optimizer"
+            self._give_up(trial, f"{what} changes too often")
+            return self.fn(*args, **kwargs)
+        try:
+            roots = [(self.title, self.fn), *[("an argument", x) for x in called.objects]]
+            conditions, tensors = watching.watch(trial.codes, roots)
+        except watching.Unwatchable as error:
+            self._give_up(trial, str(error))
+            return self.fn(*args, **kwargs)
+        stand_ins = {id(t): _stand_in(t) for t in called.tensors}
+        given, named = _substituted(args, stand_ins), _substituted(kwargs, stand_ins)
+        arguments = [stand_ins[id(t)] for t in called.tensors]
+        before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
+        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
+        work = Capture(arguments)
+        result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*given, **named)), work)
+        trial.attempts += 1
+        borders = [t._node for t in arguments if isinstance(t._node, Passage)]
+        for node in borders:
+            node.edges = []
+        try:
+            if seen.reason is not None:
+                raise Uncapturable(seen.reason)
+            if not seen.codes <= trial.codes:
+                trial.codes |= seen.codes
+                raise Uncapturable("each call runs other code")
+            if Signature(given, named).key != Signature(given, named).key:
+                raise Uncapturable("it changes its arguments")
+            made = capturing.settle(work, result, conditions)
+            _check_reached(made, tensors)
+            replay = Replay(made)
+            replay.first(made)
+            if any(isinstance(r, capturing.Result) and capturing.is_alive(r.node) for r in made.tensors):
+                replay.graph = Graph(work, made)
+        except (Uncapturable, Unbuildable) as error:
+            if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
+                self._give_up(trial, str(error))
+            return _returned(result, stand_ins, called.tensors)
+        finally:
+            for node in borders:
+                node.edges = node.outside
+        uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
+        if uses_grad or any("grad" in code.co_names for code in trial.codes):
+            before += grads
+        moved = {id(c) for c, _ in made.places}
+        kept = [c for c in conditions.list if id(c) not in moved]
+        gone = {id(c.value) for c, _ in made.places}
+        kept += [c for c in before if id(c.place) not in gone]
+        kept += [Condition("typed", c.now, None, described(c.now()), c.path) for c, _ in made.places]
+        trial.variants.append(Variant(replay, Conditions(kept), called.objects))
+        trial.attempts = 0
+        logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
+        return _returned(result, stand_ins, called.tensors)
+
+
+def environment() -> tuple[Any, ...]:
+    """The modes that a captured program is made for."""
+    return (
+        modes.state.grad, modes.state.inference, dtypes._Defaults.floating, default_device(), context._Precision.name,
+    )  # fmt: skip
+
+
+def _stand_in(t: Tensor) -> Tensor:
+    """What the captured call gets for an argument: itself, or a tensor with its content where it has a history, which the
+    call's graph is cut off from, or lies in memory shared with NumPy."""
+    alias = t._alias
+    shared = alias is not None and getattr(alias.storage, "host", None) is not None
+    if t._node is None and not shared:
+        return t
+    new = wrap(t._read())
+    new._rg, new._layout = t._rg, t._layout
+    if t._node is not None:
+        new._node = Passage(t)
+    return new
+
+
+def _substituted(x: Any, stand_ins: dict[int, Tensor]) -> Any:
+    if isinstance(x, Tensor):
+        return stand_ins[id(x)]
+    if isinstance(x, (tuple, list)):
+        items = [_substituted(y, stand_ins) for y in x]
+        changed = any(a is not b for a, b in zip(items, x, strict=True))
+        if not changed and type(x) is list:
+            return x
+        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+    if isinstance(x, dict):
+        items = {k: _substituted(y, stand_ins) for k, y in x.items()}
+        if all(items[k] is y for k, y in x.items()):
+            return x
+        return type(x)(items)
+    return x
+
+
+def _returned(result: Any, stand_ins: dict[int, Tensor], tensors: list[Tensor]) -> Any:
+    """The result of a captured call, with the arguments themselves in place of their stand-ins."""
+    back = {id(stand_ins[id(t)]): t for t in tensors if stand_ins[id(t)] is not t}
+    if not back:
+        return result
+
+    def swap(x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return back.get(id(x), x)
+        if isinstance(x, (tuple, list)):
+            items = [swap(y) for y in x]
+            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
+        return {k: swap(y) for k, y in x.items()} if type(x) is dict else x
+
+    return swap(result)
+
+
+def _check_reached(made: Captured, tensors: dict[int, tuple[Tensor, str]]) -> None:
+    """Uncapturable if the call used a tensor that no condition pins down."""
+    storages = {id(t._alias.storage) for t, _ in tensors.values() if t._alias is not None}
+    for source in [*made.sources, *(w.source for w in made.writes)]:
+        if source.kind in ("tensor", "grad") and id(source.of) not in tensors:
+            raise Uncapturable(
+                f"it uses a tensor of shape {tuple(source.of.shape)} that jaxtorch cannot tell where it is from"
+            )
+        if source.kind == "storage" and id(source.of) not in storages:
+            raise Uncapturable("it uses a view whose base jaxtorch cannot tell where it is from")
+    for p, _ in made.grads:
+        if id(p) not in tensors:
+            raise Uncapturable("it gives a gradient to a tensor that jaxtorch cannot tell where it is from")
+
+
+def compiled_module(module: Any, fullgraph: bool, limit: int | None) -> Compiled:
+    """The calls of a module, captured and replayed."""
+    return Compiled(module, fullgraph, 8 if limit is None else limit)
+
+
+def compiled(fn: Callable[..., Any], fullgraph: bool, limit: int | None) -> Callable[..., Any]:
+    """A function whose calls are captured and replayed, with the name and text of `fn`."""
+    run = Compiled(fn, fullgraph, 8 if limit is None else limit)
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return run(*args, **kwargs)
+
+    call._torchdynamo_orig_callable = fn  # type: ignore[attr-defined]
+    call._compiled = run  # type: ignore[attr-defined]
+    return call
+
+
+def reset() -> None:
+    """Forget everything that was captured, of all functions."""
+    for each in list(_all):
+        each.reset()

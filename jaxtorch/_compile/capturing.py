@@ -1,0 +1,377 @@
+"""Capturing: one call runs as ever, but into one program, and every input and result of that program is traced to its place.
+
+An input's *source* is where a replay finds its current content: an argument, a tensor that existed before the call (read through
+its storage), a gradient, an attribute that the call rebinds, a random draw, a number that an optimizer gives. What has no source was
+made from Python constants, which the conditions guard. A result is written back where the call left it: in a tensor, a storage, a
+`.grad`, an attribute; or it is returned.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from .._core import capture as engine
+from .._core import program, random
+from .._core.checks import user_line
+from .._core.device import _slots
+from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
+from .._core.tape import Node
+from .._core.tensor import Tensor
+from .._core.value import Value
+from .conditions import Condition, Conditions
+from .trees import taken_apart
+
+
+class Uncapturable(Exception):
+    """Why a call cannot be replayed."""
+
+
+class Source:
+    """Where a replay reads an input.
+
+    kind: 'argument' (by number), 'tensor', 'storage', 'grad' (of a tensor), 'place' (a Condition whose tensor the call rebinds),
+          'draw' (by number), 'number' (update, name), 'constant' (a Value).
+    """
+
+    __slots__ = ("kind", "of")
+
+    def __init__(self, kind: str, of: Any) -> None:
+        self.kind = kind
+        self.of = of
+
+    def tensor(self, arguments: list[Tensor]) -> Tensor:
+        """The tensor that now stands at this source."""
+        of = self.of
+        match self.kind:
+            case "argument":
+                return arguments[of]
+            case "tensor":
+                return of
+            case "grad":
+                return of._grad
+        return of.now()
+
+
+class Result:
+    """A tensor that the call made and something outside it keeps: its place in the program, and what else it was."""
+
+    __slots__ = ("slot", "aval", "requires_grad", "node", "index", "layout", "cls")
+
+    def __init__(self, t: Tensor) -> None:
+        value = t._value
+        self.slot, self.aval = value.slot, value.aval
+        self.requires_grad, self.node, self.index, self.layout = t._rg, t._node, t._index, t._layout
+        self.cls = type(t)
+
+
+class Write:
+    """New content for a tensor that existed before: where it is, the slot it takes, and how many writes that were."""
+
+    __slots__ = ("source", "slot", "writes")
+
+    def __init__(self, source: Source, slot: int, writes: int) -> None:
+        self.source = source
+        self.slot = slot
+        self.writes = writes
+
+
+class Capture:
+    """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
+
+    def __init__(self, arguments: list[Tensor]) -> None:
+        program.flush_all()
+        self.arguments = arguments
+        self.reason: str | None = None
+        self.drawn: list[tuple[Any, Any, Any, tuple[Any, ...]]] = []
+        self.updated: list[tuple[str, engine.Again, list[str], list[Value]]] = []
+        self.afterwards: list[tuple[Any, tuple[Any, ...]]] = []
+        self.before: list[tuple[Tensor, Value, int, Any, bool, Any]] = []
+        self.by_value: dict[int, Source] = {}
+        self._look_around()
+
+    # -- told by the engine
+
+    def broke(self, reason: str) -> None:
+        """The call did something that a replay cannot."""
+        if self.reason is None:
+            self.reason = f"{reason} ({user_line()})"
+
+    def updates(self, name: str, again: Any, names: list[str], values: list[Value]) -> None:
+        """An optimizer recorded an update with these numbers."""
+        if again is None:
+            self.broke(f"{name} does not say how to repeat its step")
+        else:
+            self.updated.append((name, again, names, values))
+
+    def later(self, method: Any, *args: Any) -> None:
+        """A step of Python that each replay makes for itself: a learning-rate schedule's."""
+        self.afterwards.append((method, args))
+
+    def drew(self, array: Any, generator: Any, method: Any, args: tuple[Any, ...]) -> None:
+        """A generator gave numbers."""
+        self.drawn.append((array, generator, method, args))
+
+    # -- before the call
+
+    def _look_around(self) -> None:
+        if gc.get_freeze_count() > program.frozen:
+            self.reason = "gc.freeze() was called, which hides tensors"
+            return
+        found = [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
+        of_grad: dict[int, Tensor] = {}
+        for t in found:
+            if t._grad is not None:
+                of_grad[id(t._grad)] = t
+        for t in found:
+            alias = t._alias
+            value = t._value if alias is None else alias.storage.value
+            version = t._ver if alias is None else alias.version.n
+            self.before.append((t, value, version, t._grad, t._rg, t._node))
+            if id(t) in of_grad:
+                source = Source("grad", of_grad[id(t)])
+            else:
+                source = Source("tensor", t)
+            if alias is None or not alias.chain:
+                self.by_value[id(value)] = source
+            elif alias.storage.host is None:
+                self.by_value.setdefault(id(value), Source("storage", alias.storage))
+            if alias is not None and t._value is not value and alias.seen == alias.version.n:
+                self.by_value.setdefault(id(t._value), source)
+        for i, t in enumerate(self.arguments):
+            alias = t._alias
+            self.by_value[id(t._value)] = Source("argument", i)
+            if alias is not None and not alias.chain:
+                self.by_value[id(alias.storage.value)] = Source("argument", i)
+        self.existing = found
+        self.known = {id(t) for t in found}
+        self.storages = {t._alias.storage for t in found if t._alias is not None}
+
+    # -- after the call
+
+    def sources(self, inputs: list[Value], moved: dict[int, Source]) -> list[Source]:
+        """The source of each input; `moved`: tensors (by id) that stand at a place which the call rebinds."""
+        numbers: dict[int, Source] = {}
+        for k, (_, _, names, values) in enumerate(self.updated):
+            for name, value in zip(names, values, strict=True):
+                numbers[id(value)] = Source("number", (k, name))
+        draws = {id(d[0]): k for k, d in enumerate(self.drawn)}
+        used = set()
+        found = []
+        for v in inputs:
+            if id(v) in numbers:
+                source = numbers[id(v)]
+            elif id(v) in self.by_value:
+                source = self.by_value[id(v)]
+                if source.kind == "tensor" and id(source.of) in moved:
+                    source = moved[id(source.of)]
+            elif isinstance(v.array, np.ndarray) and id(v.array) in draws:
+                used.add(draws[id(v.array)])
+                source = Source("draw", draws[id(v.array)])
+            else:
+                source = Source("constant", v)
+            found.append(source)
+        if len(used) < len(self.drawn):
+            method = next(d[2] for k, d in enumerate(self.drawn) if k not in used)
+            raise Uncapturable(f"random numbers ({method}) are used otherwise than as a tensor")
+        return found
+
+    def writes(self, moved: dict[int, Source], own: dict[int, Any]) -> tuple[list[Write], list[tuple[Tensor, Any]]]:
+        """What the call wrote into tensors that existed before, and the gradients it put on them."""
+        writes: list[Write] = []
+        grads: list[tuple[Tensor, Any]] = []
+        storages: set[int] = set()
+        stepped = {id(s["step"]) for _, a, _, _ in self.updated for s in a.states if isinstance(s.get("step"), Tensor)}
+        argument = {id(t): i for i, t in enumerate(self.arguments)}
+        for t, value, version, grad, rg, node in self.before:
+            if t._rg is not rg or t._node is not node:
+                raise Uncapturable("it gives a tensor that existed before another history")
+            if t._grad is not grad:
+                grads.append((t, t._grad))
+            alias = t._alias
+            now = t._value if alias is None else alias.storage.value
+            if now is value or id(t) in stepped:
+                continue
+            if now.aval is not value.aval:
+                raise Uncapturable("it changes the shape of a tensor in place")
+            if alias is not None:
+                if id(alias.storage) in storages:
+                    continue
+                if alias.chain:
+                    owner = alias.storage.owner()
+                    if owner is None or owner._alias is None or owner._alias.storage is not alias.storage:
+                        raise Uncapturable("it writes through a view whose base is gone")
+                    continue  # its owner is among the tensors as well
+                storages.add(id(alias.storage))
+            source = Source("argument", argument[id(t)]) if id(t) in argument else self.by_value.get(id(value))
+            if source is None or source.kind in ("storage", "place"):
+                source = Source("tensor", t)
+            if source.kind == "tensor":
+                source = moved.get(id(t), source if source.of is t else Source("tensor", t))
+            if now.program is None or now.array is not None:
+                raise Uncapturable("it makes one tensor take over the content of another")
+            count = (t._ver if alias is None else alias.version.n) - version
+            writes.append(Write(source, now.slot, count))
+        return writes, grads
+
+
+class Captured:
+    """One call as a program: `code` with its inputs' sources, what it writes back and what it returns.
+
+    live:    the slots whose content the replay needs, in order; `donors` the inputs whose memory it may reuse.
+    writes, grads (tensor, Result, None or 'kept'), places (Condition, Result): what goes back where.
+    spec:    the result (see trees.py) over `tensors`: Results, or Sources of tensors that existed before.
+    flags:   (slot, message maker, line) of the errors that data can raise.
+    """
+
+    def __init__(self) -> None:
+        self.slot: Any = None
+        self.code: tuple[Any, ...] = ()
+        self.sources: list[Source] = []
+        self.inputs: list[Value] = []
+        self.values: list[Value] = []
+        self.live: list[int] = []
+        self.donors: list[int] = []
+        self.writes: list[Write] = []
+        self.grads: list[tuple[Tensor, Any]] = []
+        self.places: list[tuple[Condition, Any]] = []
+        self.spec: Any = None
+        self.tensors: list[Any] = []
+        self.flags: list[tuple[int, Any, str]] = []
+        self.drawn: list[tuple[Any, Any, tuple[Any, ...]]] = []
+        self.updated: list[tuple[engine.Again, list[str]]] = []
+        self.afterwards: list[tuple[Any, tuple[Any, ...]]] = []
+        self.program: Any = None
+        self.handles: list[Tensor] = []
+
+
+def record(call: Callable[[], Any], work: Capture) -> Any:
+    """Run a call as a capture: the result, whose values are pending in one program unless `work.reason` says otherwise."""
+    engine.active, before = work, random.on_draw
+    random.on_draw = work.drew
+    try:
+        return call()
+    finally:
+        engine.active, random.on_draw = None, before
+
+
+def settle(work: Capture, result: Any, conditions: Conditions) -> Captured:
+    """What was captured. Uncapturable (or Unbuildable) where it could not be replayed."""
+    try:
+        if work.reason is not None:
+            raise Uncapturable(work.reason)
+        made = _settled(work, result, conditions)
+    finally:
+        work.before.clear()
+    _seen_all(made)
+    return made
+
+
+def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
+    programs = [s.program for s in _slots.values() if s.program is not None]
+    if len(programs) != 1:
+        raise Uncapturable("it computes nothing" if not programs else "it computes on several devices")
+    current = programs[0]
+    made = Captured()
+    made.slot, made.program = current.slot, current
+    exported: dict[int, Any] = {}
+    storages: set[int] = set()
+    argument = {id(t): i for i, t in enumerate(work.arguments)}
+
+    def export(t: Tensor) -> int:
+        if id(t) not in exported:
+            exported[id(t)] = len(made.tensors)
+            if id(t) in argument:
+                made.tensors.append(Source("argument", argument[id(t)]))
+            elif id(t) in work.known:
+                made.tensors.append(Source("tensor", t))
+            else:
+                made.tensors.append(_result(t, current, storages, work.known, work.storages))
+            made.handles.append(t)
+        return exported[id(t)]
+
+    made.spec = taken_apart(result, export)
+    moved: dict[int, Source] = {}
+    for condition in conditions.broken():
+        now = condition.now()
+        if not isinstance(now, Tensor) or not isinstance(condition.value, Tensor) or condition.kind not in (
+            "item", "attribute", "cell",
+        ):  # fmt: skip
+            raise Uncapturable(f"{condition.path} changes at each call")
+        moved[id(condition.value)] = Source("place", condition)
+        made.places.append((condition, export(now)))
+    made.writes, grads = work.writes(moved, exported)
+    for t, grad in grads:
+        made.grads.append((t, None if grad is None else export(grad)))
+    made.inputs = list(current.inputs)
+    made.sources = work.sources(made.inputs, moved)
+    made.values = list(current.values)
+    made.code = tuple(current.code)
+    made.flags = [(flag.slot, make, where) for flag, make, where in current.checks]
+    made.drawn = [d[1:] for d in work.drawn]
+    made.updated = [(again, names) for _, again, names, _ in work.updated]
+    made.afterwards = work.afterwards
+    live = {w.slot for w in made.writes} | {f[0] for f in made.flags}
+    live |= {r.slot for r in made.tensors if isinstance(r, Result)}
+    graphs = [r.node for r in made.tensors if isinstance(r, Result) and is_alive(r.node)]
+    live |= {v.slot for v in saved_by(graphs) if v.program is current and v.array is None}
+    made.live = sorted(live)
+    written = {(w.source.kind, id(w.source.of)) for w in made.writes if w.source.kind != "argument"}
+    made.donors = [i for i, s in enumerate(made.sources) if (s.kind, id(s.of)) in written]
+    return made
+
+
+def _result(t: Any, current: Any, storages: set[int], known: set[int], before: set[Any]) -> Result:
+    if type(t) is not Tensor:
+        raise Uncapturable(f"it makes a {type(t).__name__}")
+    alias = t._alias
+    value = t._value
+    if alias is not None:
+        if id(alias.storage) in storages:
+            raise Uncapturable("two of the tensors it returns share their memory")
+        storages.add(id(alias.storage))
+        if alias.storage.host is not None:
+            raise Uncapturable("it returns memory that is shared with NumPy")
+        if alias.storage in before or ((owner := alias.storage.owner()) is not None and id(owner) in known):
+            raise Uncapturable("it returns a view of a tensor that existed before")
+        value = t._read()
+    if value.array is not None or value.program is not current:
+        raise Uncapturable("it returns a tensor that was not computed in the call")
+    return Result(t)
+
+
+def _seen_all(made: Captured) -> None:
+    """Uncapturable if something that the capture does not know of holds a value of the program."""
+    inputs = {v.slot for v in made.inputs}
+    made.program.values = []  # one list holds each
+    counts = list(map(getrefcount, made.values))
+    made.program.values = made.values
+    live = set(made.live)
+    if any(c > HELD_BY_PROGRAM and i not in inputs and i not in live for i, c in enumerate(counts)):
+        raise Uncapturable("it keeps a tensor somewhere that jaxtorch does not see")
+
+
+def is_alive(node: Any) -> bool:
+    """Can backward still go through the graph that ends in this node?"""
+    return isinstance(node, Node) and all(n.saved is not None for n in nodes_below([node]))
+
+
+def nodes_below(roots: list[Any]) -> list[Node]:
+    """All nodes of some graphs."""
+    found: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Node) and id(node) not in found:
+            found[id(node)] = node
+            stack.extend(target for target, _ in node.edges)
+    return list(found.values())
+
+
+def saved_by(roots: list[Any]) -> list[Value]:
+    """The values that the nodes of some graphs have saved."""
+    return list({id(v): v for node in nodes_below(roots) for v in node.saved or ()}.values())

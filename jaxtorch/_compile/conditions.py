@@ -1,0 +1,172 @@
+"""Conditions on Python objects, checked together by one generated function: some 25 ns each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_EQUAL = (int, float, complex, str, bytes, bool)
+_GONE = object()
+_CHUNK = 400
+
+
+class Condition:
+    """That a place holds what it held when a call was captured.
+
+    kind: 'item' (place[key] is value), 'absent', 'cell', 'attribute', 'class', 'sequence', 'keys', 'length', 'set', 'empty',
+          'array'; 'tensor' and 'grad' are about a tensor's type and whether it has a gradient. Numbers and strings need
+          only be equal and of the same type.
+    path: how the user's program would name the place.
+    """
+
+    __slots__ = ("kind", "place", "key", "value", "path")
+
+    def __init__(self, kind: str, place: Any, key: Any, value: Any, path: str) -> None:
+        self.kind = kind
+        self.place = place
+        self.key = key
+        self.value = value
+        self.path = path
+
+    def now(self) -> Any:
+        """What is at the place now."""
+        place, key = self.place, self.key
+        match self.kind:
+            case "item":
+                return place.get(key, _GONE)
+            case "absent":
+                return place.get(key, _GONE)
+            case "cell":
+                try:
+                    return place.cell_contents
+                except ValueError:
+                    return _GONE
+            case "attribute":
+                return getattr(place, key, _GONE)
+            case "class":
+                return vars(place).get(key, _GONE)
+            case "sequence":
+                return tuple(place)
+            case "keys":
+                return list(place)
+            case "length":
+                return len(place)
+            case "set":
+                return frozenset(place)
+            case "array":
+                return place
+            case "typed":
+                return place()
+            case _:
+                return place
+
+    def put(self, new: Any) -> None:
+        """Put something else there."""
+        match self.kind:
+            case "item":
+                self.place[self.key] = new
+            case "cell":
+                self.place.cell_contents = new
+            case _:
+                setattr(self.place, self.key, new)
+
+    def holds(self) -> bool:
+        """Is everything there as it was?"""
+        now, value = self.now(), self.value
+        match self.kind:
+            case "tensor":
+                return described(self.place) == value
+            case "grad":
+                return (self.place._grad is None) is value
+            case "typed":
+                return type(now) is type(self.place()) and described(now) == value
+            case "absent":
+                return now is _GONE
+            case "empty":
+                return not now
+            case "sequence":
+                return len(now) == len(value) and all(same(a, b) for a, b in zip(now, value, strict=True))
+            case "keys" | "set":
+                return now == value
+            case "array":
+                return now.dtype == value.dtype and np.array_equal(now, value, equal_nan=now.dtype.kind in "fc")
+            case _:
+                return same(now, value)
+
+    def expression(self, name: str) -> str:
+        """The condition in Python, on variables `name`p, `name`k and `name`v."""
+        match self.kind:
+            case "item":
+                found = f"{name}p[{name}k]"
+            case "cell":
+                found = f"{name}p.cell_contents"
+            case "absent":
+                return f"{name}k not in {name}p"
+            case "empty":
+                return f"not {name}p"
+            case "length":
+                return f"len({name}p) == {name}v"
+            case "tensor":
+                return (
+                    f"({name}p._value.aval is {name}v[0] and {name}p._rg is {name}v[1] and {name}p._layout == {name}v[2] "
+                    f"and ({name}p._node is None) is {name}v[3] and {name}p._hooks is {name}v[4])"
+                )
+            case "grad":
+                return f"({name}p._grad is None) is {name}v"
+            case _:
+                return f"{name}p()"
+        if type(self.value) in _EQUAL:
+            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v))"
+        return f"{found} is {name}v"
+
+    def variables(self, name: str) -> dict[str, Any]:
+        """The values of the variables in `expression`."""
+        generic = self.kind in ("attribute", "class", "sequence", "keys", "set", "array", "typed")
+        return {f"{name}p": self.holds if generic else self.place, f"{name}k": self.key, f"{name}v": self.value}
+
+
+def described(t: Any) -> tuple[Any, ...]:
+    """What a captured program takes for granted of a tensor."""
+    return t._value.aval, t._rg, t._layout, t._node is None, t._hooks
+
+
+def same(a: Any, b: Any) -> bool:
+    """Are two objects the same to a program that has only been given one: identical, or equal numbers or strings?"""
+    return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b)
+
+
+class Conditions:
+    """Conditions that must all hold; calling it checks them."""
+
+    def __init__(self, conditions: list[Condition]) -> None:
+        self.list = conditions
+        self._checks: list[Any] | None = None
+
+    def __call__(self) -> bool:
+        checks = self._checks
+        if checks is None:
+            checks = self._checks = self._compiled()
+        try:
+            for check in checks:
+                if not check():
+                    return False
+        except (KeyError, ValueError, AttributeError, TypeError):
+            return False  # a key, the content of a cell or an attribute is gone
+        return True
+
+    def _compiled(self) -> list[Any]:
+        checks = []
+        for begin in range(0, len(self.list), _CHUNK):
+            scope: dict[str, Any] = {}
+            parts = []
+            for i, condition in enumerate(self.list[begin : begin + _CHUNK]):
+                parts.append(condition.expression(f"c{i}"))
+                scope.update(condition.variables(f"c{i}"))
+            exec(f"def check():\n    return {' and '.join(parts)}", scope)
+            checks.append(scope["check"])
+        return checks
+
+    def broken(self) -> list[Condition]:
+        """The conditions that do not hold."""
+        return [c for c in self.list if not c.holds()]

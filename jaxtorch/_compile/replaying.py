@@ -1,0 +1,297 @@
+"""Replaying a captured call: inputs are read from their sources, one XLA program runs, results go back to their places.
+
+`Replay` runs the program by itself where everything it reads has been computed. Otherwise, and where its results carry a graph
+(`graphing.py`), the whole call is recorded as a single instruction of the program that is pending.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._core import checks, program, random, runner
+from .._core.context import caching, x64
+from .._core.entry import Kernel
+from .._core.program import emit
+from .._core.storage import Version
+from .._core.tensor import Tensor, wrap
+from .._core.value import FLOAT, Value
+from ..optim.optimizer import by_step
+from .capturing import Captured, Result, Source
+from .trees import put_together
+
+
+class Stale(Exception):
+    """An optimizer's options have changed so that they make another program. Nothing has been done yet."""
+
+
+def _exclusive() -> tuple[int, int]:
+    """The reference counts, in lists like those of `Replay`, of a value that only its tensor holds, and of its array."""
+    t = wrap(Value(FLOAT, object()))
+
+    def read() -> Any:
+        v = t._value
+        return [v], [v.array]
+
+    values, arrays = read()
+    given = [arrays[0]]
+    return next(map(getrefcount, values)), next(map(getrefcount, given))
+
+
+_VALUE_HELD, _ARRAY_HELD = _exclusive()
+
+
+def _generated(sources: list[Source], donors: list[int]) -> Any:
+    """`read(arguments, draws, numbers)`: the values of the donors, and all arrays, in the order of the inputs."""
+    scope: dict[str, Any] = {}
+    lines, values, arrays = [], [], []
+    for i, source in enumerate(sources):
+        v = f"v{i}"
+        match source.kind:
+            case "constant":
+                scope[f"c{i}"] = source.of.array
+                arrays.append(f"c{i}")
+                continue
+            case "draw":
+                arrays.append(f"D[{source.of}]")
+                continue
+            case "number":
+                arrays.append(f"N[{source.of[0]}][{source.of[1]!r}]")
+                continue
+            case "storage":
+                scope[f"s{i}"] = source.of
+                lines.append(f"{v} = s{i}.value")
+            case _:
+                scope[f"s{i}"] = source.of
+                tensor = {
+                    "argument": f"A[{source.of}]", "tensor": f"s{i}", "grad": f"s{i}._grad", "place": f"s{i}.now()",
+                }[source.kind]  # fmt: skip
+                if source.kind != "tensor":
+                    lines.append(f"t = {tensor}")
+                    tensor = "t"
+                lines.append(f"{v} = {tensor}._value if {tensor}._alias is None else {tensor}._read()")
+        arrays.append(f"{v}.array")
+        if i in donors:
+            values.append(v)
+    body = "".join(f"    {line}\n" for line in lines)
+    exec(f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}]", scope)
+    return scope["read"]
+
+
+class Replay:
+    """A captured call that can be made again."""
+
+    def __init__(self, made: Captured) -> None:
+        self.slot, self.code, self.sources, self.donors = made.slot, made.code, made.sources, made.donors
+        self.live = tuple(made.live)
+        self.tensors, self.spec, self.grads, self.places = made.tensors, made.spec, made.grads, made.places
+        self.drawn, self.updated, self.afterwards = made.drawn, made.updated, made.afterwards
+        self.at = at = {slot: k for k, slot in enumerate(made.live)}
+        self.writes = [(w.source, at[w.slot], w.writes) for w in made.writes]
+        self.flags = [(at[slot], make, where) for slot, make, where in made.flags]
+        self.read = _generated(self.sources, self.donors)
+        self.graph: Any = None
+        self._structure: Any = None
+        self._kernel: Kernel | None = None
+        self._held = [_VALUE_HELD] * len(self.donors), [_ARRAY_HELD] * len(self.donors)
+        self._quick = self._quick_writes()
+
+    def _quick_writes(self) -> Any:
+        """(donor, output, tensor, writes) of each write, where all go to tensors that can be overwritten in memory; or None."""
+        by_source = {(self.sources[p].kind, id(self.sources[p].of)): d for d, p in enumerate(self.donors)}
+        found = []
+        for source, k, n in self.writes:
+            donor = by_source.get((source.kind, id(source.of)))
+            if donor is None or source.kind != "tensor":
+                return None
+            if not hasattr(source.of, "_written"):
+                source.of._written = Version(source.of._ver)
+            found.append((donor, k, source.of, n))
+        return found
+
+    # -- the captured call itself
+
+    def first(self, made: Captured) -> None:
+        """Run the program of the captured call, whose pending values get their content."""
+        current = made.program
+        if self.slot.program is current:
+            self.slot.program = None
+        current.state = "running"
+        try:
+            arrays = [v.array for v in made.inputs]
+            for position in self.donors:
+                arrays[position] = _copy(arrays[position])
+            outs = self._run(arrays)
+            for slot, array in zip(self.live, outs, strict=True):
+                made.values[slot].array = array
+                made.values[slot].owned = True
+            if current.checks:
+                checks.add(current.checks)
+        finally:
+            for v in made.values:
+                v.program = None
+            current.values, current.code, current.inputs, current.checks, current.state = [], [], [], [], "done"
+
+    # -- again
+
+    def __call__(self, arguments: list[Tensor]) -> Any:
+        """The call once more, with these tensors among its arguments. Stale if an optimizer's options forbid it."""
+        numbers = self._advance() if self.updated else []
+        draws = [random.key_of(g, *a) if m is random.key_of else random.draw(g, m, *a) for g, m, a in self.drawn]
+        slot = self.slot
+        if self.graph is not None or slot.program is not None or slot.closing is not None:
+            result = self._recorded(arguments, draws, numbers)
+        elif len(program._threads) > 1:
+            with runner.lock:
+                result = self._alone(arguments, draws, numbers)
+        else:
+            result = self._alone(arguments, draws, numbers)
+        for method, args in self.afterwards:
+            method(*args)
+        return result
+
+    def _advance(self) -> list[dict[str, float]]:
+        """The numbers of each optimizer update of this step; step counts advance."""
+        numbers = []
+        for again, _ in self.updated:
+            count = 0.0
+            if again.states:
+                array = again.states[0]["step"]._read().array
+                count = float(array if isinstance(array, np.ndarray) else again.states[0]["step"].item()) + 1.0
+            static, fresh = again.owner._numbers(again.group, count)
+            if static != again.static:
+                raise Stale
+            numbers.append(fresh)
+        for again in {id(a): a for a, _ in self.updated if a.states}.values():
+            by_step(again.states, again.states)
+        return numbers
+
+    def _run(self, arrays: list[Any]) -> list[Any]:
+        structure = self._structure
+        if structure is None:
+            structure = self._structure = runner.whole(self.slot, self.code, self.live, tuple(self.donors))
+        if structure.call is None:
+            return runner.run_whole(self.slot, structure, arrays)
+        with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
+            return structure.call(arrays)
+
+    def _alone(self, arguments: list[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
+        values, arrays = self.read(arguments, draws, numbers)
+        given = [arrays[i] for i in self.donors]
+        exclusive = list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
+        if exclusive:
+            for v in values:
+                if not v.owned or v.guard is not None:
+                    exclusive = False
+        if not exclusive:
+            for v, position in zip(values, self.donors, strict=True):
+                arrays[position] = _copy(program.force(v))
+        given = None
+        outs = self._run(arrays)
+        quick = self._quick
+        if exclusive and quick is not None:
+            for donor, k, t, n in quick:
+                values[donor].array = outs[k]
+                t._ver = t._written.n = t._ver + n
+        else:
+            for source, k, n in self.writes:
+                t = source.tensor(arguments)
+                self._write(t, _owned(outs[k], t._value.aval), n)
+        if self.flags:
+            checks.add([(_owned(outs[k], FLOAT), make, where) for k, make, where in self.flags])
+        return self._hand_out(arguments, [_value(outs, self.at, t) for t in self.tensors])
+
+    def _recorded(self, arguments: list[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
+        kernel = self._kernel
+        if kernel is None:
+            kernel = self._kernel = self._as_kernel()
+        values = []
+        for source, aval in zip(self.sources, kernel.in_avals, strict=True):
+            match source.kind:
+                case "constant":
+                    values.append(source.of)
+                case "draw":
+                    values.append(Value(aval, draws[source.of]))
+                case "number":
+                    values.append(Value(aval, float(numbers[source.of[0]][source.of[1]])))
+                case "storage":
+                    values.append(source.of.value)
+                case _:
+                    values.append(source.tensor(arguments)._read())
+        outs = emit(kernel, values)
+        place = {k: i for i, k in enumerate(self._order)}
+        for source, k, n in self.writes:
+            self._write(source.tensor(arguments), outs[place[k]], n)
+        made = [outs[place[self.at[t.slot]]] if isinstance(t, Result) else t for t in self.tensors]
+        result = self._hand_out(arguments, made, outs if self.graph is not None else None, values)
+        outs = values = made = None
+        if self.updated:
+            program.close(self.slot)
+        return result
+
+    def _as_kernel(self) -> Kernel:
+        """The whole call as one instruction: flags come last."""
+        plan = runner.whole(self.slot, self.code, self.live, tuple(self.donors)).plan
+        flagged = [k for k, _, _ in self.flags]
+        self._order = order = [k for k in range(len(self.live)) if k not in flagged] + flagged
+
+        def call(*arrays: Any) -> tuple[Any, ...]:
+            env: list[Any] = [None] * plan.n_slots
+            for s, a in zip(plan.input_slots, arrays, strict=True):
+                env[s] = a
+            outs = runner.evaluate(plan, env)
+            return tuple([outs[k] for k in order])
+
+        kernel = Kernel("compiled_call", call, tuple(plan.kinds), self.slot, [make for _, make, _ in self.flags])
+        kernel.captured = True
+        return kernel
+
+    @staticmethod
+    def _write(t: Tensor, value: Value, writes: int) -> None:
+        t._write(value)
+        if writes > 1:
+            alias = t._alias
+            if alias is None:
+                t._ver = t._written.n = t._ver + writes - 1
+            else:
+                alias.version.n += writes - 1
+                t._read()
+
+    def _hand_out(self, arguments: list[Tensor], made: list[Any], outs: Any = None, values: Any = None) -> Any:
+        """Put new tensors where the call puts them, and build its result."""
+        tensors: list[Any] = []
+        for value, t in zip(made, self.tensors, strict=True):
+            if isinstance(t, Source):
+                tensors.append(t.tensor(arguments))
+                continue
+            new = wrap(value)
+            new._layout = t.layout
+            if t.requires_grad:
+                new._rg, new._node, new._index = True, t.node, t.index
+            tensors.append(new)
+        if outs is not None:
+            self.graph.attach(tensors, outs, values, self._order, arguments)
+        for p, k in self.grads:
+            p._grad = None if k is None else tensors[k]
+        for condition, k in self.places:
+            condition.put(tensors[k])
+        return put_together(self.spec, tensors)
+
+
+def _copy(array: Any) -> Any:
+    with x64(), caching():
+        return jnp.array(array, copy=True)
+
+
+def _owned(array: Any, aval: Any) -> Value:
+    value = Value(aval, array)
+    value.owned = True
+    return value
+
+
+def _value(outs: list[Any], at: dict[int, int], t: Any) -> Any:
+    return _owned(outs[at[t.slot]], t.aval) if isinstance(t, Result) else None

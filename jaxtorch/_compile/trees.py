@@ -1,0 +1,113 @@
+"""Arguments taken apart into tensors and the rest, and results put together again."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from .._core.device import device
+from .._core.dtypes import dtype
+from .._core.storage import Alias
+from .._core.tensor import Tensor
+
+_PLAIN = (int, str, bytes, bool, type(None), complex, dtype, device)
+_SEQUENCES = (tuple, list)
+
+
+class Signature:
+    """The arguments of one call.
+
+    tensors: those among them, in order.
+    objects: what is neither tensor, number nor container: known by identity.
+    key:     everything about the call that a captured program is made for: types of the tensors, numbers, structure.
+    """
+
+    __slots__ = ("tensors", "objects", "key")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.tensors: list[Tensor] = []
+        self.objects: list[Any] = []
+        key: list[Any] = []
+        for x in args:
+            self._add(x, key)
+        if kwargs:
+            for name, x in kwargs.items():
+                key.append(name)
+                self._add(x, key)
+        self.key = tuple(key)
+
+    def _add(self, x: Any, key: list[Any]) -> None:
+        cls = x.__class__
+        if isinstance(x, Tensor):
+            alias = x._alias
+            same = next((i for i, t in enumerate(self.tensors) if t is x), -1)
+            self.tensors.append(x)
+            key += (cls, x._value.aval, x._rg, x._node is None, x._layout, alias is not None, same, x._grad is None)
+            if alias is not None and alias.__class__ is Alias and alias.storage.host is not None:
+                key.append("host")
+        elif cls is float:
+            key += (float, x, math.copysign(1.0, x)) if x == x else (float, "nan")
+        elif cls in _PLAIN:
+            key += (cls, x)
+        elif isinstance(x, _SEQUENCES):
+            key += (cls, len(x))
+            for item in x:
+                self._add(item, key)
+        elif isinstance(x, dict):
+            key += (cls, tuple(x))
+            for item in x.values():
+                self._add(item, key)
+        else:
+            key += ("object", id(x))
+            self.objects.append(x)
+
+
+class Unbuildable(Exception):
+    """A result that a replay could not put together."""
+
+
+def taken_apart(result: Any, export: Callable[[Tensor], Any]) -> Any:
+    """A function of nothing... (see `rebuilder`): the result as a description in which tensors stand as `export` names them."""
+    if isinstance(result, Tensor):
+        return ("tensor", export(result))
+    cls = type(result)
+    if result is None or isinstance(result, (int, float, complex, str, bytes, bool, dtype, device)):
+        return ("same", result)
+    if isinstance(result, (tuple, list)):
+        return ("sequence", cls, [taken_apart(x, export) for x in result])
+    if isinstance(result, dict):
+        if cls not in (dict, OrderedDict) and not dataclasses.is_dataclass(result):
+            raise Unbuildable(f"it returns a {cls.__qualname__}")
+        return ("dict", cls, list(result), [taken_apart(x, export) for x in result.values()])
+    if dataclasses.is_dataclass(result):
+        fields = [f.name for f in dataclasses.fields(result)]
+        shell = copy.copy(result)
+        for name in fields:
+            object.__setattr__(shell, name, None)
+        return ("fields", shell, fields, [taken_apart(getattr(result, name), export) for name in fields])
+    raise Unbuildable(f"it returns a {cls.__module__}.{cls.__qualname__}")
+
+
+def put_together(spec: Any, tensors: list[Any]) -> Any:
+    """The result that a description stands for; tensors are given by number."""
+    kind = spec[0]
+    if kind == "tensor":
+        return tensors[spec[1]]
+    if kind == "same":
+        return spec[1]
+    if kind == "sequence":
+        items = [put_together(s, tensors) for s in spec[2]]
+        cls = spec[1]
+        return cls(*items) if hasattr(cls, "_fields") else items if cls is list else cls(items)
+    items = [put_together(s, tensors) for s in spec[3]]
+    if kind == "dict":
+        pairs = dict(zip(spec[2], items, strict=True))
+        return spec[1](**pairs) if dataclasses.is_dataclass(spec[1]) else spec[1](pairs)
+    made = copy.copy(spec[1])
+    for name, item in zip(spec[2], items, strict=True):
+        object.__setattr__(made, name, item)
+    return made
