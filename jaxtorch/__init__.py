@@ -28,7 +28,6 @@ from ._core.printing import set_printoptions
 from ._core.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from ._core.size import Size
 from ._core.tensor import Tensor
-from ._install import TORCH_VERSION as __version__
 from ._install import install, uninstall
 from ._ops.constants import (
     channels_last,
@@ -97,14 +96,28 @@ from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
 from .cuda import Event, OutOfMemoryError, Stream  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
+from .torch_version import __version__  # noqa: E402
 
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 legacy_contiguous_format = contiguous_format
 
 
+_PRIVATE = ("_C", "_custom_ops", "_dynamo", "_jit_internal", "_subclasses", "_utils", "_utils_internal")
+"""Private modules of PyTorch that libraries touch, and that jaxtorch has."""
+
+_LATE = {
+    "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "ScriptFunction": "jit",
+    "ScriptModule": "jit", "fork": "jit", "wait": "jit",
+}  # fmt: skip
+"""Names of the namespace that few programs use, with the modules they are imported from on demand."""
+
+
 def __getattr__(name: str) -> _Any:
     """Import a submodule that nothing has asked for yet; AttributeError names what jaxtorch does not have."""
-    if not name.startswith("_") and _importlib_util.find_spec(f"{__name__}.{name}") is not None:
+    if name in _LATE:
+        return getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+    public = not name.startswith("_") or name in _PRIVATE
+    if public and _importlib_util.find_spec(f"{__name__}.{name}") is not None:
         return _importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch' has no attribute '{name}': jaxtorch has no torch.{name} yet")
 

@@ -1,20 +1,222 @@
-"""`torch.overrides`: questions about objects that stand for tensors. jaxtorch does not dispatch on `__torch_function__`."""
+"""`torch.overrides`: classes and modes that say what the functions of `torch` do (`__torch_function__`).
+
+Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special` ask their
+arguments. As in PyTorch the function arrives as the object it is under its public name; a method that is also a function
+arrives as that function, and operators as theirs (`a + b` as `torch.add`). Attributes such as `shape` are not asked about.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
+from ._core import op as _op
+from ._core import overrides as _engine
+from ._core.overrides import disable_all as DisableTorchFunction
+from ._core.overrides import disable_subclass as DisableTorchFunctionSubclass
+from ._core.overrides import disabled_torch_function as _disabled_torch_function_impl
 from ._core.tensor import Tensor
 
-__all__ = ["has_torch_function", "is_tensor_like"]
+__all__ = [
+    "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
+    "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
+    "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+]  # fmt: skip
+
+_IGNORED = frozenset(
+    """as_subclass can_cast get_default_device get_default_dtype is_storage is_tensor manual_seed promote_types set_default_device
+    set_default_dtype set_default_tensor_type set_printoptions""".split()
+)
+_OPERATORS = frozenset(
+    "__getitem__ __setitem__ __len__ __iter__ __bool__ __int__ __float__ __repr__ __format__".split()
+)
+_PROPERTIES = ("T", "H", "mT", "mH", "data", "real", "imag")
+
+
+def _of_tensor() -> Iterator[tuple[str, FunctionType]]:
+    for name, item in list(vars(Tensor).items()):
+        if isinstance(item, FunctionType) and name not in _IGNORED and (name[0] != "_" or name in _OPERATORS):
+            yield name, item
+    for name in _PROPERTIES:
+        getter = getattr(vars(Tensor).get(name), "fget", None)
+        if isinstance(getter, FunctionType):
+            yield name, getter
+
+
+def _of_modules() -> Iterator[tuple[str, str, FunctionType]]:
+    from . import fft, linalg, special
+    from .nn import functional
+
+    for name, item in list(_op.functions.items()):
+        if isinstance(item, FunctionType) and name not in _IGNORED and name[0] != "_":
+            yield "torch", name, item
+    for label, module in (("nn.functional", functional), ("linalg", linalg), ("fft", fft), ("special", special)):
+        for name in module.__all__:
+            item = getattr(module, name)
+            if isinstance(item, FunctionType):
+                yield f"torch.{label}", name, item
+
+
+def _all() -> Iterable[FunctionType]:
+    found = [item for _, item in _of_tensor()] + [item for _, _, item in _of_modules()]
+    return {id(item): item for item in found}.values()
+
+
+_engine.collectors.append(_all)
+
+
+class TorchFunctionMode:
+    """Context in which every call of a public function goes to `__torch_function__(func, types, args, kwargs)`.
+
+    In there the mode is not in force, so `func(*args, **kwargs)` computes.
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError("TorchFunctionMode.__torch_function__: define it in the subclass")
+
+    def __enter__(self) -> Any:
+        _engine.activate()
+        _engine.state.modes.append(self)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        _engine.state.modes.pop()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> Any:
+        """An instance; the old way to write `with Mode():`."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that lets every function compute."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> Any:
+    modes = _engine.state.modes
+    return modes[-1] if modes else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    return list(_engine.state.modes)
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """Context in which classes and modes are asked again, inside of `__torch_function__`."""
+    s = _engine.state
+    before, s.disabled, s.all_disabled = (s.disabled, s.all_disabled), 0, 0
+    try:
+        yield
+    finally:
+        s.disabled, s.all_disabled = before
 
 
 def is_tensor_like(inp: Any) -> bool:
     """Is it a tensor, or of a class that says how PyTorch's functions treat it?"""
-    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Is there an object, other than a tensor, of a class that defines `__torch_function__`?"""
-    return any(not isinstance(x, Tensor) and hasattr(type(x), "__torch_function__") for x in relevant_args)
+    """Is one of the objects of a class with a `__torch_function__` of its own, or a mode in force?"""
+    s = _engine.state
+    if s.all_disabled:
+        return False
+    return bool(s.modes) or (not s.disabled and any(_engine.overrides(type(x)) for x in relevant_args))
+
+
+def has_torch_function_unary(x: Any, /) -> bool:
+    """`has_torch_function` of one object."""
+    return has_torch_function((x,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of the arguments."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the objects what `public_api(*args, **kwargs)` is; TypeError where none answers."""
+    found = _engine.ordered(relevant_args)
+    if _engine.state.modes:
+        return _engine.ask_mode(public_api, found, args, kwargs)
+    return _engine.ask(public_api, found, args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for functions like those of `torch`: `dispatcher(*args, **kwargs)` names the objects to ask."""
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = list(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """The functions that ask, by the namespace they are in."""
+    import importlib
+
+    found: dict[Any, list[Callable[..., Any]]] = {Tensor: [item for _, item in _of_tensor()]}
+    for label, _, item in _of_modules():
+        module = importlib.import_module(__package__ + label.removeprefix("torch"))
+        found.setdefault(module, []).append(item)
+    return found
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """For every function that asks, one with its parameters that answers -1."""
+    import inspect
+
+    def dummy(function: Callable[..., Any]) -> Callable[..., Any]:
+        def answer(*args: Any, **kwargs: Any) -> int:
+            return -1
+
+        answer.__name__ = function.__name__
+        answer.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return answer
+
+    return {item: dummy(item) for item in _all()}
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Public functions that do not ask."""
+    return {_op.functions[name] for name in _IGNORED if name in _op.functions}
+
+
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Functions whose results `Tensor.__torch_function__` leaves as they are."""
+    return set(_engine._plain)
+
+
+def _names() -> dict[int, str]:
+    found = {id(item): f"torch.Tensor.{name}" for name, item in _of_tensor()}
+    found.update((id(item), f"{label}.{name}") for label, name, item in _of_modules())
+    return found
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """The name under which a function that asks is known: 'torch.add'. None for another."""
+    return _names().get(id(f))
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Is it a method of `Tensor`, or the getter of a property?"""
+    return any(item is func for _, item in _of_tensor())

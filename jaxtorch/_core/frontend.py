@@ -17,6 +17,7 @@ import numpy as np
 from . import tensor as _tensor
 from . import views as _views
 from .op import Op, Parameter, freeze
+from .overrides import Stranger, overrides, refuse_stranger
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
 
@@ -48,10 +49,17 @@ class _Source:
             "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_OUT": _tensor.write_out,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
-            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value,
+            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger,
         }  # fmt: skip
         self.out = out
         self._write()
+        # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
+        self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER:"]
+        self.add(f"return {op.name}({self._given()})", 2)
+
+    def _given(self) -> str:
+        """The parameters, as a call passes them on."""
+        return ", ".join(p.name if not (p.keyword_only or p.star) else f"{p.name}={p.name}" for p in self.op.params)
 
     def add(self, text: str, depth: int = 1) -> None:
         self.lines.append("    " * depth + text)
@@ -96,11 +104,10 @@ class _Source:
         for alias, torch_name in self._numpy_names():
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
         if self.out:
-            given = ", ".join(p.name if not (p.keyword_only or p.star) else f"{p.name}={p.name}" for p in op.params)
             self.add("if out is not None:")
             if op.name in _ACCUMULATING:
                 self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
-            self.add(f"return _OUT(out, {op.name}({given}), {op.name!r})", 2)
+            self.add(f"return _OUT(out, {op.name}({self._given()}), {op.name!r})", 2)
         first = op.params[0].name if op.params else ""
         if self.inplace:
             self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
@@ -216,6 +223,7 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
         isinstance(x, (int, float, complex, np.number, np.bool_)) or hasattr(x, "__jax_array__")
     ):
         return wrap_number(x)
+    refuse_stranger(x)
     position = [p.name for p in op.params].index(name) + 1
     raise TypeError(f"{op.name}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
 
@@ -223,6 +231,7 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
 def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], mask: int) -> tuple[Any, int]:
     """Read a sequence of tensors into `vals` and `ops`; its part of the key, and the gradient mask."""
     if isinstance(xs, Tensor) or not isinstance(xs, (list, tuple)):
+        refuse_stranger(xs)
         position = [p.name for p in op.params].index(name) + 1
         raise TypeError(
             f"{op.name}(): argument '{name}' (position {position}) must be tuple of Tensors, not {type(xs).__name__}"
@@ -230,6 +239,7 @@ def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], 
     key = []
     for i, x in enumerate(xs):
         if not isinstance(x, Tensor):
+            refuse_stranger(x)
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
         v = x._read()
         if x._rg:
@@ -300,5 +310,7 @@ def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> A
     """An operator met something that is no tensor or number: take arrays in, leave the rest to the other side."""
     if isinstance(other, np.ndarray):
         other = _tensor.from_host(np.array(other))
+        return public(other, self) if swap else public(self, other)
+    if overrides(type(other)):
         return public(other, self) if swap else public(self, other)
     return NotImplemented

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core import dtypes, views
 from .._core.op import function, methods
+from .._core.overrides import admit
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .casting import _C_NAMES, _LEGACY
@@ -60,6 +61,7 @@ def become(t: Tensor, cls: type) -> Tensor:
     """The tensor as an object of a subclass, which takes its place."""
     if cls is Tensor:
         return t
+    admit(cls)
     out = object.__new__(cls)
     for name in _SLOTS:
         setattr(out, name, getattr(t, name))

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import checks, dtypes, host, printing, runner
 from .._core.device import cpu, default_device
 from .._core.storage import Alias, alias_of
+from .._core.overrides import admit
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 
@@ -279,6 +280,7 @@ def rebuild(
     if stride is not None:
         t._layout = (stride, offset)
     if kind is not Tensor:
+        admit(kind)
         out = object.__new__(kind)
         for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg"):
             object.__setattr__(out, name, getattr(t, name))

@@ -134,3 +134,11 @@ class set_multithreading_enabled:
 
 from . import anomaly_mode, function, functional  # noqa: E402
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("profiler", "variable", "grad_mode"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")

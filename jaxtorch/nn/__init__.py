@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import functional, init, modules, parameter, utils
 from ._linear_cross_entropy import LinearCrossEntropyOptions
 from .modules import *  # noqa: F403
@@ -10,3 +12,15 @@ from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedPara
 __all__ = ["Buffer", "LinearCrossEntropyOptions", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 __all__ += ["functional", "init", "modules", "parameter", "utils"]
 __all__ += modules.__all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import a submodule that nothing has asked for yet."""
+    import importlib
+    import importlib.util
+
+    if name == "DataParallel":
+        return importlib.import_module(f"{__name__}.parallel").DataParallel
+    if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'torch.nn' has no attribute '{name}': jaxtorch has no torch.nn.{name} yet")

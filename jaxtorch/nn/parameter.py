@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import views
 from .._core.op import functions
+from .._core.overrides import admit, disabled_torch_function
 from .._core.storage import Alias, Storage
 from .._core.tensor import Tensor
 
@@ -16,6 +17,7 @@ _SLOTS = ("_value", "_alias", "_node", "_index", "_rg", "_grad", "_layout", "_ve
 
 def _as_class(t: Tensor, cls: type) -> Any:
     """Tensor `t`, which nothing else holds yet, as an instance of `cls`."""
+    admit(cls)
     out = object.__new__(cls)
     for name in _SLOTS:
         object.__setattr__(out, name, getattr(t, name))
@@ -70,6 +72,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -129,6 +132,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled_torch_function)
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:

@@ -1,0 +1,104 @@
+"""`torch._C`: the names of PyTorch's compiled core that libraries touch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.device import device as device
+from .._core.dtypes import dtype as dtype
+from .._core.modes import is_grad_enabled as is_grad_enabled
+from .._core.op import functions as _functions
+from .._core.random import Generator as Generator
+from .._core.size import Size as Size
+from .._core.tensor import Tensor
+from .._ops.constants import layout as layout
+from .._ops.constants import memory_format as memory_format
+from ..jit import Future as Future
+from ..jit import ScriptFunction as ScriptFunction
+from ..overrides import DisableTorchFunction as DisableTorchFunction
+from ..overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ..overrides import _disabled_torch_function_impl as _disabled_torch_function_impl
+from . import _functorch as _functorch
+from . import _nn as _nn
+
+TensorBase = Tensor
+has_cuda = has_cudnn = has_mps = has_xpu = False
+has_lapack = has_mkl = has_openmp = True
+
+
+class ScriptModule:
+    """TorchScript's modules; jaxtorch makes none."""
+
+
+class ScriptObject:
+    """TorchScript's objects; jaxtorch makes none."""
+
+
+class TensorType:
+    """TorchScript's type of tensors; nothing is of it."""
+
+
+class DispatchKey:
+    """The kernels between which PyTorch's dispatcher chooses; jaxtorch has no dispatcher."""
+
+    AutocastCPU = "AutocastCPU"
+    AutocastCUDA = "AutocastCUDA"
+    CPU = "CPU"
+    CUDA = "CUDA"
+    Meta = "Meta"
+
+
+class DispatchKeySet:
+    """Some of those keys."""
+
+    def __init__(self, *keys: Any) -> None:
+        self.keys = keys
+
+
+class _ExcludeDispatchKeyGuard:
+    """Context without some of those kernels; without autocast, where they are its."""
+
+    def __init__(self, keys: DispatchKeySet) -> None:
+        kinds = [str(k).removeprefix("Autocast").lower() for k in keys.keys if str(k).startswith("Autocast")]
+        self._kind = kinds[0] if kinds else None
+
+    def __enter__(self) -> None:
+        if self._kind is not None:
+            from .. import amp
+
+            self._off = amp.autocast(self._kind, enabled=False)
+            self._off.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._kind is not None:
+            self._off.__exit__(*exc)
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing to do: nothing is logged."""
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is traced."""
+
+
+def _is_tracing() -> bool:
+    """False: nothing is traced."""
+    return False
+
+
+def _cuda_isInBadFork() -> bool:
+    """False."""
+    return False
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name under which a backend of somebody else would be known."""
+    return "privateuseone"
+
+
+def __getattr__(name: str) -> Any:
+    found = None if name.startswith("__") else _functions.get(name)
+    if found is None:
+        raise AttributeError(f"module 'torch._C' has no attribute '{name}': jaxtorch has no compiled core")
+    return found

@@ -1,0 +1,236 @@
+"""`__torch_function__`: objects that say themselves what the functions of `torch` do with them.
+
+Recording must not pay for it, so nothing asks until there is somebody to ask: an instance of a `Tensor` subclass, a
+`TorchFunctionMode`, or a stranger among the operands. `activate` then exchanges the code of every public function, in
+place, for one that looks at its arguments first; functions that programs hold under other names change with them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+from .tensor import Tensor
+
+
+class _State(threading.local):
+    disabled = 0
+    all_disabled = 0
+
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+state = _State()
+collectors: list[Callable[[], Iterable[FunctionType]]] = []
+"""Give the functions that ask, when `activate` needs them."""
+
+_active: list[Any] = []
+_overriding: dict[type, bool] = {Tensor: False}
+
+
+class Stranger(Exception):
+    """An operand of a class with `__torch_function__` came before anything asked for those: the call is to be repeated."""
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has as its `__torch_function__` when functions treat it as a plain tensor."""
+    with disable_subclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overrides(kind: type) -> bool:
+    """Do objects of this class say what functions do with them?"""
+    found = _overriding.get(kind)
+    if found is None:
+        own = getattr(kind, "__torch_function__", None)
+        found = own is not None and getattr(own, "__func__", own) is not disabled_torch_function
+        _overriding[kind] = found
+    return found
+
+
+def admit(kind: type) -> None:
+    """An instance of a subclass of `Tensor` is being made: have functions ask from now on, if it wants to be asked."""
+    if not _active and overrides(kind):
+        activate()
+
+
+def refuse_stranger(x: Any) -> None:
+    """Raise `Stranger` where an operand that is no tensor wants to be asked and nothing does so yet."""
+    if not _active and overrides(type(x)):
+        activate()
+        raise Stranger
+
+
+class disable_subclass:
+    """Context in which the classes of arguments are not asked."""
+
+    def __enter__(self) -> None:
+        state.disabled += 1
+
+    def __exit__(self, *exc: Any) -> None:
+        state.disabled -= 1
+
+
+class disable_all:
+    """Context in which neither the classes of arguments nor modes are asked."""
+
+    def __enter__(self) -> None:
+        state.all_disabled += 1
+
+    def __exit__(self, *exc: Any) -> None:
+        state.all_disabled -= 1
+
+
+def _trampoline(*args: Any, **kwargs: Any) -> Any:
+    target: Any = "target"
+    return target(args, kwargs)
+
+
+class _Asking:
+    """The body of a public function once its code has been exchanged."""
+
+    __slots__ = ("impl", "public")
+
+    def __init__(self, public: FunctionType) -> None:
+        self.public = public
+        impl = FunctionType(
+            public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__
+        )
+        impl.__kwdefaults__ = public.__kwdefaults__
+        self.impl = impl
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not state.all_disabled:
+            if state.modes:
+                return ask_mode(self.public, overloaded(args, kwargs), args, kwargs)
+            if not state.disabled:
+                for x in args:
+                    kind = x.__class__
+                    if _overriding.get(kind, True) and (kind in _NESTING or overrides(kind)):
+                        found = overloaded(args, kwargs)
+                        if found:
+                            return ask(self.public, found, args, kwargs)
+                        break
+                else:
+                    if kwargs:
+                        found = overloaded((), kwargs)
+                        if found:
+                            return ask(self.public, found, args, kwargs)
+        return self.impl(*args, **kwargs)
+
+
+_NESTING = (tuple, list)
+
+
+def _walk(items: Iterable[Any]) -> Iterable[Any]:
+    for x in items:
+        if x.__class__ in _NESTING:
+            yield from (y for y in x if y.__class__ not in _NESTING)
+        else:
+            yield x
+
+
+def overloaded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arguments to ask, one of each class: subclasses before their bases, else from left to right."""
+    return ordered(_walk((*args, *kwargs.values())))
+
+
+def ordered(items: Iterable[Any]) -> list[Any]:
+    """Of these objects those to ask, one of each class."""
+    found: list[Any] = []
+    for x in items:
+        kind = x.__class__
+        if overrides(kind) and not isinstance(x, type) and all(kind is not f.__class__ for f in found):
+            place = next((i for i, f in enumerate(found) if issubclass(kind, f.__class__)), len(found))
+            found.insert(place, x)
+    return found
+
+
+def ask_mode(func: Any, found: list[Any], args: Any, kwargs: Any) -> Any:
+    """Ask the innermost mode, which is not in force meanwhile, then the arguments."""
+    mode = state.modes.pop()
+    try:
+        answer = mode.__torch_function__(func, tuple(map(type, found)), args, kwargs or {})
+    finally:
+        state.modes.append(mode)
+    if answer is not NotImplemented:
+        return answer
+    if found and not state.disabled:
+        return ask(func, found, args, kwargs)
+    raise _nobody(func, [mode])
+
+
+def ask(func: Any, found: list[Any], args: Any, kwargs: Any) -> Any:
+    """The answer of the first argument that has one; TypeError where none has."""
+    types = tuple(map(type, found))
+    for x in found:
+        answer = x.__torch_function__(func, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    raise _nobody(func, found)
+
+
+def _nobody(func: Any, found: list[Any]) -> TypeError:
+    name = f"torch.{getattr(func, '__name__', func)}"
+    return TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: "
+        f"{[x if isinstance(x, type) else type(x) for x in found]}"
+    )
+
+
+def activate() -> None:
+    """Have the public functions ask their arguments, for as long as the process runs."""
+    if _active:
+        return
+    _active.append(True)
+    for collect in collectors:
+        for function in collect():
+            _exchange(function)
+
+
+def _exchange(function: FunctionType) -> None:
+    if _trampoline.__code__.co_code == function.__code__.co_code:
+        return
+    target = _Asking(function)
+    code = _trampoline.__code__
+    constants = tuple(target if c == "target" else c for c in code.co_consts)
+    function.__code__ = code.replace(
+        co_consts=constants, co_name=function.__name__, co_freevars=function.__code__.co_freevars
+    )
+    function.__defaults__ = function.__kwdefaults__ = None
+
+
+def convert(result: Any, cls: type) -> Any:
+    """A result's tensors as instances of a subclass."""
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return _become(result, cls)
+    if isinstance(result, (tuple, list)):
+        converted = [convert(x, cls) for x in result]
+        return type(result)(*converted) if hasattr(result, "_fields") else type(result)(converted)
+    return result
+
+
+def _become(t: Tensor, cls: type) -> Any:
+    with disable_all():
+        return t.as_subclass(cls)
+
+
+_plain: set[Any] = set()
+"""Functions whose results stay what they are: those that hand out another object, such as `Tensor.grad`."""
+
+
+def default_torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """`Tensor.__torch_function__`: the function as it is, with its results of the subclass."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with disable_subclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func in _plain else convert(result, cls)
+
+
+Tensor.__torch_function__ = classmethod(default_torch_function)

@@ -1,0 +1,266 @@
+"""Registered operations and how a call finds its Python function.
+
+The order, as in PyTorch: an implementation for autograd; on the device 'meta' the fake implementation; the one for the
+device; the one for all devices. What is implemented for a device is not looked into by autograd: its derivative is what
+`register_autograd` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from .._core.modes import no_grad, state
+from .._core.op import functions as _functions
+from .._core.op import methods as _methods
+from .._core.tensor import Tensor
+from ..autograd.function import Function
+from .schema import Schema
+
+_WHOLE = ("CompositeImplicitAutograd",)
+_ANY_DEVICE = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "BackendSelect", "default")
+
+
+def _tensors(args: Any) -> Iterator[Tensor]:
+    for x in args:
+        if isinstance(x, Tensor):
+            yield x
+        elif isinstance(x, (list, tuple)):
+            yield from _tensors(x)
+
+
+class OpOverload:
+    """One operation with one schema, such as `torch.ops.mylib.mul.default`."""
+
+    def __init__(self, namespace: str, name: str, schema: Schema) -> None:
+        self.namespace = namespace
+        self._opname = name
+        self._overloadname = schema.overload_name or "default"
+        self._schema = schema
+        self.kernels: dict[str, Callable[..., Any]] = {}
+        self.fake: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
+        self.setup_context: Callable[..., Any] | None = None
+        self.tags: list[Any] = []
+        self.__name__ = f"{name}.{self._overloadname}"
+        self.__qualname__ = self.__name__
+        self.__module__ = f"torch.ops.{namespace}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self._opname}.{self._overloadname}"
+
+    def name(self) -> str:
+        """`namespace::name`, with the overload where there is one."""
+        overload = "" if self._overloadname == "default" else f".{self._overloadname}"
+        return f"{self.namespace}::{self._opname}{overload}"
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """All the overloads of the name."""
+        return packets[self.namespace, self._opname]
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Is there an implementation for a key?"""
+        return str(key).rpartition(".")[2] in self.kernels
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        values, named = self._schema.bind(args, kwargs, self.name())
+        if state.grad:
+            for key in ("Autograd", "AutogradCPU", "AutogradCUDA"):
+                if key in self.kernels:
+                    return self.kernels[key](*values, **named)
+        for key in _WHOLE:
+            if key in self.kernels:
+                return self.kernels[key](*values, **named)
+        if state.grad and any(t.requires_grad for t in _tensors([*values, *named.values()])):
+            return self._graded(values, named)
+        with no_grad():
+            return self._kernel(values)(*values, **named)
+
+    def _kernel(self, values: list[Any]) -> Callable[..., Any]:
+        kinds = [t.device.type for t in _tensors(values)]
+        kind = next((k for k in kinds if k != "cpu"), kinds[0] if kinds else "cpu")
+        if kind == "meta" and self.fake is not None:
+            return self.fake
+        for key in ({"xla": "XLA"}.get(kind, "Meta" if kind == "meta" else kind.upper()), *_ANY_DEVICE):
+            if key in self.kernels:
+                return self.kernels[key]
+        raise NotImplementedError(
+            f"Could not run '{self.name()}' with arguments from the '{kind.upper()}' backend: it has "
+            f"{'implementations for ' + ', '.join(self.kernels) if self.kernels else 'no implementation'}"
+        )
+
+    def _graded(self, values: list[Any], named: dict[str, Any]) -> Any:
+        overload = self
+
+        class Registered(Function):
+            @staticmethod
+            def forward(ctx: Any, *flat: Any) -> Any:
+                given = _refill(values, iter(flat))
+                with no_grad():
+                    out = overload._kernel(given)(*given, **named)
+                if overload.setup_context is not None:
+                    kept = {"keyword_only_inputs": named} if named else {}
+                    overload.setup_context(ctx=ctx, inputs=tuple(given), output=out, **kept)
+                ctx.layout = given
+                return tuple(out) if isinstance(out, list) else out
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                if overload.backward is None:
+                    raise RuntimeError(
+                        f"Trying to backward through {overload} but no autograd formula was registered. Please use "
+                        "register_autograd to add one."
+                    )
+                found = overload.backward(ctx, *grads)
+                found = list(found) if isinstance(found, (tuple, list)) else [found]
+                return tuple(_flat_grads(ctx.layout, found))
+
+        Registered.__name__ = f"GeneratedBackwardFor_{self.namespace}_{self._opname}_{self._overloadname}"
+        return Registered.apply(*_tensors(values))
+
+
+def _refill(values: Any, flat: Iterator[Any]) -> list[Any]:
+    """`values` with its tensors, also in lists, replaced in order."""
+    filled: list[Any] = []
+    for x in values:
+        if isinstance(x, Tensor):
+            filled.append(next(flat))
+        elif isinstance(x, (list, tuple)):
+            filled.append(type(x)(_refill(x, flat)))
+        else:
+            filled.append(x)
+    return filled
+
+
+def _flat_grads(values: Any, grads: Any) -> Iterator[Any]:
+    """The gradients of the tensors among `values`, from one gradient for each argument."""
+    for x, g in zip(values, grads, strict=True):
+        if isinstance(x, Tensor):
+            yield g
+        elif isinstance(x, (list, tuple)) and any(True for _ in _tensors(x)):
+            yield from _flat_grads(x, g if g is not None else [None] * len(x))
+
+
+class OpOverloadPacket:
+    """An operation with all its overloads, such as `torch.ops.mylib.mul`."""
+
+    def __init__(self, namespace: str, name: str) -> None:
+        self._qualified_op_name = f"{namespace}::{name}"
+        self.namespace = namespace
+        self.__name__ = name
+        self.found: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self.namespace}.{self.__name__}')>"
+
+    __str__ = lambda self: f"{self.namespace}.{self.__name__}"  # noqa: E731
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads."""
+        return list(self.found)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__") and name in self.__dict__.get("found", {}):
+            return self.found[name]
+        raise AttributeError(f"The underlying op of '{self._qualified_op_name}' has no overload name '{name}'")
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        errors = []
+        for overload in self.found.values():
+            try:
+                overload._schema.bind(args, kwargs, overload.name())
+            except TypeError as error:
+                errors.append(error)
+                continue
+            return overload(*args, **kwargs)
+        raise errors[0]
+
+
+class _OfEngine:
+    """`torch.ops.aten.add`: an operation of jaxtorch, whose overloads are all one Python function."""
+
+    def __init__(self, name: str, fn: Callable[..., Any]) -> None:
+        self.__name__ = name
+        self._qualified_op_name = f"aten::{name}"
+        self._fn = fn
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._fn(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        overload = _OfEngine(f"{self.__name__}.{name}", self._fn)
+        setattr(self, name, overload)
+        return overload
+
+
+class Namespace(SimpleNamespace):
+    """`torch.ops.mylib`: the operations of a namespace as attributes."""
+
+    _name: str
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        packet = packets.get((self._name, name))
+        if packet is None and self._name in ("aten", "prims"):
+            fn = _functions.get(name) or _methods.get(name)
+            if fn is not None:
+                packet = packets[self._name, name] = _OfEngine(name, fn)
+        if packet is None:
+            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        return packet
+
+    def __dir__(self) -> list[str]:
+        return sorted(name for space, name in packets if space == self._name)
+
+
+packets: dict[tuple[str, str], Any] = {}
+namespaces: dict[str, Namespace] = {}
+
+
+def namespace(name: str) -> Namespace:
+    """The namespace `torch.ops.<name>`, which exists as soon as it is asked for."""
+    if name not in namespaces:
+        namespaces[name] = Namespace(_name=name)
+    return namespaces[name]
+
+
+def define(space: str, schema: Schema) -> OpOverload:
+    """A new operation; RuntimeError where the name is taken."""
+    packet = packets.setdefault((space, schema.name), OpOverloadPacket(space, schema.name))
+    made = OpOverload(space, schema.name, schema)
+    if not isinstance(packet, OpOverloadPacket) or made._overloadname in packet.found:
+        raise RuntimeError(
+            f"Tried to register an operator ({space}::{schema.text}) with the same name and overload twice"
+        )
+    packet.found[made._overloadname] = made
+    return made
+
+
+def find(qualified: str) -> OpOverload:
+    """The operation `namespace::name` or `namespace::name.overload`; RuntimeError where there is none."""
+    space, _, rest = qualified.partition("::")
+    name, _, overload = rest.partition(".")
+    packet = packets.get((space, name))
+    if not isinstance(packet, OpOverloadPacket) or (overload or "default") not in packet.found:
+        raise RuntimeError(f"operator {qualified} does not exist")
+    return packet.found[overload or "default"]
+
+
+def remove(overload: OpOverload) -> None:
+    """Forget an operation."""
+    packet = packets.get((overload.namespace, overload._opname))
+    if isinstance(packet, OpOverloadPacket):
+        packet.found.pop(overload._overloadname, None)
+        if not packet.found:
+            del packets[overload.namespace, overload._opname]

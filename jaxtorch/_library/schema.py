@@ -1,0 +1,191 @@
+"""Schemas of operations: `name(Tensor x, float p=0.5, *, int[] dims=[]) -> (Tensor, Tensor)`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._core import dtypes
+from .._core.device import device
+from .._core.tensor import Tensor
+
+_MISSING: Any = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a schema. type: as written, without the letters that say what it shares memory with."""
+
+    name: str
+    type: str
+    default: Any = _MISSING
+    kwarg_only: bool = False
+    is_write: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.type} {self.name}"
+        if self.default is _MISSING:
+            return text
+        shown = {True: "True", False: "False"}.get(self.default) if isinstance(self.default, bool) else None
+        return f"{text}={shown or (repr(self.default) if not isinstance(self.default, str) else json(self.default))}"
+
+
+def json(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A parsed schema. text: as it was given."""
+
+    name: str
+    overload_name: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[str, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword-only arguments with their defaults. TypeError for what does not fit."""
+        positional = [a for a in self.arguments if not a.kwarg_only]
+        if len(args) > len(positional):
+            raise TypeError(
+                f"{label}() expected at most {len(positional)} argument(s) but received {len(args)} argument(s). "
+                f"Declaration: {self.text}"
+            )
+        rest = dict(kwargs)
+        values: list[Any] = list(args)
+        named: dict[str, Any] = {}
+        for a in self.arguments[len(args) :] if len(args) <= len(self.arguments) else ():
+            if a.name in rest:
+                value = rest.pop(a.name)
+            elif a.default is not _MISSING:
+                value = a.default
+            else:
+                raise TypeError(f"{label}() is missing value for argument '{a.name}'. Declaration: {self.text}")
+            if a.kwarg_only:
+                named[a.name] = value
+            else:
+                values.append(value)
+        if rest:
+            raise TypeError(f"{label}() got an unexpected argument '{next(iter(rest))}'. Declaration: {self.text}")
+        return values, named
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that are not inside brackets or quotes."""
+    parts, depth, quote, part = [], 0, "", ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(part.strip())
+            part = ""
+            continue
+        part += c
+    return [*parts, part.strip()] if part.strip() else parts
+
+
+_ALIAS = re.compile(r"\([a-z*|> -]*!?\)")
+
+
+def _default(text: str) -> Any:
+    if text in ("True", "False", "None"):
+        return {"True": True, "False": False, "None": None}[text]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text  # a name of an enumeration, such as Mean
+
+
+def parse(text: str) -> Schema:
+    """A schema from its text; RuntimeError where it is none."""
+    match = re.fullmatch(r"\s*([\w:]+?)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.*?)\s*", text, re.DOTALL)
+    if match is None:
+        raise RuntimeError(f"expected a schema such as 'name(Tensor x) -> Tensor', got {text!r}")
+    name, overload, inside, returned = match.groups()
+    arguments, keyword = [], False
+    for part in _split(inside):
+        if part == "*":
+            keyword = True
+            continue
+        left, equals, right = part.partition("=")
+        kind, _, label = left.strip().rpartition(" ")
+        if not kind:
+            raise RuntimeError(f"expected a type and a name in {part!r} of the schema {text!r}")
+        write = "!" in kind
+        default = _default(right.strip()) if equals else _MISSING
+        arguments.append(Argument(label, _ALIAS.sub("", kind).strip(), default, keyword, write))
+    if returned.startswith("(") and returned.endswith(")"):
+        returns = tuple(_ALIAS.sub("", r).strip().split(" ")[0] for r in _split(returned[1:-1]))
+    else:
+        returns = (_ALIAS.sub("", returned).strip(),)
+    return Schema(name, overload or "", tuple(arguments), returns, text.strip())
+
+
+_TYPES: dict[Any, str] = {
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", complex: "Scalar", device: "Device",
+    dtypes.dtype: "ScalarType", int | float | bool: "Scalar", int | float: "Scalar",
+}  # fmt: skip
+
+
+def _type_of(annotation: Any, where: str) -> str:
+    if annotation in _TYPES:
+        return _TYPES[annotation]
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if parts and type(None) in parts:
+        inner = [p for p in parts if p is not type(None)]
+        if len(inner) == 1:
+            return _type_of(inner[0], where) + "?"
+    if origin in (list, tuple, Sequence) and parts and (len(parts) == 1 or parts[1] is ...):
+        return _type_of(parts[0], where) + "[]"
+    if origin in (typing.Union,) and set(parts) <= {int, float, bool, complex}:
+        return "Scalar"
+    raise ValueError(f"infer_schema(func): {where} has unsupported type {annotation}")
+
+
+def infer(fn: Callable[..., Any], *, mutates_args: Any = (), op_name: str = "") -> str:
+    """The schema of a function, from its annotations. mutates_args: what it writes to: names, or 'unknown' for all."""
+    hints = typing.get_type_hints(fn)
+    parts, keyword = [], False
+    for i, p in enumerate(inspect.signature(fn).parameters.values()):
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise ValueError("infer_schema(func): we do not support *args or **kwargs in func.")
+        if p.name not in hints:
+            raise ValueError(f"infer_schema(func): Parameter {p.name} must have a type annotation.")
+        kind = _type_of(hints[p.name], f"Parameter {p.name}")
+        written = kind.startswith("Tensor") and (mutates_args == "unknown" or p.name in mutates_args)
+        if written:
+            kind = kind.replace("Tensor", f"Tensor(a{i}!)", 1)
+        if p.kind is p.KEYWORD_ONLY and not keyword:
+            parts.append("*")
+            keyword = True
+        parts.append(str(Argument(p.name, kind, p.default)))
+    names = set(inspect.signature(fn).parameters)
+    if mutates_args != "unknown" and not set(mutates_args) <= names:
+        raise ValueError(
+            f"infer_schema(func): {sorted(set(mutates_args) - names)} in mutates_args are not parameters of the function"
+        )
+    returned = hints.get("return", _MISSING)
+    if returned is _MISSING:
+        raise ValueError("infer_schema(func): the function must have a return annotation")
+    if returned is type(None):
+        shown = "()"
+    elif typing.get_origin(returned) is tuple:
+        shown = "(" + ", ".join(_type_of(r, "Return") for r in typing.get_args(returned)) + ")"
+    else:
+        shown = _type_of(returned, "Return")
+    return f"{op_name}({', '.join(parts)}) -> {shown}"

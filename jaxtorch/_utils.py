@@ -1,0 +1,72 @@
+"""`torch._utils`: helpers that libraries borrow."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+from ._core.device import device as _device
+from ._core.dtypes import dtype
+from ._core.tensor import Tensor
+from .nn.parameter import _rebuild_parameter, _rebuild_parameter_with_state
+
+__all__ = ["ExceptionWrapper", "_rebuild_parameter", "_rebuild_parameter_with_state"]
+
+
+def _element_size(dtype: dtype) -> int:
+    """Bytes of an element."""
+    return dtype.itemsize
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The index of a device; ValueError for the CPU unless `allow_cpu`, which is -1."""
+    if isinstance(device, int):
+        return device
+    if device is None:
+        if optional:
+            return 0
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    found = _device(device)
+    if found.type == "cpu":
+        if allow_cpu:
+            return -1
+        raise ValueError(f"Expected a non cpu device, but got: {found}")
+    return found.index or 0
+
+
+def _flatten_dense_tensors(tensors: Any) -> Tensor:
+    """All elements of tensors of one type in one."""
+    from ._core.op import functions
+
+    return functions["cat"]([t.contiguous().view(-1) for t in tensors])
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
+    """The parts of a flat tensor, in the shapes of other tensors."""
+    found, start = [], 0
+    for t in tensors:
+        found.append(flat[start : start + t.numel()].view_as(t))
+        start += t.numel()
+    return tuple(found)
+
+
+class ExceptionWrapper:
+    """An exception on its way to another thread or process."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        kind, error, trace = sys.exc_info() if exc_info is None else exc_info
+        self.exc_type: Any = kind
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raise it here, with the text of its traceback."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            raise KeyError(message)
+        try:
+            error = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error

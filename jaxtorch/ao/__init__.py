@@ -1,0 +1,3 @@
+"""`torch.ao`: quantization's names."""
+
+from . import quantization as quantization

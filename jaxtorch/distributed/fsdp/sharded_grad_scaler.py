@@ -1,0 +1,14 @@
+"""`torch.distributed.fsdp.sharded_grad_scaler`: names that libraries import; using one raises NotImplementedError."""
+
+from __future__ import annotations
+
+from ..._absent import absent as _absent
+
+_REASON = "jaxtorch has process groups of one process only; for several devices use jax.sharding"
+globals().update(
+    _absent(
+        __name__,
+        "ShardedGradScaler",
+        _REASON,
+    )
+)

@@ -1,0 +1,3 @@
+"""`torch.distributed.nn`: collectives that autograd knows."""
+
+from . import functional as functional

@@ -1,0 +1,15 @@
+"""`torch.distributed.tensor`: names that libraries import; using one raises NotImplementedError."""
+
+from __future__ import annotations
+
+from ..._absent import absent as _absent
+
+_REASON = "jaxtorch has process groups of one process only; for several devices use jax.sharding"
+globals().update(
+    _absent(
+        __name__,
+        "DTensor distribute_tensor distribute_module Shard Replicate Partial Placement ones empty full rand "
+        "randn zeros",
+        _REASON,
+    )
+)

@@ -1,0 +1,14 @@
+"""`torch.distributed.tensor.placement_types`: names that libraries import; using one raises NotImplementedError."""
+
+from __future__ import annotations
+
+from ..._absent import absent as _absent
+
+_REASON = "jaxtorch has process groups of one process only; for several devices use jax.sharding"
+globals().update(
+    _absent(
+        __name__,
+        "DTensorSpec Shard Replicate Partial Placement _StridedShard",
+        _REASON,
+    )
+)

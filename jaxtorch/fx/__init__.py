@@ -1,0 +1,20 @@
+"""`torch.fx`: programs as graphs, traced by calling them with proxies, and run as Python that is written from the graph."""
+
+from __future__ import annotations
+
+from .graph import CodeGen, Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter, Transformer
+from .node import Node, has_side_effect, map_arg
+from .proxy import Attribute, ParameterProxy, Proxy, TraceError
+from .tracer import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+
+__all__ = [
+    "Attribute", "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "PH", "ParameterProxy", "Proxy",
+    "ProxyableClassMeta", "TraceError", "Tracer", "Transformer", "has_side_effect", "map_arg", "replace_pattern",
+    "symbolic_trace", "wrap",
+]  # fmt: skip
+
+from .._absent import absent_function as _absent_function
+
+replace_pattern = _absent_function("torch.fx.replace_pattern", "jaxtorch does not match patterns in graphs")

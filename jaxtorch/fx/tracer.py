@@ -1,0 +1,343 @@
+"""`Tracer`: calls a module with proxies and so finds its graph."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from .._core import overrides as _overrides
+from .._core.tensor import Tensor
+from ..nn import Module, Parameter
+from ..utils._pytree import tree_leaves
+from .graph import Graph
+from .graph_module import GraphModule
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
+
+__all__ = [
+    "PH",
+    "PHBase",
+    "ProxyableClassMeta",
+    "Tracer",
+    "is_fx_symbolic_tracing",
+    "is_fx_tracing",
+    "symbolic_trace",
+    "wrap",
+]
+
+_wrapped: list[tuple[dict[str, Any], str]] = []
+"""The functions that `wrap` has been told of: the namespace they are in, and their name."""
+
+_tracing: list[Any] = []
+
+
+class PHBase:
+    """Stands for an argument that stays an input."""
+
+    def __repr__(self) -> str:
+        return "PH"
+
+
+PH = PHBase()
+
+
+def is_fx_tracing() -> bool:
+    """Is a module being traced?"""
+    return bool(_tracing)
+
+
+is_fx_symbolic_tracing = is_fx_tracing
+
+
+class ProxyableClassMeta(type):
+    """Metaclass: while tracing, making an instance with proxies becomes a call of the class in the graph."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs) if _tracing else None
+        if proxy is not None:
+            return proxy.tracer.create_proxy("call_function", cls, args, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+def _find_proxy(*parts: Any) -> Proxy | None:
+    return next((x for x in tree_leaves(parts) if isinstance(x, Proxy)), None)
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Have calls of a function of this module become nodes, instead of being traced into. By itself, or its name."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    if caller is None or caller.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped.append((caller.f_globals, name))
+    return fn_or_name
+
+
+def _recording(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that becomes a node when a proxy is among its arguments."""
+
+    @functools.wraps(original)
+    def record(*args: Any, **kwargs: Any) -> Any:
+        proxy = _find_proxy(args, kwargs)
+        if proxy is None:
+            return original(*args, **kwargs)
+        made = proxy.tracer.create_proxy("call_function", original, args, kwargs)
+        made.node.meta["is_wrapped"] = True
+        return made
+
+    return record
+
+
+class _Patches:
+    """Changes of namespaces and classes that are undone."""
+
+    def __init__(self) -> None:
+        self.undo: list[Callable[[], None]] = []
+
+    def item(self, namespace: dict[str, Any], name: str, new: Any) -> None:
+        missing = name not in namespace
+        old = namespace.get(name)
+        self.undo.append(lambda: namespace.pop(name) if missing else namespace.__setitem__(name, old))
+        namespace[name] = new
+
+    def attribute(self, owner: Any, name: str, new: Any) -> None:
+        own = vars(owner)
+        if name in own:
+            old = own[name]
+            self.undo.append(lambda: setattr(owner, name, old))
+        else:
+            self.undo.append(lambda: delattr(owner, name))
+        setattr(owner, name, new)
+
+    def __enter__(self) -> _Patches:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        for undo in reversed(self.undo):
+            undo()
+
+
+class Tracer(TracerBase):
+    """Finds the graph of a module or function by calling it with proxies.
+
+    autowrap_modules: Python modules whose functions become nodes. autowrap_functions: further functions that do.
+    Subclasses change what is a leaf, and more.
+    """
+
+    def __init__(
+        self,
+        autowrap_modules: tuple[ModuleType, ...] = (math,),
+        autowrap_functions: tuple[Callable[..., Any], ...] = (),
+        param_shapes_constant: bool = False,
+    ) -> None:
+        self._autowrap_function_ids = {id(f) for f in autowrap_functions}
+        for module in autowrap_modules:
+            for name, value in vars(module).items():
+                if not name.startswith("_") and callable(value):
+                    self._autowrap_function_ids.add(id(value))
+        self._autowrap_search: list[ModuleType] = list(autowrap_modules)
+        self.param_shapes_constant = param_shapes_constant
+        self.submodule_paths: dict[Any, str] | None = None
+        self.scope = Scope("", None)
+        self.module_stack: dict[str, Any] = {}
+        self.num_calls: dict[str, int] = {}
+        self.tensor_attrs: dict[Any, str] = {}
+        self.root: Any = None
+
+    # -- what subclasses change
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        """Does a call of the module become one node? Those of `torch.nn` do, but for Sequential."""
+        name = type(m).__module__
+        return (name.startswith(("jaxtorch.nn", "torch.nn", "jaxtorch.ao.nn"))) and type(m).__name__ != "Sequential"
+
+    def path_of_module(self, mod: Module) -> str:
+        """The path of a module inside the root; NameError where it is not inside."""
+        if self.submodule_paths is not None and mod in self.submodule_paths:
+            return self.submodule_paths[mod]
+        for name, found in self.root.named_modules():
+            if found is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m: Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Called for each call of a module: a node for a leaf, otherwise the forward is traced."""
+        path = self.path_of_module(m)
+        with ScopeContextManager(self.scope, Scope(path, type(m))) as current:
+            count = self.num_calls.get(path, 0)
+            key = f"{path}@{count}" if count else path
+            self.num_calls[path] = count + 1
+            self.module_stack[key] = (path, current.module_type)
+            try:
+                if self.is_leaf_module(m, path):
+                    return self.create_proxy("call_module", path, args, kwargs)
+                return forward(*args, **kwargs)
+            finally:
+                self.module_stack.pop(key)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """Called for each attribute that is read from a module: parameters become proxies."""
+        if not isinstance(attr_val, Parameter):
+            return attr_val
+        for name, parameter in self.root.named_parameters():
+            if parameter is attr_val:
+                if name not in parameter_proxy_cache:
+                    make = None
+                    if self.param_shapes_constant:
+                        make = lambda node: ParameterProxy(self, node, name, attr_val)  # noqa: E731
+                    parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
+                return parameter_proxy_cache[name]
+        return attr_val
+
+    def create_arg(self, a: Any) -> Any:
+        """An argument of a node. Tensors and modules become attributes of the root."""
+        if isinstance(a, Parameter):
+            for name, parameter in self.root.named_parameters():
+                if parameter is a:
+                    return self.create_node("get_attr", name, (), {})
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, Tensor):
+            for name, buffer in self.root.named_buffers():
+                if buffer is a:
+                    return self.create_node("get_attr", name, (), {})
+            return self._constant(a, "_tensor_constant")
+        if isinstance(a, Module):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if isinstance(a, (tuple, list)) and any(isinstance(x, (Tensor, Module)) for x in a):
+            items = [self.create_arg(x) for x in a]
+            return type(a)(*items) if hasattr(a, "_fields") else type(a)(items)
+        if isinstance(a, dict) and any(isinstance(x, (Tensor, Module)) for x in a.values()):
+            return {k: self.create_arg(v) for k, v in a.items()}
+        return super().create_arg(a)
+
+    def _constant(self, value: Any, prefix: str) -> Any:
+        name = self.tensor_attrs.get(value)
+        if name is None:
+            i = 0
+            while hasattr(self.root, f"{prefix}{i}"):
+                i += 1
+            name = self.tensor_attrs[value] = f"{prefix}{i}"
+            setattr(self.root, name, value)
+        return self.create_node("get_attr", name, (), {})
+
+    # -- tracing
+
+    def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
+        """The function to call, and a proxy for each of its parameters. concrete_args: values for some, by name."""
+        code = inspect.unwrap(root_fn).__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        names = list(code.co_varnames[:count])
+        args: list[Any] = [self.root] if is_module else []
+        parameters = inspect.signature(inspect.unwrap(root_fn)).parameters
+        for name in names[1 if is_module else 0 :]:
+            if concrete_args is not None and name in concrete_args and concrete_args[name] is not PH:
+                args.append(concrete_args[name])
+                continue
+            default = parameters[name].default
+            given = () if default is inspect.Parameter.empty else (default,)
+            args.append(self.create_proxy("placeholder", name, given, {}, type_expr=None))
+        extra = []
+        at = count
+        for flag, prefix in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
+            if code.co_flags & flag:
+                extra.append(self.create_proxy("placeholder", prefix + code.co_varnames[at], (), {}))
+                at += 1
+        if extra:
+            return _with_stars(root_fn, extra, names, bool(code.co_flags & inspect.CO_VARARGS)), args
+        keyword = code.co_kwonlyargcount
+        if not keyword:
+            return root_fn, args
+        return (lambda *a: root_fn(*a[:-keyword], **dict(zip(names[-keyword:], a[-keyword:], strict=True)))), args
+
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+        """The graph of a module or function."""
+        if isinstance(root, Module):
+            self.root = root
+            fn: Any = getattr(type(root), self.traced_func_name)
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+        else:
+            self.root = Module()
+            fn = root
+        self.graph = Graph(tracer_cls=type(self))
+        self.tensor_attrs = {}
+        if isinstance(root, Module):
+            self._collect(root, [])
+        _overrides.activate()
+        call, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
+        parameters: dict[str, Any] = {}
+        original_call, original_getattr = Module.__call__, Module.__getattr__
+        tracer = self
+
+        def module_call(mod: Any, *args: Any, **kwargs: Any) -> Any:
+            return tracer.call_module(mod, lambda *a, **k: original_call(mod, *a, **k), args, kwargs)
+
+        def module_getattr(mod: Any, name: str) -> Any:
+            return tracer.getattr(name, original_getattr(mod, name), parameters)
+
+        _tracing.append(self)
+        try:
+            with _Patches() as patches:
+                patches.attribute(Module, "__call__", module_call)
+                patches.attribute(Module, "__getattr__", module_getattr)
+                self._wrap_functions(patches, fn)
+                result = call(*args)
+                self.create_node("output", "output", (self.create_arg(result),), {})
+        finally:
+            _tracing.pop()
+            self.submodule_paths = None
+        return self.graph
+
+    def _collect(self, module: Any, path: list[str]) -> None:
+        """Remember the tensors that are plain attributes of modules."""
+        for name, value in vars(module).items():
+            if isinstance(value, Tensor):
+                self.tensor_attrs[value] = ".".join([*path, name])
+        for name, child in module.named_children():
+            self._collect(child, [*path, name])
+
+    def _wrap_functions(self, patches: _Patches, fn: Any) -> None:
+        namespaces = [inspect.unwrap(fn).__globals__] if isinstance(inspect.unwrap(fn), FunctionType) else []
+        for module in self.root.modules():
+            forward = getattr(type(module), "forward", None)
+            if isinstance(forward, FunctionType) and not self.is_leaf_module(module, ""):
+                namespaces.append(forward.__globals__)
+        for namespace in {id(n): n for n in namespaces}.values():
+            for name, value in list(namespace.items()):
+                if id(value) in self._autowrap_function_ids and callable(value):
+                    patches.item(namespace, name, _recording(value))
+        for module in self._autowrap_search:
+            for name, value in list(vars(module).items()):
+                if not name.startswith("_") and callable(value):
+                    patches.item(vars(module), name, _recording(value))
+        for namespace, name in _wrapped:
+            original = namespace.get(name, __builtins__.get(name) if isinstance(__builtins__, dict) else None)
+            if original is None:
+                import builtins
+
+                original = getattr(builtins, name)
+            patches.item(namespace, name, _recording(original))
+
+
+def _with_stars(root_fn: Any, extra: list[Any], names: list[str], has_star: bool) -> Any:
+    """The function called with the proxies that stand for `*args` and `**kwargs` as the only ones."""
+
+    def call(*args: Any) -> Any:
+        star = (extra[0],) if has_star else ()
+        named = {"kwargs": extra[-1]} if len(extra) > (1 if has_star else 0) else {}
+        return root_fn(*args, *star, **named)
+
+    return call
+
+
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+    """A module whose forward is the graph of a module or function, found by calling it with proxies."""
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

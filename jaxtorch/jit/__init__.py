@@ -1,0 +1,200 @@
+"""`torch.jit`: pass-through. What would be compiled to TorchScript is handed back and runs as Python.
+
+Scripting and tracing in PyTorch make a program out of a function or a module, mainly to run it without Python or faster.
+jaxtorch records and compiles what runs in any case, so `script` and `trace` return what they were given, and the
+decorators mark nothing. Unlike in PyTorch, a "traced" function keeps its control flow, and errors that the TorchScript
+compiler would find appear when the function runs. Saving and loading TorchScript files raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from .. import _jit_internal
+from .._jit_internal import _overload, _overload_method, export, ignore, is_scripting, unused
+from ..futures import Future
+from ..nn import Module
+from . import annotations as annotations
+
+__all__ = [
+    "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
+    "ScriptWarning", "TracerWarning", "annotate", "annotations", "enable_onednn_fusion", "export", "fork", "freeze", "ignore",
+    "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference",
+    "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion",
+    "trace", "trace_module", "unused", "wait",
+]  # fmt: skip
+
+
+class ScriptModule(Module):
+    """Base of modules written for TorchScript; here a plain Module. `script` does not return one."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What PyTorch's `script(module)` returns. jaxtorch makes none."""
+
+
+class ScriptFunction:
+    """What PyTorch's `script(function)` returns. jaxtorch makes none."""
+
+
+class CompilationUnit:
+    """TorchScript functions compiled from text. NotImplementedError: there is no TorchScript compiler."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise _missing("torch.jit.CompilationUnit")
+
+
+class Error(RuntimeError):
+    """An error that TorchScript's interpreter raises."""
+
+
+class ScriptWarning(Warning):
+    """A warning of the TorchScript compiler."""
+
+
+class TracerWarning(Warning):
+    """A warning of PyTorch's tracer: something was made a constant. Nothing is here."""
+
+
+class Attribute:
+    """A value with the type that TorchScript should give it."""
+
+    def __init__(self, value: Any, type: Any) -> None:
+        self.value = value
+        self.type = type
+
+
+def _missing(api: str) -> NotImplementedError:
+    return NotImplementedError(f"{api}: jaxtorch has no TorchScript; run the Python program, or save a state_dict")
+
+
+def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """`obj` itself: a function, module or class runs as Python."""
+    return obj
+
+
+def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """`func` itself. Control flow stays as it is: PyTorch's tracer would fix the path that the example takes."""
+    return func
+
+
+def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """`mod` itself."""
+    return mod
+
+
+def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The method itself."""
+    return fn
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function itself: nothing is traced."""
+    return fn
+
+
+_script_if_tracing = script_if_tracing
+
+
+def interface(obj: type) -> type:
+    """The class itself."""
+    return obj
+
+
+def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
+    """The module itself."""
+    return mod
+
+
+def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
+    """The module itself: XLA optimises what runs."""
+    return mod
+
+
+def is_tracing() -> bool:
+    """Is a function being traced? Never."""
+    return False
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """`the_value`; its type is a matter of the TorchScript compiler."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Is `obj` of a type, also a generic one such as `list[int]`? Containers are looked into."""
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, kind) for kind in target_type)
+    return _jit_internal.is_of(obj, target_type)
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """A future with the function's result, which is computed at once."""
+    made = Future()
+    try:
+        made.set_result(func(*args, **kwargs))
+    except Exception as error:
+        made.set_exception(error)
+    return made
+
+
+_fork = fork
+
+
+def wait(future: Future) -> Any:
+    """The result of a future of `fork`."""
+    return future.wait()
+
+
+_wait = wait
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """NotImplementedError: there is no TorchScript to write."""
+    raise _missing("torch.jit.save")
+
+
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """NotImplementedError: there is no TorchScript interpreter."""
+    raise _missing("torch.jit.load")
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """A context that changes nothing."""
+    yield
+
+
+class strict_fusion:
+    """A context that changes nothing: what is fused is XLA's decision."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Returns the strategy that was set before; none has an effect."""
+    global _strategy
+    before, _strategy = _strategy, strategy
+    return before
+
+
+_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+_onednn = False
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Remembers the switch, which has no effect."""
+    global _onednn
+    _onednn = enabled
+
+
+def onednn_fusion_enabled() -> bool:
+    """What `enable_onednn_fusion` was last told."""
+    return _onednn

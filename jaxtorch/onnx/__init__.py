@@ -1,0 +1,28 @@
+"""`torch.onnx`: no export. Its names can be imported; using one raises NotImplementedError."""
+
+from __future__ import annotations
+
+from typing import Any as _Any
+
+from .._absent import absent as _absent
+from . import symbolic_helper as symbolic_helper
+
+_REASON = "jaxtorch exports no ONNX; use jax.export, or export the state_dict from PyTorch"
+globals().update(
+    _absent(
+        __name__,
+        "export dynamo_export ExportOptions ONNXProgram JitScalarType OnnxExporterError ExportTypes OnnxRegistry "
+        "TensorProtoDataType is_onnxrt_backend_supported enable_fake_mode select_model_mode_for_export "
+        "unregister_custom_op_symbolic",
+        _REASON,
+    )
+)
+
+
+def is_in_onnx_export() -> bool:
+    """Is a model being exported? Never."""
+    return False
+
+
+def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: _Any, opset_version: int) -> None:
+    """Nothing to do: nothing is exported, so what an operation would become is not needed."""
