@@ -15,9 +15,6 @@ from typing import Any
 
 from ._core import op as _op
 from ._core import overrides as _engine
-from ._core.overrides import disable_all as DisableTorchFunction
-from ._core.overrides import disable_subclass as DisableTorchFunctionSubclass
-from ._core.overrides import disabled_torch_function as _disabled_torch_function_impl
 from ._core.tensor import Tensor
 
 __all__ = [
@@ -25,6 +22,10 @@ __all__ = [
     "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
     "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
 ]  # fmt: skip
+
+DisableTorchFunction = _engine.disable_all
+DisableTorchFunctionSubclass = _engine.disable_subclass
+_disabled_torch_function_impl = _engine.disabled_torch_function
 
 _IGNORED = frozenset(
     """as_subclass can_cast get_default_device get_default_dtype is_storage is_tensor manual_seed promote_types set_default_device
@@ -176,7 +177,7 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
     found: dict[Any, list[Callable[..., Any]]] = {Tensor: [item for _, item in _of_tensor()]}
     for label, _, item in _of_modules():
-        module = importlib.import_module(__package__ + label.removeprefix("torch"))
+        module = importlib.import_module((__package__ or "") + label.removeprefix("torch"))
         found.setdefault(module, []).append(item)
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from typing import Any
 
 from .._core.device import device as device
@@ -54,24 +56,24 @@ class DispatchKeySet:
     def __init__(self, *keys: Any) -> None:
         self.keys = keys
 
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(*self.keys, *other.keys)
+
 
 class _ExcludeDispatchKeyGuard:
     """Context without some of those kernels; without autocast, where they are its."""
 
     def __init__(self, keys: DispatchKeySet) -> None:
-        kinds = [str(k).removeprefix("Autocast").lower() for k in keys.keys if str(k).startswith("Autocast")]
-        self._kind = kinds[0] if kinds else None
+        self._kinds = {str(k).removeprefix("Autocast").lower() for k in keys.keys if str(k).startswith("Autocast")}
 
     def __enter__(self) -> None:
-        if self._kind is not None:
-            from .. import amp
-
-            self._off = amp.autocast(self._kind, enabled=False)
-            self._off.__enter__()
+        autocast = importlib.import_module("jaxtorch.amp").autocast
+        self._off = contextlib.ExitStack()
+        for kind in self._kinds:
+            self._off.enter_context(autocast(kind, enabled=False))
 
     def __exit__(self, *exc: Any) -> None:
-        if self._kind is not None:
-            self._off.__exit__(*exc)
+        self._off.close()
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -233,4 +233,4 @@ def default_torch_function(cls: type, func: Any, types: Any, args: Any = (), kwa
     return result if func in _plain else convert(result, cls)
 
 
-Tensor.__torch_function__ = classmethod(default_torch_function)
+Tensor.__torch_function__ = classmethod(default_torch_function)  # pyright: ignore[reportAttributeAccessIssue]

@@ -158,7 +158,8 @@ class OpOverloadPacket:
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self.namespace}.{self.__name__}')>"
 
-    __str__ = lambda self: f"{self.namespace}.{self.__name__}"  # noqa: E731
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
 
     def overloads(self) -> list[str]:
         """The names of the overloads."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._core import checks, dtypes, host, printing, runner
 from .._core.device import cpu, default_device
-from .._core.storage import Alias, alias_of
 from .._core.overrides import admit
+from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 

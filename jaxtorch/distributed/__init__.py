@@ -96,6 +96,7 @@ globals().update(
 
 def __getattr__(name: str) -> _Any:
     import importlib
+    import importlib.util
 
     if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")

@@ -174,8 +174,13 @@ def all_to_all(
 
 
 def all_to_all_single(
-    output: Tensor, input: Tensor, output_split_sizes: Any = None, input_split_sizes: Any = None, group: Any = None, async_op: bool = False
-) -> Any:  # fmt: skip
+    output: Tensor,
+    input: Tensor,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
     """Copies the input into the output."""
     _copy(output, input, "all_to_all_single")
     return done([output], async_op)

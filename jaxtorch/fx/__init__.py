@@ -10,9 +10,24 @@ from .proxy import Attribute, ParameterProxy, Proxy, TraceError
 from .tracer import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 
 __all__ = [
-    "Attribute", "CodeGen", "Graph", "GraphModule", "Interpreter", "Node", "PH", "ParameterProxy", "Proxy",
-    "ProxyableClassMeta", "TraceError", "Tracer", "Transformer", "has_side_effect", "map_arg", "replace_pattern",
-    "symbolic_trace", "wrap",
+    "PH",
+    "Attribute",
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "ParameterProxy",
+    "Proxy",
+    "ProxyableClassMeta",
+    "TraceError",
+    "Tracer",
+    "Transformer",
+    "has_side_effect",
+    "map_arg",
+    "replace_pattern",
+    "symbolic_trace",
+    "wrap",
 ]  # fmt: skip
 
 from .._absent import absent_function as _absent_function

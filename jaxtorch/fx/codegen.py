@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -64,10 +65,9 @@ def _last_uses(nodes: list[Node]) -> dict[Node, list[str]]:
 
 class _Writer:
     def __init__(self, root: str) -> None:
-        import jaxtorch
-
+        torch = importlib.import_module("jaxtorch")
         self.root = root
-        self.globals: dict[str, Any] = {"torch": jaxtorch, "inf": math.inf, "nan": math.nan, "device": jaxtorch.device}
+        self.globals: dict[str, Any] = {"torch": torch, "inf": math.inf, "nan": math.nan, "device": torch.device}
         self.parameters: list[str] = []
         self.returned = False
 

@@ -67,7 +67,7 @@ class _NodeList:
                 yield node
             node = getattr(node, self.direction)
 
-    def __reversed__(self) -> _NodeList:
+    def __reversed__(self) -> Any:
         return _NodeList(self.graph, "_prev" if self.direction == "_next" else "_next")
 
 
@@ -105,7 +105,7 @@ class Graph:
 
     def output_node(self) -> Node:
         """The node that returns."""
-        return next(n for n in reversed(self.nodes) if n.op == "output")
+        return next(n for n in self.nodes.__reversed__() if n.op == "output")
 
     def find_nodes(self, *, op: str, target: Any = None, sort: bool = True) -> list[Node]:
         """The nodes of an op, and of a target."""
@@ -220,7 +220,7 @@ class Graph:
         """Remove the nodes that nothing uses and that do nothing else; returns whether there were any."""
         impure = is_impure_node or Node.is_impure
         changed = False
-        for node in reversed(self.nodes):
+        for node in self.nodes.__reversed__():
             if not node.users and not impure(node):
                 self.erase_node(node)
                 changed = True

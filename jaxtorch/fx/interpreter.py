@@ -37,7 +37,7 @@ class Interpreter:
         last_use: dict[Node, list[Node]] = {}
         seen: set[Node] = set()
         if self.garbage_collect_values:
-            for node in reversed(self.graph.nodes):
+            for node in self.graph.nodes.__reversed__():
                 for used in node.all_input_nodes:
                     if used not in seen:
                         seen.add(used)

@@ -118,7 +118,7 @@ class Node:
         self.graph = graph
         self.name = name
         self.op = op
-        self.target = target
+        self.target: Any = target
         self.type = return_type
         self.users: dict[Node, None] = {}
         self.meta: dict[str, Any] = {}

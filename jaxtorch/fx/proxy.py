@@ -6,7 +6,7 @@ import dis
 import inspect
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .node import Node, map_aggregate
 
@@ -128,6 +128,10 @@ class GraphAppendingTracer(TracerBase):
 
 class Proxy:
     """Stands for the value of a node."""
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, index: Any) -> Any: ...
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer

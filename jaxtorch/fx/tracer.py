@@ -190,10 +190,13 @@ class Tracer(TracerBase):
                 if name not in parameter_proxy_cache:
                     make = None
                     if self.param_shapes_constant:
-                        make = lambda node: ParameterProxy(self, node, name, attr_val)  # noqa: E731
+                        make = functools.partial(self._parameter_proxy, name, attr_val)
                     parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
                 return parameter_proxy_cache[name]
         return attr_val
+
+    def _parameter_proxy(self, name: str, parameter: Any, node: Any) -> Proxy:
+        return ParameterProxy(self, node, name, parameter)
 
     def create_arg(self, a: Any) -> Any:
         """An argument of a node. Tensors and modules become attributes of the root."""

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from .. import _jit_internal
-from .._jit_internal import _overload, _overload_method, export, ignore, is_scripting, unused
+from .._jit_internal import _overload as _overload
+from .._jit_internal import _overload_method as _overload_method
+from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
 from ..nn import Module
 from . import annotations as annotations

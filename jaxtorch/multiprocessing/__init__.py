@@ -19,7 +19,7 @@ from .spawn import (
     start_processes,
 )
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 - multiprocessing's own names
     *_multiprocessing.__all__, "ProcessContext", "ProcessException", "ProcessExitedException", "ProcessRaisedException",
     "SpawnContext", "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
     "start_processes",

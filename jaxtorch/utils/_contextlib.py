@@ -12,7 +12,7 @@ __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "conte
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     """`func` within the context, made anew for each call where `ctx` is a function. Generators are within it while they run."""
-    make = ctx if callable(ctx) else (lambda: ctx)
+    make: Any = ctx if callable(ctx) else (lambda: ctx)
     if inspect.isclass(func):
         raise RuntimeError(
             f"Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have the "

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .._core import structseq as _structseq
+from ._pytree_keys import GetAttrKey, KeyEntry, KeyPath, MappingKey, SequenceKey, key_get, keystr
 
 __all__ = [
     "Context", "DumpableContext", "FlattenFunc", "FromDumpableContextFn", "GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec",
@@ -31,64 +32,6 @@ UnflattenFunc = Callable[[Iterable[Any], Any], Any]
 DumpableContext = Any
 ToDumpableContextFn = Callable[[Any], Any]
 FromDumpableContextFn = Callable[[Any], Any]
-
-
-# -- where a leaf is
-
-
-@dataclasses.dataclass(frozen=True)
-class SequenceKey:
-    """A place in a list or tuple."""
-
-    idx: int
-
-    def __str__(self) -> str:
-        return f"[{self.idx!r}]"
-
-    def get(self, sequence: Any) -> Any:
-        return sequence[self.idx]
-
-
-@dataclasses.dataclass(frozen=True)
-class MappingKey:
-    """A key of a dictionary."""
-
-    key: Any
-
-    def __str__(self) -> str:
-        return f"[{self.key!r}]"
-
-    def get(self, mapping: Any) -> Any:
-        return mapping[self.key]
-
-
-@dataclasses.dataclass(frozen=True)
-class GetAttrKey:
-    """An attribute."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f".{self.name}"
-
-    def get(self, obj: Any) -> Any:
-        return getattr(obj, self.name)
-
-
-KeyEntry = Any
-KeyPath = tuple[Any, ...]
-
-
-def keystr(kp: KeyPath) -> str:
-    """A path as Python would write it: `['a'][0].b`."""
-    return "".join(map(str, kp))
-
-
-def key_get(obj: Any, kp: KeyPath) -> Any:
-    """What lies at a path."""
-    for k in kp:
-        obj = k.get(obj)
-    return obj
 
 
 # -- what is a node
@@ -517,7 +460,8 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """The tree with these leaves."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
-            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}."
+            "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type "
+            f"{type(treespec)}."
         )
     return treespec.unflatten(leaves)
 
@@ -576,7 +520,7 @@ def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], 
     if isinstance(kinds, (type, tuple, types.UnionType)):
         chosen: Callable[[Any], bool] = lambda x: isinstance(x, kinds)  # noqa: E731
     elif callable(kinds):
-        chosen = kinds
+        chosen = kinds  # pyright: ignore[reportAssignmentType]
     else:
         raise TypeError("Argument must be a type, a tuple of types, or a callable.")
     return lambda func: lambda x: func(x) if chosen(x) else x

@@ -66,7 +66,8 @@ def treespec_dumps(treespec: Any, protocol: int | None = None) -> str:
     """A description as JSON. NotImplementedError for node types registered without a name."""
     if not isinstance(treespec, trees.TreeSpec):
         raise TypeError(
-            f"treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got item of type {type(treespec)}."
+            "treespec_dumps(treespec, protocol): Expected `treespec` to be instance of TreeSpec but got item of type "
+            f"{type(treespec)}."
         )
     if protocol not in (None, _PROTOCOL):
         raise ValueError(f"Unknown protocol {protocol}. Available protocols: [{_PROTOCOL}]")
