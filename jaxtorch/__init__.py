@@ -107,7 +107,7 @@ _PRIVATE = ("_C", "_custom_ops", "_dynamo", "_jit_internal", "_subclasses", "_ut
 
 _LATE = {
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "ScriptFunction": "jit",
-    "ScriptModule": "jit", "fork": "jit", "wait": "jit",
+    "ScriptModule": "jit", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit", "wait": "jit",
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 

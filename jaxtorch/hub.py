@@ -21,6 +21,32 @@ __all__ = [
     "download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir",
 ]  # fmt: skip
 
+try:
+    from tqdm import tqdm
+except ImportError:
+
+    class tqdm:  # type: ignore[no-redef]
+        """Stands in for the progress bar of the package tqdm where that is absent, and shows nothing."""
+
+        def __init__(self, iterable: Any = None, *args: Any, **kwargs: Any) -> None:
+            self.iterable = () if iterable is None else iterable
+
+        def __iter__(self) -> Any:
+            return iter(self.iterable)
+
+        def update(self, n: float = 1) -> None:
+            """Nothing to show."""
+
+        def close(self) -> None:
+            """Nothing to show."""
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *exc: Any) -> None:
+            pass
+
+
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK = 128 * 1024
 _hub_dir: str | None = None

@@ -45,6 +45,7 @@ class DispatchKey:
 
     AutocastCPU = "AutocastCPU"
     AutocastCUDA = "AutocastCUDA"
+    AutocastXPU = "AutocastXPU"
     CPU = "CPU"
     CUDA = "CUDA"
     Meta = "Meta"
