@@ -9,11 +9,11 @@ import re
 import shutil
 import sys
 import tempfile
-import urllib.parse
 import urllib.request
 import zipfile
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlparse
 
 from .serialization import load as _load
 
@@ -154,7 +154,7 @@ def load_state_dict_from_url(
     """The object in the file at a URL, which is downloaded unless `model_dir` has it already."""
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
-    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')

@@ -24,6 +24,7 @@ from . import _functorch as _functorch
 from . import _nn as _nn
 
 TensorBase = Tensor
+_TensorMeta = type(Tensor)
 has_cuda = has_cudnn = has_mps = has_xpu = False
 has_lapack = has_mkl = has_openmp = True
 
