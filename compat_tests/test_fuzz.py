@@ -10,10 +10,6 @@ from parity import reference
 BATCHES, BATCH = 10, 30
 
 KNOWN = {
-    21: "grad_fn name of a view read again after its base was written",
-    207: "reading a view of unbind after its base was written under no_grad",
-    209: "in-place on x[...] of a view whose base was written under no_grad",
-    222: "gradient through a view taken of a base that was written through `.data`",
     274: "two errors in one assignment: PyTorch reports the other one",
 }
 """Programs of seed 0 known to differ (docs/differences.md). One that begins to agree has to leave the list."""

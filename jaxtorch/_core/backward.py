@@ -18,8 +18,9 @@ from .entry import Entry, Kernel
 from .gradient import GradForm
 from .modes import Anomaly, state, watch
 from .program import emit
-from .tape import Node, NodeHook, leaf_hooks
+from .tape import Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
+from .views import check_place
 
 _sums: dict[Aval, Entry] = {}
 
@@ -159,6 +160,10 @@ def edge_of(place: Any) -> tuple[Any, int]:
     """Where gradients of a tensor, or of a GradientEdge, are sent: (node, output number), or (leaf, 0)."""
     if isinstance(place, tuple):
         return (place[0], place[1]) if isinstance(place[0], Node) else (place[0].variable, 0)
+    if place._alias is not None:
+        check_place(place)
+    if type(place._node) is Nowhere:
+        return Nowhere(), 0  # one that no gradient reaches
     return (place, 0) if place._node is None else (place._node, place._index)
 
 
@@ -298,6 +303,8 @@ class _Walk:
                 capture.found[position] = g
             if not capture.accumulate:
                 return
+        if not leaf._rg:
+            return  # it has ceased to require one
         accumulate(leaf, g, mode)
         if leaf._post_hooks:
             for hook in sorted(leaf._post_hooks.values(), key=_of_node):

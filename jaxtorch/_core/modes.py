@@ -30,8 +30,8 @@ inferring: list[bool] = []
 """Not empty while some thread is in inference mode, so that the making of tensors need not ask for the thread's state."""
 
 watch: list[str] = []
-"""Why every new node must be looked at: "anomaly", "hooks" (on saved tensors), "inference" (there are inference tensors).
-Almost always empty, which is all that recording asks."""
+"""Why every new node must be looked at: "anomaly", "hooks" (on saved tensors), "inference" (there are inference tensors),
+"invalid views" (there may be views without a place in the graph). Almost always empty, which is all that recording asks."""
 
 
 class Anomaly:

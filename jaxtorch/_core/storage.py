@@ -50,9 +50,11 @@ class Alias:
     chain: view steps from the storage's value to the tensor's, each (op, static arguments, numbers).
     seen:  the storage's version when the tensor's value was read; -1 where it must be read each time.
     base:  the tensor this is a differentiable view of, or None; `depth` steps of the chain lead to the base.
+    placed: how often the memory had been written, as autograd counts, when the view got its place in the graph.
+    own:   the user asked for a gradient of this view itself (`requires_grad_`).
     """
 
-    __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad")
+    __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad", "placed", "own")
 
     def __init__(self, storage: Storage, chain: tuple[Any, ...], base: Any, depth: int) -> None:
         self.storage = storage
@@ -65,7 +67,9 @@ class Alias:
             None  # of `.data` and its views: their own count of writes, which autograd ignores
         )
         self.multi = ""  # name of the function of several views that made this one
-        self.no_grad = ""  # made where no gradient was recorded, of a base that wants one
+        self.no_grad = ""  # made where no gradient was recorded
+        self.placed = -1
+        self.own = False
 
     def read(self, t: Any) -> Value:
         """The tensor's current value."""
@@ -74,6 +78,19 @@ class Alias:
         from .views import refresh
 
         return refresh(t, self)
+
+    def counted(self) -> int:
+        """How often the memory has been written, as `_version` shows it."""
+        version, silent = self.version, self.silent
+        return version.n - version.hidden if silent is None else silent.n
+
+    def reconsider(self) -> None:
+        """The tensor, of which there may be views, has begun or ceased to require a gradient: they look again."""
+        version = self.version
+        if self.seen == version.n:
+            self.seen += 1
+        version.n += 1
+        version.hidden += 1
 
 
 def alias_of(t: Any) -> Alias:

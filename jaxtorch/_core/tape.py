@@ -185,6 +185,32 @@ class Node:
         return current(v, edge, kind == "out")
 
 
+class _NoForm:
+    """What a `Nowhere` node tells of itself."""
+
+    wanted = in_avals = roots = ()
+    n_out = 1
+    name = ""
+
+
+class Nowhere(Node):
+    """Where gradients end of a view that requires one only because its base does: made before the base did, or where no
+    gradient was recorded. To the user the view is a leaf; its gradient is dropped."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(_NoForm, (), ())
+
+    def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
+        return []
+
+
+def shown(node: Any) -> Any:
+    """A tensor's node as the user sees it."""
+    return None if type(node) is Nowhere else node
+
+
 def current(v: Value, edge: Any, result: bool = False) -> Value:
     """A saved value as it is in memory now.
 
@@ -313,4 +339,6 @@ def node_type(name: str) -> type[Node]:
 def public_edge(edge: Any) -> tuple[Any, int]:
     """An edge as `next_functions` shows it: a leaf tensor appears as its AccumulateGrad."""
     target, index = edge
+    if type(target) is Nowhere:
+        return None, 0
     return (target, index) if isinstance(target, Node) else (accumulator(target), 0)

@@ -251,6 +251,11 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
 def attend(node: Any, operands: Any) -> None:
     """Look at a node that has just been made, for the reasons in `watch`."""
     form = node.form
+    if "invalid views" in watch:
+        from .views import check_place
+
+        for i in form.wanted:
+            check_place(operands[i])
     kept = [operands[k] for kind, k in form.roots if kind == "in"]
     if any(isinstance(t, Tensor) and is_inference(t) for t in kept):
         raise RuntimeError(INFERENCE_SAVED)
@@ -351,14 +356,17 @@ def _kept(old: Value) -> Value:
 
 def check_writable(t: Tensor) -> None:
     """Raise PyTorch's errors for tensors that may not be written in place."""
-    if t._rg and state.grad:  # noqa: SIM102
-        if t._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     alias = t._alias
     if alias is not None:
-        from .views import check_view_writable
+        from .views import check_history
 
-        check_view_writable(t, alias)  # pyright: ignore[reportArgumentType]
+        check_history(t, alias)  # pyright: ignore[reportArgumentType]
+    if t._rg and t._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if t._layout is not None:
+        from .views import check_single
+
+        check_single(t)  # pyright: ignore[reportArgumentType]
 
 
 def lay_out(result: Any, operands: Any) -> Any:

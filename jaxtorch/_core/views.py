@@ -19,10 +19,12 @@ import numpy as np
 
 from . import strides
 from .entry import Entry, Kernel
-from .modes import no_grad, state
+from .modes import state, watch
+from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Version, alias_of
-from .tensor import Tensor, apply_entry
+from .tape import Nowhere, shown
+from .tensor import Tensor, apply_entry, check_writable, wrap
 from .value import Aval, Value, wrap_number
 
 
@@ -102,25 +104,38 @@ def _join(
     made = Alias(alias.storage, (*alias.chain, step), base if alias.base is None else alias.base, 0)
     made.depth = len(alias.chain) if alias.base is None else alias.depth
     made.silent = alias.silent
-    made.multi = several
-    if not state.grad and (base._rg or alias.no_grad):
-        made.no_grad = "inference" if state.inference else "no_grad"
-    elif alias.no_grad:
-        made.no_grad = alias.no_grad
-    if several == "" and alias.multi:
-        made.multi = alias.multi
+    made.placed = alias.counted()
+    inherit(made, alias, several)
+    if made.base._rg and not t._rg:
+        belong_nowhere(t)
     t._alias = made
     t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
     if alias.storage.host is not None:
         made.seen = -1
 
 
+def inherit(made: Alias, alias: Alias, several: str = "") -> None:
+    """Note on a new view of a tensor, whose alias is given, what will forbid writing to it."""
+    if not state.grad:
+        made.no_grad = "inference" if state.inference else "no_grad"
+    elif several:
+        made.multi = several
+    else:
+        made.multi, made.no_grad = alias.multi, alias.no_grad
+
+
+def belong_nowhere(t: Tensor) -> None:
+    """A view of a base that requires a gradient requires one too, though none may flow to the base."""
+    dtype = t._value.aval.dtype
+    if dtype.is_floating_point or dtype.is_complex:
+        t._rg = True
+        if t._node is None:
+            t._node = Nowhere()
+
+
 def detached(t: Tensor, silent: bool = False) -> Tensor:
     """A tensor on the same memory that autograd does not see: `detach()`, and with `silent` `.data`."""
-    from .tensor import wrap
-
-    with no_grad():  # its history is not asked for, so neither are the errors of that
-        value = t._read()
+    value = t._read()
     alias = alias_of(t)
     chain = alias.chain
     if is_tracer(value.array):  # a JAX transformation differentiates through shared memory unless it is told
@@ -277,50 +292,80 @@ def _chain_from(base: Tensor, alias: Alias, t: Tensor) -> Any:
     return ((registry["_as_strided"], layout, ()),)
 
 
-def _history_holds(t: Tensor, alias: Alias) -> bool:
-    """Has the memory changed only in ways autograd does not see (`.data`, `.numpy()`) since the view was read?"""
-    guard = t._value.guard
-    return t._rg and type(guard) is tuple and guard[1] == alias.version.n - alias.version.hidden
+def _displaced(t: Tensor, alias: Alias, base: Tensor) -> bool:
+    """Must a view, which its memory has been written to since, be found a new place in the graph?
+
+    As in PyTorch it has one if it had one before, or if its base requires a gradient.
+    """
+    made = shown(t._node) is not None
+    if not made and not base._rg:
+        t._node, t._rg = None, alias.own
+        return False
+    if alias.placed == alias.counted():
+        if not made:
+            t._rg = alias.own
+            if not alias.own and base._rg:
+                belong_nowhere(t)
+        return False
+    dtype = t._value.aval.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return False
+    if alias.multi or alias.no_grad:
+        t._rg = True
+        if "invalid views" not in watch:
+            watch.append("invalid views")
+        return False
+    return True
+
+
+def check_place(t: Any) -> None:
+    """Raise PyTorch's error for a view that has lost its place in the graph: no gradient can be recorded for it."""
+    alias = getattr(t, "_alias", None)
+    if alias is None or not (alias.multi or alias.no_grad) or alias.base is None:
+        return
+    alias.read(t)
+    if t._rg and alias.placed != alias.counted() and (alias.base._rg or shown(t._node) is not None):
+        raise RuntimeError(_forbidden(t, alias, True))
 
 
 def refresh(t: Tensor, alias: Alias) -> Value:
     """Read a view again: its storage has been written since."""
     storage = alias.storage
     base = alias.base
-    outdated = base is not None and base._rg and base._alias is not alias and not _history_holds(t, alias)
-    if outdated and (alias.multi or alias.no_grad):
-        if state.grad:
-            raise RuntimeError(_forbidden(t, alias, True))
-        outdated = False
-        forbidden = True  # to be found again where a gradient is recorded
-    else:
-        forbidden = False
-    if storage.host is not None and not outdated:
+    if base is not None and _displaced(t, alias, base):
+        _place(t, alias, base)
+    elif storage.host is not None:
         from .host import read_host
 
         return read_host(t, alias)
-    if outdated:
-        assert base is not None
-        chain = _chain_from(base, alias, t)
-        steps, numbers = _chain_key(chain)
-        value = base._read()
-        grad, state.grad = state.grad, True
-        try:
-            out = apply_entry(_read_entry(value.aval, steps, numbers), [base, *numbers])
-        finally:
-            state.grad = grad
-        t._value = out._value
-        t._set_history(out._node, out._index)
     elif not alias.chain:
         t._value = storage.value
     else:
         steps, numbers = _chain_key(alias.chain)
         value = storage.value
-        t._value = apply_entry(_read_entry(value.aval, steps, numbers), [value, *numbers])._value
-    if alias.chain and not forbidden:
+        t._value = emit(_read_entry(value.aval, steps, numbers).kernel, [value, *numbers])[0]
+    if alias.chain:
         t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
-    alias.seen = -1 if storage.host is not None else -2 if forbidden else alias.version.n
+    alias.seen = -1 if storage.host is not None else alias.version.n
     return t._value
+
+
+def _place(t: Tensor, alias: Alias, base: Tensor) -> None:
+    """Read a view from its base as one operation, which becomes its place in the graph."""
+    steps, numbers = _chain_key(_chain_from(base, alias, t))
+    value = base._read()
+    source = base
+    if not base._rg:
+        source = wrap(value)
+        belong_nowhere(source)
+    grad, state.grad = state.grad, True
+    try:
+        out = apply_entry(_read_entry(value.aval, steps, numbers), [source, *numbers])
+    finally:
+        state.grad = grad
+    t._value = out._value
+    t._set_history(out._node, out._index)
+    alias.placed = alias.counted()
 
 
 def write(t: Tensor, alias: Alias, value: Value) -> None:
@@ -354,6 +399,8 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     if alias.chain:
         t._value = apply_identity(value)
         t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    if alias.base is not None and t._rg:
+        alias.seen = -2  # its place in the graph is to be found anew
 
 
 def apply_identity(value: Value) -> Value:
@@ -400,19 +447,13 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
 @functools.lru_cache(maxsize=4096)
 def _repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
-    places = np.zeros((), np.int64)
-    for n, s in zip(size, stride, strict=True):
-        places = np.add.outer(places, np.arange(n) * s)
+    places = memory_places(size, stride, 0)
     return len(np.unique(places)) < places.size
 
 
-def check_view_writable(t: Tensor, alias: Alias) -> None:
-    """Raise PyTorch's errors for views that may not be written in place."""
-    check_history(t, alias)
-    if t._layout is None:
-        return
-    size, stride = t._value.aval.shape, t._layout[0]
-    if strides.may_overlap(size, stride):
+def check_single(t: Tensor) -> None:
+    """Raise PyTorch's error for a tensor with several elements in one place."""
+    if strides.may_overlap(t._value.aval.shape, t._layout[0]):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
@@ -421,10 +462,10 @@ def check_view_writable(t: Tensor, alias: Alias) -> None:
 
 def check_fillable(t: Tensor) -> None:
     """Raise PyTorch's errors for tensors that may not be filled; elements in one place do not matter."""
-    if t._rg and t._node is None and state.grad:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if t._alias is not None:
         check_history(t, t._alias)
+    if t._rg and t._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def check_once(t: Tensor) -> None:
@@ -469,10 +510,11 @@ def check_history(t: Tensor, alias: Alias) -> None:
     base = alias.base
     if not state.grad or base is None:
         return
-    if base._rg and base._node is None and alias.no_grad != "inference":
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if alias.no_grad == "inference" or ((alias.multi or alias.no_grad) and (t._rg or base._rg)):
+    alias.read(t)
+    if alias.no_grad == "inference" or (t._rg and (alias.multi or alias.no_grad)):
         raise RuntimeError(_forbidden(t, alias, False))
+    if t._rg and base._node is None:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def _forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
@@ -523,7 +565,7 @@ def store_out(out: Tensor, result: Tensor) -> None:
     if value.aval.shape != out._value.aval.shape:
         resize(out, value)
         return
-    check_view_writable(out, out._alias) if out._alias is not None else None
+    check_writable(out)
     out._write(value)
 
 

@@ -18,7 +18,7 @@ from .._core.indexing import Plan, plan
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
 from .._core.tensor import Tensor, check_writable
-from .._core.views import check_history, check_once, check_overlap, set_at
+from .._core.views import check_fillable, check_once, check_overlap, set_at
 from .casting import _LEGACY, cast, convert, move
 from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
 
@@ -191,14 +191,6 @@ def _legacy_name(aval: Any) -> str:
     return f"torch.{_LEGACY[aval.dtype]}"
 
 
-def _check_graph(t: Tensor) -> None:
-    """Raise PyTorch's errors for in-place writes by index: unlike others, they may write to expanded tensors."""
-    if t._rg and t._node is None and state.grad:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if t._alias is not None:
-        check_history(t, t._alias)
-
-
 def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
     operands = found.operands
     aval = target._value.aval
@@ -210,7 +202,7 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
             raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
         mask = move(mask, aval.slot)
         if target._rg or target._alias is not None:
-            _check_graph(target)
+            check_fillable(target)
         _put_result(target, _masked_fill(_read(target), cast(_scalar_tensor(value, aval), aval.dtype), mask))
         return
     settled = _settle(operands, found.size)
@@ -289,7 +281,7 @@ def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
     pattern = tuple([o is not None for o in settled])
     checked = all(isinstance(o, _ndarray) for o in arrays)
     if target._rg or target._alias is not None:
-        _check_graph(target)
+        check_fillable(target)
     if target._layout is not None and not strides.may_overlap(aval.shape, target._layout[0]):
         check_once(target)
     result = _index_put(_read(target), value, _as_tensors(arrays, aval.slot), pattern, accumulate, checked)

@@ -25,7 +25,7 @@ from .._core.runner import ArrayImpl
 from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import ViewRule, _chain_key, _normal, _read_entry
+from .._core.views import ViewRule, _chain_key, _normal, _read_entry, belong_nowhere, inherit
 from .casting import move
 from .views import _slice, select, unsqueeze
 
@@ -117,22 +117,25 @@ def _view_of(base: Tensor, steps: Any) -> Tensor:
     out._alias = made = Alias(alias.storage, tuple(chain), base if alias.base is None else alias.base, 0)
     made.depth = len(alias.chain) if alias.base is None else alias.depth
     made.silent = alias.silent
-    made.multi = alias.multi
-    if not state.grad and base._rg and not alias.no_grad:
-        made.no_grad = "inference" if state.inference else "no_grad"
-    else:
-        made.no_grad = alias.no_grad
+    inherit(made, alias)
+    if alias.base is not None:
+        alias.read(base)
+    if base._rg:
+        belong_nowhere(out)
     return out
 
 
 def _basic(self: Tensor, steps: Any) -> Tensor:
     """The view that some steps make, read."""
+    alias = self._alias
+    if alias is not None and alias.base is not None:
+        alias.read(self)
     if self._rg and state.grad:
         return _differentiable(self, steps)
-    alias = self._alias
     out = _view_of(self, steps)
     made = out._alias
     assert made is not None
+    made.placed = made.counted()
     if made.storage.host is not None:
         made.seen = -1  # read when it is used
         return out

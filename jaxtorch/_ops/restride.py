@@ -11,9 +11,9 @@ from .._core import strides
 from .._core.modes import state
 from .._core.op import Array, function, functions, method, methods, op
 from .._core.storage import Alias, alias_of
-from .._core.tape import node_type
+from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, wrap, write_out
-from .._core.views import ViewRule, _arguments, check_history, memory_places, offset_of, set_at, strides_of
+from .._core.views import ViewRule, _arguments, check_fillable, memory_places, offset_of, set_at, strides_of
 from .constants import contiguous_format
 from .indexing import _alias
 from .views import slice_dim, squeeze, t, transpose, unsqueeze
@@ -130,11 +130,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     """Make the tensor be a view of itself: the same memory in another shape. Its views stay as they are."""
-    if self._rg and state.grad:
-        if self._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if self._alias is not None:
-            check_history(self, self._alias)
+    check_fillable(self)
     alias, made = alias_of(self), view._alias
     assert made is not None
     storage = alias.storage
@@ -147,12 +143,14 @@ def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     made.base = alias.base
     made.depth = alias.depth if alias.base is not None else len(made.chain)
     made.silent, made.multi, made.no_grad = alias.silent, alias.multi, alias.no_grad
+    made.placed, made.own = alias.placed, alias.own
     made.seen = made.version.n if storage.host is None else -1
     self._value, self._layout, self._alias = view._value, view._layout, made
     self._value.guard = (made.version, made.version.n - made.version.hidden)
-    if view._rg and view._node is not None:
+    if view._rg and shown(view._node) is not None:
         view._node.__class__ = node_type(name)
         self._set_history(view._node, view._index)
+        made.placed = made.counted()
     elif made.base is not None and made.base._rg:
         self._value.guard, made.seen = None, -2  # its place in the graph is found anew
     return self

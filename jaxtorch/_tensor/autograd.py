@@ -10,7 +10,7 @@ from .._core import views
 from .._core.device import default_device
 from .._core.modes import state
 from .._core.removable import RemovableHandle
-from .._core.tape import Node, leaf_hooks
+from .._core.tape import Node, Nowhere, leaf_hooks, shown
 from .._core.tensor import Tensor
 from .._core.tensor import is_inference as _inferred
 from .properties import member as _member  # noqa: F401
@@ -41,7 +41,7 @@ MEMBERS["requires_grad"] = property(
 @member
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for a gradient, or stop asking; leaves only."""
-    if self._node is not None:
+    if shown(self._node) is not None:
         if not requires_grad:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
@@ -53,12 +53,21 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if requires_grad and _inferred(self) and not state.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    alias = self._alias
+    if alias is not None and alias.base is not None:
+        alias.own = self._rg = bool(requires_grad)
+        self._node = None
+        if alias.base._rg and not alias.own:
+            views.belong_nowhere(self)
+        return self
     self._rg = bool(requires_grad)
+    if alias is not None:
+        alias.reconsider()
     return self
 
 
 def _get_grad(self: Tensor) -> Tensor | None:
-    if self._grad is None and self._node is not None and not _retains(self):
+    if self._grad is None and shown(self._node) is not None and not _retains(self):
         import warnings
 
         warnings.warn(
@@ -106,8 +115,9 @@ MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated
 
 def _get_grad_fn(self: Tensor) -> Any:
     if self._alias is not None:
+        views.check_place(self)
         self._alias.read(self)
-    return self._node
+    return shown(self._node)
 
 
 MEMBERS["grad_fn"] = property(_get_grad_fn, doc="The autograd node that made this tensor; None for a leaf.")
@@ -131,7 +141,7 @@ def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
     if not _get_requires_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._node is not None and not _retains(self):
+    if _get_grad_fn(self) is not None and not _retains(self):
         self._node.retain(self._index, self)
 
 
@@ -140,7 +150,7 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; what it returns, if anything, replaces the gradient."""
     if not _get_requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._node is not None:
+    if _get_grad_fn(self) is not None:
         hooks = self._node.output_hooks(self._index)
     else:
         if self._hooks is None:
@@ -156,9 +166,9 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
 @member
 def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient has been added to this leaf's `.grad`."""
-    if not self._rg:
+    if not _get_requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._node is not None:
+    if _get_grad_fn(self) is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if self._post_hooks is None:
         self._post_hooks = OrderedDict()
@@ -186,6 +196,8 @@ def detach_(self: Tensor) -> Tensor:
             "torch/optim/optimizer.py as the solution."
         )
     self._node, self._index, self._rg = None, 0, False
+    if self._alias is not None:
+        self._alias.reconsider()
     return self
 
 
@@ -256,7 +268,7 @@ def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[A
             target, index = engine.edge_of(t)
             aval = target.form.out_avals[index] if isinstance(target, Node) else target._value.aval
         else:
-            if not _get_requires_grad(t):
+            if not _get_requires_grad(t) or type(t._node) is Nowhere:
                 raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
             aval = t._value.aval
         if g is None:

@@ -12,6 +12,7 @@ from .._core import checks, dtypes, host, printing, runner
 from .._core.device import cpu, default_device
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
+from .._core.tape import shown
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 
@@ -237,7 +238,7 @@ def _copied_with_storage(t: Tensor, alias: Alias, memo: Any) -> Tensor:
 def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
-    if self._node is not None:
+    if shown(self._node) is not None:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
             "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
@@ -293,7 +294,7 @@ def rebuild(
 
 @member
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    if self._node is not None:
+    if shown(self._node) is not None:
         raise RuntimeError(
             "Cannot pickle a tensor that has a history: detach it first (only graph leaves support pickling)"
         )
