@@ -101,12 +101,9 @@ def _join(
             t._layout = _layouts[key] = _normal(*rule.layout(size, strides.contiguous(size), 0, **arguments))
     else:
         t._layout = _normal(*rule.layout(size, strides_of(base), offset_of(base), **arguments))
-    made = Alias(alias.storage, (*alias.chain, step), base if alias.base is None else alias.base, 0)
-    made.depth = len(alias.chain) if alias.base is None else alias.depth
-    made.silent = alias.silent
+    made = view_alias(base, alias, (*alias.chain, step), several)
     made.placed = alias.counted()
-    inherit(made, alias, several)
-    if made.base._rg and not t._rg:
+    if made.base is not None and made.base._rg and not t._rg:
         belong_nowhere(t)
     t._alias = made
     t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
@@ -114,14 +111,20 @@ def _join(
         made.seen = -1
 
 
-def inherit(made: Alias, alias: Alias, several: str = "") -> None:
-    """Note on a new view of a tensor, whose alias is given, what will forbid writing to it."""
-    if not state.grad:
+def view_alias(base: Tensor, alias: Alias, chain: Any, several: str = "") -> Alias:
+    """How a new view of `base`, whose alias is given, reads the memory."""
+    made = Alias(alias.storage, chain, base if alias.base is None else alias.base, 0)
+    made.depth = len(alias.chain) if alias.base is None else alias.depth
+    made.silent = alias.silent
+    if alias.storage.inferred:  # views of inference tensors are none to autograd
+        made.base, made.depth = None, len(chain)
+    elif not state.grad:
         made.no_grad = "inference" if state.inference else "no_grad"
     elif several:
         made.multi = several
     else:
         made.multi, made.no_grad = alias.multi, alias.no_grad
+    return made
 
 
 def belong_nowhere(t: Tensor) -> None:

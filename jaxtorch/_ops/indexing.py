@@ -22,10 +22,10 @@ from .._core.modes import state
 from .._core.op import Array, Arrays, method, op
 from .._core.program import emit
 from .._core.runner import ArrayImpl
-from .._core.storage import Alias, alias_of
+from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import ViewRule, _chain_key, _normal, _read_entry, belong_nowhere, inherit
+from .._core.views import ViewRule, _chain_key, _normal, _read_entry, belong_nowhere, view_alias
 from .casting import move
 from .views import _slice, select, unsqueeze
 
@@ -114,10 +114,7 @@ def _view_of(base: Tensor, steps: Any) -> Tensor:
             size, stride, _ = strides.unsqueeze(size, stride, 0, d)
     out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
     out._layout = (stride, offset) if offset else _normal(size, stride, 0)
-    out._alias = made = Alias(alias.storage, tuple(chain), base if alias.base is None else alias.base, 0)
-    made.depth = len(alias.chain) if alias.base is None else alias.depth
-    made.silent = alias.silent
-    inherit(made, alias)
+    out._alias = view_alias(base, alias, tuple(chain))
     if alias.base is not None:
         alias.read(base)
     if base._rg:
