@@ -84,12 +84,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 @op(method=False, out=False)
 def pdist(input: Array, p: Number = 2):
-    """The p-norms of the differences of rows i < j of a matrix (N, M), of shape (N * (N - 1) / 2,)."""
+    """The p-norms of the differences of all pairs of different rows: (N, M) to (N * (N - 1) / 2), row 0 with 1, 2, ... first."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if kind(input) != "float":
-        raise RuntimeError(f"pdist only supports floating-point dtypes, got: {scalar_name(input)}")
+        raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    first, second = np.triu_indices(input.shape[0], 1)
-    return vector_norm(input[first] - input[second], float(p), (-1,))[..., 0]
+    first, other = np.triu_indices(input.shape[0], 1)
+    if not len(first):
+        return jnp.zeros(0, input.dtype)
+    return vector_norm(input[first] - input[other], float(p), (-1,))[..., 0]

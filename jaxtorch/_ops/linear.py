@@ -22,6 +22,16 @@ def c_name(x: Any) -> str:
     return _C_NAMES.get(name, name)
 
 
+def check_types(input: Any, weight: Any, bias: Any) -> None:
+    """RuntimeError where the operands of a product differ in type."""
+    if input.dtype != weight.dtype:
+        if bias is not None:
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {scalar_name(input)} and {scalar_name(weight)}"
+            )
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(input)} != {c_name(weight)}")
+
+
 def _linear_name(operands: Any, statics: Any) -> str:
     x, weight, bias = operands
     if weight.ndim == 1:
@@ -52,12 +62,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{input.shape[-1]} and {features}x{weight.shape[0]})"
         )
-    if input.dtype != weight.dtype:
-        if bias is not None:
-            raise RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {scalar_name(input)} and {scalar_name(weight)}"
-            )
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {c_name(input)} != {c_name(weight)}")
+    check_types(input, weight, bias)
     if input.dtype == jnp.bool_:
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     out = jnp.matmul(input, weight.T)
@@ -102,5 +107,9 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if any(x.dtype != input1.dtype for x in given.values()):
+        found = ", ".join(f"{name}: {c_name(x)}" for name, x in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {found}")
     out = jnp.einsum("...i,oij,...j->...o", input1, weight, input2)
     return out if bias is None else out + bias

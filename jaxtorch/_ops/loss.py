@@ -103,6 +103,8 @@ def _check_target(x: Any, target: Any, weight: Any) -> None:
             "weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    if weight is not None and weight.dtype != x.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}")
 
 
 def _picked(scores: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any, Any]:
@@ -183,6 +185,8 @@ def cross_entropy(
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     if kind(input) == "float":
         _check_target(input, target, weight)

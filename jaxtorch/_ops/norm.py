@@ -68,6 +68,15 @@ def _check_float(kernel: str, x: Any) -> None:
         unsupported(kernel, x)
 
 
+def _check_parameters(x: Any, *parameters: Any) -> None:
+    """Parameters have the input's type; for half precision input they may be in single precision."""
+    mixed = [p.dtype for p in parameters if p is not None and p.dtype != x.dtype]
+    if any(dtype != jnp.float32 for dtype in mixed):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if mixed and x.dtype not in _HALF:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 # -- batch -------------------------------------------------------------------------------------------------
 
 
@@ -109,6 +118,7 @@ def _batch_norm_train(
 ):
     """(normalised by the batch's own moments, new running mean, new running variance)."""
     _check_float("batch_norm", input)
+    _check_parameters(input, weight, bias, running_mean, running_var)
     channels = input.shape[1] if input.ndim > 1 else input.shape[0]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if input.size == 0:
@@ -141,6 +151,7 @@ def _batch_norm_eval(
     _check_float("batch_norm", input)
     if input.size == 0:
         return input
+    _check_parameters(input, weight, bias, running_mean, running_var)
     _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, shape = _wide(input), _channel_shape(input)
     scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))  # pyright: ignore[reportOptionalMemberAccess]
@@ -195,6 +206,7 @@ def _instance_norm(
 ):
     """(normalised, new running mean, new running variance); the running moments are means over the batch."""
     _check_float("batch_norm", input)
+    _check_parameters(input, weight, bias)
     x, shape = _wide(input), _channel_shape(input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
@@ -270,13 +282,6 @@ def group_norm(
     x = _wide(input).reshape(n, num_groups, -1)
     y = standardised(x, (2,), eps).reshape(input.shape)
     return _affine(y, weight, bias, _channel_shape(input)).astype(input.dtype)
-
-
-def _check_parameters(x: Any, *parameters: Any) -> None:
-    for p in parameters:
-        if p is not None and p.dtype != x.dtype and not (x.dtype in _HALF and p.dtype == jnp.float32):
-            expected = "Float" if x.dtype in _HALF or x.dtype == jnp.float32 else scalar_name(x)
-            raise RuntimeError(f"mixed dtype (CPU): expect parameter to have scalar type of {expected}")
 
 
 # -- layer -------------------------------------------------------------------------------------------------

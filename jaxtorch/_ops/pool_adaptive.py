@@ -237,6 +237,21 @@ def _fractional_starts(sample: Any, size: int, out: int, kernel: int) -> Any:
     return jnp.concatenate([start, jnp.full((*sample.shape, 1), size - kernel)], axis=-1)
 
 
+def _samples_for(x: Any, samples: Any, n: int) -> Any:
+    """The random numbers (N, C, n) for an input (N, C, *)."""
+    if samples.dtype != x.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < x.shape[0]:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != x.shape[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != n:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[2]}.")
+    return samples[: x.shape[0]]
+
+
 def _define_fractional(n: int) -> Any:
     def fractional_max_pool(input: Array, random_samples: Array, kernel_size: Any, output_size: Any) -> Any:
         x = input[None] if input.ndim == n + 1 else input
@@ -244,6 +259,7 @@ def _define_fractional(n: int) -> Any:
         for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):
             if o + k - 1 > s:
                 raise RuntimeError(f"fractional_max_pool{n}d(): pool {axis} {k} too large relative to input {axis} {s}")
+        random_samples = _samples_for(x, random_samples, n)
         # PyTorch reads the samples from the last axis back in two dimensions, from the first in three.
         order = [1, 0] if n == 2 else [0, 1, 2]
         spatial = x.shape[-n:]

@@ -15,6 +15,7 @@ from .._core.tensor import Tensor, from_host
 from . import _recurrent_scans as scans
 from .dropout import dropout as _dropout
 from .joining import cat, stack
+from .linear import check_types
 from .packing import rows_of
 from .shape import _rows_at
 
@@ -29,6 +30,7 @@ def _valid(input: Any, lengths: Any) -> Any:
 
 
 def _affine(x: Any, w: Any, *biases: Any) -> Any:
+    check_types(x, w, biases[0])
     out = jnp.matmul(x, w.T)
     for b in biases:
         if b is not None:
@@ -51,6 +53,7 @@ def _lstm_layer(
 ):
     """(T, B, I) -> all hidden states (T, B, H), the last one, the last cell state."""
     xw = _affine(input, w_ih, b_ih, b_hh)
+    check_types(h0, w_hh, b_hh)
     hs, c = scans.lstm_scan(xw, h0, c0, w_hh, w_hr, _valid(input, lengths), reverse)
     return hs, hs[0 if reverse else -1], c
 
@@ -67,6 +70,7 @@ def _gru_layer(
     reverse: bool,
 ):
     """(T, B, I) -> all hidden states (T, B, H), the last one."""
+    check_types(h0, w_hh, b_hh)
     hs = scans.gru_scan(_affine(input, w_ih, b_ih), h0, w_hh, b_hh, _valid(input, lengths), reverse)
     return hs, hs[0 if reverse else -1]
 
@@ -85,6 +89,7 @@ def _rnn_layer(
 ):
     """(T, B, I) -> all hidden states (T, B, H), the last one."""
     xw = _affine(input, w_ih, b_ih, b_hh)
+    check_types(h0, w_hh, b_hh)
     hs = scans.rnn_scan(xw, h0, w_hh, _valid(input, lengths), nonlinearity, reverse)
     return hs, hs[0 if reverse else -1]
 

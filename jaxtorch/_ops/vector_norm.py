@@ -157,3 +157,27 @@ def renorm(input: Array, p: Number, dim: int, maxnorm: Number):
     size = checked_norm(wide(input), float(p), others, True, None)
     scale = jnp.where(size > maxnorm, maxnorm / (size + 1e-7), jnp.ones_like(size))
     return (wide(input) * scale).astype(input.dtype)
+
+
+def _except(x: Any, dim: int) -> tuple[int, ...]:
+    return tuple(d for d in range(x.ndim) if d != dim % x.ndim)
+
+
+@op(method=False, out=False, grad=lambda operands, statics: "NormBackward0" if statics[1] == -1 else "NormBackward1")
+def norm_except_dim(v: Array, pow: int = 2, dim: int = 0):
+    """The p-norm over all dimensions but one, which keep size 1; over all of them, a number, where `dim` is -1."""
+    axes = tuple(range(v.ndim)) if dim == -1 else _except(v, dim)
+    norm = vector_norm(v, float(pow), axes)
+    return norm.reshape(()) if dim == -1 else norm
+
+
+def _weight_norm_name(operands: Any, statics: Any) -> str:
+    first_or_last = statics[0] in (0, operands[0].ndim - 1)
+    return "WeightNormInterfaceBackward0" if first_or_last else "MulBackward0"
+
+
+@op(name="_weight_norm", method=False, out=False, grad=_weight_norm_name)
+def weight_norm(v: Array, g: Array, dim: int = 0):
+    """g * v / |v|, with a norm for each index of `dim`, or one for all where it is -1."""
+    axes = tuple(range(v.ndim)) if dim == -1 else _except(v, dim)
+    return v * (g / vector_norm(v, 2.0, axes))

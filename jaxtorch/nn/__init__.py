@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import functional, init, modules, parameter, utils
-from ._linear_cross_entropy import LinearCrossEntropyOptions
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Buffer", "LinearCrossEntropyOptions", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+utils._complete()
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 __all__ += ["functional", "init", "modules", "parameter", "utils"]
 __all__ += modules.__all__
 

@@ -1,24 +1,50 @@
-"""Cross entropy after a linear map, in one call."""
+"""A linear layer and the cross entropy of its result as one loss."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from .._core import dtypes
 from .._core.tensor import Tensor
 from .._ops.linear import linear
 from .._ops.loss import cross_entropy
 
+_ACCUMULATORS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
-@dataclass
+
+@dataclass(frozen=True, slots=True)
 class LinearCrossEntropyOptions:
-    """How PyTorch computes `linear_cross_entropy` in chunks. Accepted without effect: XLA plans the memory."""
+    """How PyTorch would compute the loss piece by piece. Accepted and checked, without effect here: XLA plans the memory."""
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
     chunking_method: str | None = "auto"
-    acc_policy: Literal["accurate", "balanced", "compact", "auto"] = "auto"
+    acc_policy: str = "auto"
     acc_dtype: Any = None
+
+    def __post_init__(self) -> None:
+        size, method = self.batch_chunk_size, self.chunking_method
+        if size is not None and (not isinstance(size, int) or size <= 0):
+            raise ValueError(f"batch_chunk_size must be positive int or None, got {size!r}")
+        if method is not None and method != "auto" and not _is_aspect_ratio(method):
+            raise ValueError(f"invalid chunking_method: {method!r}")
+        if self.acc_policy not in ("accurate", "balanced", "compact", "auto"):
+            raise ValueError(f"invalid acc_policy: {self.acc_policy!r}")
+        dtype = self.acc_dtype
+        if dtype is not None and not any(dtype is d for d in _ACCUMULATORS):
+            known = ", ".join(map(str, _ACCUMULATORS))
+            shown = repr(dtype) if isinstance(dtype, str) else dtype
+            raise ValueError(
+                f"acc_dtype must be one of {{None, {known}}}, got {shown}. Pass acc_dtype=None to let the op pick "
+                "automatically."
+            )
+
+
+def _is_aspect_ratio(method: Any) -> bool:
+    name, colon, number = str(method).partition(":")
+    return name == "aspect_ratio" and (not colon or number.replace(".", "", 1).isdigit())
 
 
 def linear_cross_entropy(
@@ -33,38 +59,49 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: LinearCrossEntropyOptions | None = None,
 ) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target, ...)`.
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
-    input: (in) or (N, in). linear_weight: (C, in), or (C, d1, ..., in) for a loss over more dimensions.
+    input (N, E) or (E), linear_weight (C, E) or (C, d1, ..., E), linear_bias (C) or (C, d1, ...), target as for cross_entropy.
+    Unlike PyTorch's, the loss with `options` can be differentiated again and backward can be repeated.
     """
-    size = input.shape[-1] if input.ndim else None
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
-    if linear_weight.ndim < 2:
-        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
-    if linear_weight.shape[-1] != size:
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    features = linear_weight.shape[-1]
+    if input.shape[-1] != features:
         raise RuntimeError(
-            f"expected input and linear_weight with the same last dimension, got {size} and {linear_weight.shape[-1]}"
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
         )
-    outs = tuple(linear_weight.shape[:-1])
-    if len(outs) > 1 and input.ndim == 1:
+    classes, *out_features = linear_weight.shape[:-1]
+    if out_features and input.dim() == 1:
         raise RuntimeError(
-            f"a loss over several dimensions, with linear_weight {tuple(linear_weight.shape)}, needs input (N, in), got "
-            f"{tuple(input.shape)}"
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {features}), got unbatched input with shape {tuple(input.shape)}"
         )
-    if ignore_index is not None and target.dtype.is_floating_point:
-        raise RuntimeError("ignore_index cannot be given where the target holds probabilities")
-    if linear_bias is not None and tuple(linear_bias.shape) not in (outs, outs[:1]):
-        raise RuntimeError(f"expected linear_bias with shape {outs}, got {tuple(linear_bias.shape)}")
-    logits = linear(input, linear_weight.reshape(-1, size))
-    logits = logits.reshape(*input.shape[:-1], *outs)
-    if linear_bias is not None:
-        logits = logits + linear_bias.reshape(*linear_bias.shape, *(1,) * (len(outs) - linear_bias.ndim))
-    return cross_entropy(
-        logits,
-        target,
-        weight,
-        ignore_index=-100 if ignore_index is None else ignore_index,
-        reduction=reduction,
-        label_smoothing=label_smoothing,
-    )
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *out_features):
+        raise RuntimeError(f"expected linear_bias shape {(classes, *out_features)}, got {tuple(linear_bias.shape)}")
+    probabilities = target.is_floating_point() and tuple(target.shape) == (*input.shape[:-1], classes, *out_features)
+    if probabilities and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    if options is not None and (
+        label_smoothing != 0
+        or out_features
+        or target.dtype is not dtypes.int64
+        or reduction not in ("mean", "sum", "none")
+    ):
+        bias = None if linear_bias is None else tuple(linear_bias.shape)
+        warnings.warn(
+            "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
+            "label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+            f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+            f"out_features={tuple(out_features)}, tracing=False, linear_bias.shape={bias}.",
+            stacklevel=2,
+        )
+    flat_bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, features), flat_bias)
+    if out_features:
+        logits = logits.reshape(-1, classes, *out_features)
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)

@@ -116,6 +116,8 @@ def _load_one(module: Any, name: str, key: str, target: Any, given: Any, assign:
             f"checkpoint but received {type(given)}"
         )
         return
+    if is_lazy(target) and is_lazy(given):
+        return
     if not is_lazy(target):
         if target.ndim == 0 and tuple(given.shape) == (1,):  # checkpoints of PyTorch before 0.4
             given = given[0]

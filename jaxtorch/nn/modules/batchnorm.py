@@ -10,10 +10,19 @@ from ..._ops.construction import tensor
 from ..._ops.creation import empty, ones, zeros
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "SyncBatchNorm",
+]
 
 
 class _NormBase(Module):
@@ -215,3 +224,74 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             out.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return out
+
+
+class _LazyNorm(LazyModuleMixin):
+    """What the lazy normalisation layers share."""
+
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        place: dict[str, Any] = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**place)
+            if bias:
+                self.bias = UninitializedParameter(**place)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**place)
+            self.running_var = UninitializedBuffer(**place)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """As that of the class it becomes, once the sizes are known."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def initialize_parameters(self, input: Tensor) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Materialize parameters and running moments for this input."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        found = (self.weight, self.bias, self.running_mean, self.running_var)
+        for t in found:
+            if t is not None:
+                t.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+    """`BatchNorm1d` that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+    """`BatchNorm2d` that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+    """`BatchNorm3d` that takes `num_features` from its first input."""
+
+    cls_to_become = BatchNorm3d

@@ -93,6 +93,9 @@ class RNNBase(Module):
                 f"num_layers greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
                 stacklevel=4,
             )
+        for name in ("bias", "batch_first"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} should be of type bool, got: {type(getattr(self, name)).__name__}")
         for name in ("input_size", "hidden_size"):
             if not isinstance(getattr(self, name), int):
                 raise TypeError(f"{name} should be of type int, got: {type(getattr(self, name)).__name__}")
