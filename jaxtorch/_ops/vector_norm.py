@@ -163,14 +163,6 @@ def _except(x: Any, dim: int) -> tuple[int, ...]:
     return tuple(d for d in range(x.ndim) if d != dim % x.ndim)
 
 
-@op(method=False, out=False, grad=lambda operands, statics: "NormBackward0" if statics[1] == -1 else "NormBackward1")
-def norm_except_dim(v: Array, pow: int = 2, dim: int = 0):
-    """The p-norm over all dimensions but one, which keep size 1; over all of them, a number, where `dim` is -1."""
-    axes = tuple(range(v.ndim)) if dim == -1 else _except(v, dim)
-    norm = vector_norm(v, float(pow), axes)
-    return norm.reshape(()) if dim == -1 else norm
-
-
 def _weight_norm_name(operands: Any, statics: Any) -> str:
     first_or_last = statics[0] in (0, operands[0].ndim - 1)
     return "WeightNormInterfaceBackward0" if first_or_last else "MulBackward0"
