@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
-import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -421,11 +420,6 @@ def test_duplicates_are_warned_of():
         return [(c.category.__name__, str(c.message)[:50]) for c in caught]
 
     assert body(jaxtorch) == body(reference) != []
-
-
-def test_a_differentiable_step_is_refused():
-    with pytest.raises(NotImplementedError, match=re.escape("SGD(differentiable=True)")):
-        jaxtorch.optim.SGD([jaxtorch.ones(1)], differentiable=True)
 
 
 # -- hooks, subclasses, text --

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 Arrays = list[Any]
@@ -49,7 +50,7 @@ def sgd(
     if states:
         momentum = _n(numbers["momentum"], like)
         if first:
-            buffers = list(grads)
+            buffers = [jax.lax.stop_gradient(g) for g in grads]  # PyTorch detaches them
             grads = [g + momentum * b for g, b in zip(grads, buffers, strict=True)] if nesterov else buffers
         else:
             entering = [(1 - _n(numbers["dampening"], like)) * g for g in grads] if damped else grads

@@ -6,7 +6,9 @@ from typing import Any
 
 from .._core.op import functions
 from . import _rules
-from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+from ._differentiable import option
+from ._family import check_group
+from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, run_closure, update
 
 
 class Adagrad(Optimizer):
@@ -28,7 +30,7 @@ class Adagrad(Optimizer):
             "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, defaults)
-        check_switches("Adagrad", foreach, fused, differentiable)
+        check_switches(foreach, fused, differentiable)
         for group in self.param_groups:
             self._start(group, group["params"])
 
@@ -57,6 +59,7 @@ class Adagrad(Optimizer):
             params = [p for p in group["params"] if p._grad is not None]
             if not params:
                 continue
+            check_group(group, params)
             self._start(group, params)
             states = [self.state[p] for p in params]
             for count, where in by_step(params, states).items():
@@ -70,13 +73,14 @@ class Adagrad(Optimizer):
                     [[states[i]["sum"] for i in where]],
                     numbers,
                     Again(self, group, [states[i] for i in where], static),
+                    bool(group["differentiable"]),
                 )
         return loss
 
-    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
-        decay = number(group["weight_decay"])
-        numbers = {"rate": number(group["lr"]) / (1 + (count - 1) * group["lr_decay"]), "eps": group["eps"]}
+        decay = option(group, "weight_decay")
+        numbers = {"rate": option(group, "lr") / (1 + (count - 1) * group["lr_decay"]), "eps": group["eps"]}
         if decay:
             numbers["weight_decay"] = decay
         return (decay != 0, bool(group["maximize"])), numbers

@@ -7,6 +7,8 @@ from typing import Any
 from .._core.op import functions
 from .._core.tensor import Tensor
 from . import _rules
+from ._differentiable import option
+from ._family import check_group
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 
@@ -42,7 +44,7 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         }  # fmt: skip
         super().__init__(params, defaults)
-        check_switches(type(self).__name__, foreach, fused, differentiable)
+        check_switches(foreach, fused, differentiable)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -63,6 +65,7 @@ class Adam(Optimizer):
             params = [p for p in group["params"] if p._grad is not None]
             if not params:
                 continue
+            check_group(group, params)
             states = [self._state(p, group) for p in params]
             names = ["exp_avg", "exp_avg_sq"] + (["max_exp_avg_sq"] if group["amsgrad"] else [])
             for count, where in by_step(params, states).items():
@@ -76,6 +79,7 @@ class Adam(Optimizer):
                     [[states[i][n] for i in where] for n in names],
                     numbers,
                     Again(self, group, [states[i] for i in where], static),
+                    bool(group["differentiable"]),
                 )
         return loss
 
@@ -90,22 +94,25 @@ class Adam(Optimizer):
                 state["max_exp_avg_sq"] = zeros_like(p)
         return state
 
-    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
-        b1, b2 = (number(b) for b in group["betas"])
+        b1, b2 = group["betas"]
+        graph = group["differentiable"] and (getattr(b1, "requires_grad", False) or getattr(b2, "requires_grad", False))
+        if not graph:
+            b1, b2 = number(b1), number(b2)
         numbers = {
-            "lr": number(group["lr"]),
+            "lr": option(group, "lr"),
             "eps": number(group["eps"]),
             "correction1": 1.0 - b1**count,
             "correction2": 1.0 - b2**count,
         }
-        first = self.__dict__.setdefault("_first_betas", (b1, b2))
-        betas: Any = (float(b1), float(b2))
-        if first != (b1, b2):  # betas follow a schedule: numbers of the program from now on
+        betas: Any = None if graph else (float(b1), float(b2))
+        first = (b1, b2) if graph else self.__dict__.setdefault("_first_betas", (b1, b2))
+        if graph or first != (b1, b2):  # betas follow a schedule: numbers of the program from now on
             betas = None
             numbers |= {"beta1": b1, "beta2": b2, "complement1": 1.0 - b1, "complement2": 1.0 - b2}
         decay = ""
         if group["weight_decay"]:
             decay = "decoupled" if self._decoupled or group.get("decoupled_weight_decay") else "coupled"
-            numbers["weight_decay"] = number(group["weight_decay"])
+            numbers["weight_decay"] = option(group, "weight_decay")
         return (betas, decay, bool(group["amsgrad"]), bool(group["maximize"])), numbers

@@ -347,8 +347,9 @@ def update(
     params: list[Tensor],
     grads: list[Tensor],
     states: list[list[Tensor]],
-    numbers: dict[str, float],
+    numbers: dict[str, Any],
     again: Again | None = None,
+    graph: bool = False,
 ) -> None:
     """Record one instruction that updates all of `params` and `states` in place.
 
@@ -356,6 +357,7 @@ def update(
     list of arrays for each kind of state, in the order of the parameters; `numbers` are 0-dimensional float64 arrays
     by name. Complex arrays reach the rule as real ones with a last dimension of 2. Parameters of several types or
     devices take an instruction for each. `again` lets `torch.compile` replay the step: without it, it is not captured.
+    With `graph` the update is an operation that autograd knows.
     """
     values = [p._read() for p in params]
     first = values[0].aval
@@ -365,18 +367,23 @@ def update(
             apart.setdefault((v.aval.dtype, v.aval.slot), []).append(i)
         for some in apart.values():
             chosen = [[kind[i] for i in some] for kind in (params, grads, *states)]
-            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again)
+            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again, graph)
+        return
+    if graph:
+        from . import _differentiable
+
+        _differentiable.update(name, rule, static, params, grads, states, numbers)
         return
     values += [g._read() for g in grads]
     for kind in states:
         values += [s._read() for s in kind]
     key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])
-    values += [wrap_number(float(x)) for x in numbers.values()]
+    values += [wrap_number(float(number(x))) for x in numbers.values()]
     if capture.active is not None:
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     kernel = _kernels.get(key)
     if kernel is None:
-        kernel = _kernels[key] = _make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
+        kernel = _kernels[key] = make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
     outs = program.emit(kernel, values)
     n = len(params)
     for p, out in zip(params, outs, strict=False):
@@ -386,7 +393,7 @@ def update(
             s._write(out)
 
 
-def _make_kernel(
+def make_kernel(
     name: str, rule: Any, static: Any, n: int, n_states: int, names: tuple[str, ...], values: list[Value]
 ) -> Kernel:
     def run(*arrays: Any) -> tuple[Any, ...]:
@@ -414,10 +421,9 @@ def _as_before(new: Any, old: Any) -> Any:
 
 
 def host_number(x: float) -> Tensor:
-    """A float32 0-dimensional tensor that stays on the host: a step count."""
-    from .._core.device import cpu
-
-    return wrap(Value(aval_of((), dtypes.float32, cpu.slot), np.float32(x).reshape(())))
+    """A 0-dimensional tensor that stays on the host: a step count, in float32 or, where that is the default, float64."""
+    kind = dtypes.float64 if dtypes.default() is dtypes.float64 else dtypes.float32
+    return wrap(Value(aval_of((), kind, _cpu_slot()), np.asarray(x, kind.np)))
 
 
 def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, list[int]]:
@@ -426,17 +432,17 @@ def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, 
     The counts live on the host, so the numbers made of them (bias corrections) enter the program as inputs.
     """
     groups: dict[float, list[int]] = {}
-    shared: dict[float, Value] = {}
-    aval = aval_of((), dtypes.float32, _cpu_slot())
+    shared: dict[Any, Value] = {}
     for i, state in enumerate(states):
         step = state["step"]
         if not isinstance(step, Tensor):
             step = state["step"] = host_number(step)
-        array = step._read().array
+        old = step._read()
+        array, aval = old.array, old.aval
         count = float(array if isinstance(array, np.ndarray) else step.item()) + 1.0
-        value = shared.get(count)
+        value = shared.get((count, aval))
         if value is None:
-            value = shared[count] = Value(aval, np.asarray(count, np.float32))
+            value = shared[count, aval] = Value(aval, np.asarray(count, aval.dtype.np))
         step._write(value)
         groups.setdefault(count, []).append(i)
     return groups
@@ -466,17 +472,12 @@ def check_number(name: str, value: Any, low: float = 0.0) -> None:
         raise ValueError(f"Invalid {name} value: {value}")
 
 
-def check_switches(name: str, foreach: Any, fused: Any, differentiable: Any) -> None:
-    """Raise PyTorch's errors for switches that exclude each other, and refuse the one that jaxtorch lacks."""
+def check_switches(foreach: Any, fused: Any, differentiable: Any) -> None:
+    """Raise PyTorch's errors for switches that exclude each other."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if differentiable:
-        raise NotImplementedError(
-            f"torch.optim.{name}(differentiable=True): jaxtorch cannot differentiate through an optimizer's step; write "
-            "the update with ordinary operations, as in `p = p - lr * grad`"
-        )
 
 
 def number(x: Any) -> float:

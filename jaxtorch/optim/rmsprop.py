@@ -6,6 +6,8 @@ from typing import Any
 
 from .._core.op import functions
 from . import _rules
+from ._differentiable import option
+from ._family import check_group
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 
@@ -28,7 +30,7 @@ class RMSprop(Optimizer):
             "differentiable": differentiable,
         }  # fmt: skip
         super().__init__(params, defaults)
-        check_switches("RMSprop", foreach, False, differentiable)
+        check_switches(foreach, False, differentiable)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -45,6 +47,7 @@ class RMSprop(Optimizer):
             params = [p for p in group["params"] if p._grad is not None]
             if not params:
                 continue
+            check_group(group, params)
             momentum, centered = number(group["momentum"]), bool(group["centered"])
             names = ["square_avg"] + (["momentum_buffer"] if momentum else []) + (["grad_avg"] if centered else [])
             states = []
@@ -66,13 +69,14 @@ class RMSprop(Optimizer):
                 [[s[n] for s in states] for n in names],
                 numbers,
                 Again(self, group, states, static),
+                bool(group["differentiable"]),
             )
         return loss
 
-    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
         momentum, decay, alpha = number(group["momentum"]), number(group["weight_decay"]), group["alpha"]
-        numbers = {"lr": number(group["lr"]), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
+        numbers = {"lr": option(group, "lr"), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
         if decay:
             numbers["weight_decay"] = decay
         if momentum:

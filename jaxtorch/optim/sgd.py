@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.op import functions
 from .._core.tensor import wrap
 from . import _rules
+from ._differentiable import option
 from .optimizer import Again, Optimizer, check_number, check_switches, number, run_closure, update
 
 
@@ -30,7 +32,7 @@ class SGD(Optimizer):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
         }  # fmt: skip
         super().__init__(params, defaults)
-        check_switches("SGD", foreach, fused, differentiable)
+        check_switches(foreach, fused, differentiable)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -44,6 +46,7 @@ class SGD(Optimizer):
         loss = run_closure(closure)
         for group in self.param_groups:
             momentum = number(group["momentum"])
+            graph = bool(group["differentiable"])
             fresh: tuple[list[Any], list[Any]] = ([], [])
             running: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
             for p in group["params"]:
@@ -63,18 +66,19 @@ class SGD(Optimizer):
                 states: list[list[Any]] = []
                 if momentum:
                     for p in fresh[0]:
-                        self.state[p]["momentum_buffer"] = wrap(p._grad._read())
+                        buffer = functions["zeros_like"](p) if graph else wrap(p._grad._read())
+                        self.state[p]["momentum_buffer"] = buffer
                     states = [[self.state[p]["momentum_buffer"] for p in fresh[0]]]
-                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers, again)
+                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers, again, graph)
             if running[0]:
-                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers, again)
+                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers, again, graph)
         return loss
 
-    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, float]]:
+    def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
-        momentum, decay = number(group["momentum"]), number(group["weight_decay"])
+        momentum, decay = number(group["momentum"]), option(group, "weight_decay")
         damped = bool(momentum and group["dampening"])
-        numbers = {"lr": number(group["lr"])}
+        numbers = {"lr": option(group, "lr")}
         if decay:
             numbers["weight_decay"] = decay
         if momentum:

@@ -1,0 +1,53 @@
+"""`differentiable=True`: the update as an operation with a gradient, so that autograd runs through an optimizer's step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._core import modes
+from .._core.entry import Entry
+from .._core.tensor import Tensor, _kept, apply_entry, check_writable, finish_inplace
+from .._core.value import wrap_number
+from . import optimizer
+
+_entries: dict[Any, Entry] = {}
+
+
+def update(
+    name: str,
+    rule: Callable[..., Any],
+    static: tuple[Any, ...],
+    params: list[Tensor],
+    grads: list[Any],
+    states: list[list[Tensor]],
+    numbers: dict[str, Any],
+) -> None:
+    """As `optimizer.update` for parameters of one type and device. A number that is a tensor takes part in autograd."""
+    numbers = {k: x if isinstance(x, Tensor) and x._rg else optimizer.number(x) for k, x in numbers.items()}
+    operands = [*params, *grads, *[s for kind in states for s in kind], *[_operand(x) for x in numbers.values()]]
+    values = [x._read() if isinstance(x, Tensor) else x for x in operands]
+    key = (name, static, len(params), len(states), tuple(numbers), *[v.aval for v in values])
+    entry = _entries.get(key)
+    if entry is None:
+        kernel = optimizer.make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
+        entry = _entries[key] = Entry(None, kernel, tuple)
+        entry.grad_name = f"{name}Backward0"
+    with modes.enable_grad():
+        targets = [*params, *[s for kind in states for s in kind]]
+        for target in targets:
+            check_writable(target)
+        for target, out in zip(targets, apply_entry(entry, operands), strict=True):
+            if out._rg:  # the node may have saved the result, which the next step overwrites
+                out._value = _kept(out._value)
+            finish_inplace(target, out)
+
+
+def _operand(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else wrap_number(x)
+
+
+def option(group: dict[str, Any], name: str) -> Any:
+    """An option as a number; the tensor itself where autograd shall reach it."""
+    x = group[name]
+    return x if isinstance(x, Tensor) and x._rg and group.get("differentiable") else optimizer.number(x)

@@ -1,0 +1,37 @@
+"""SparseAdam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.tensor import Tensor
+from .optimizer import Optimizer, number, run_closure
+
+
+class SparseAdam(Optimizer):
+    """Adam for sparse gradients. jaxtorch makes none, and dense ones are refused, as PyTorch refuses them: use Adam."""
+
+    def __init__(
+        self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        maximize: bool = False,
+    ) -> None:  # fmt: skip
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        if not number(lr) > 0.0:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not eps > 0.0:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for i, b in enumerate(betas):
+            if not 0.0 <= b < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {i}: {b}")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+        found = [[i, j] for i, g in enumerate(self.param_groups) for j, p in enumerate(g["params"]) if p.is_complex()]
+        if found:
+            raise ValueError(f"Complex params at indices {found}: SparseAdam does not support complex parameters")
+
+    def step(self, closure: Any = None) -> Any:
+        """Raise RuntimeError where some parameter has a gradient, which is dense."""
+        loss = run_closure(closure)
+        if any(p._grad is not None for group in self.param_groups for p in group["params"]):
+            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        return loss
