@@ -30,6 +30,8 @@ UNDEFINED = frozenset(
     )
 )
 """Operations whose elements are undefined: only shape, type and strides are compared."""
+HEAP_DAMAGE = frozenset(("linalg.lu", "lu", "lu_unpack"))
+"""Operations of PyTorch 2.13 that write outside of a permuted `out=` tensor, and bring the process down."""
 DIFFERENTIATED = ("float32", "float64", "complex64", "bfloat16", "float16")
 HIGH = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 
@@ -400,10 +402,15 @@ def out(call: Call, thorough: bool = True) -> str:
         return same, to, [list(t.stride()) if how != "empty" else None for t in tensors(to)]
 
     op = call.entry.op
-    for how in ("right", *(("empty", "other type", "other layout") if thorough else ())):
+    ways = ("right", "empty", "other type", "other layout") if thorough else ("right",)
+    for how in ways:
+        if how == "other layout" and call.entry.name in HEAP_DAMAGE:
+            continue
         expected = outcome(lambda how=how: run(torch, op, call.theirs, how))
         if how == "right" and isinstance(expected, TypeError):
             return ""  # no such overload
+        if not isinstance(expected, Exception) and not _holds(expected[1], plain):
+            continue  # PyTorch writes something else than its result
         actual = outcome(lambda how=how: read(run(candidate(), twin(op, call.entry.name), call.ours, how)))
         high = lambda how=how: run(torch, op, _widened(call.theirs, call.dtype), how)  # noqa: E731
         if call.entry.name in INVARIANTS and not isinstance(expected, Exception) and not isinstance(actual, Exception):
@@ -411,6 +418,19 @@ def out(call: Call, thorough: bool = True) -> str:
         if found := compare(expected, actual, call, high, call.entry.name not in UNDEFINED):
             return f"{how}: {found}"
     return ""
+
+
+def _holds(written: Any, plain: Any) -> bool:
+    """Do the `out=` tensors of PyTorch hold its result?"""
+    pairs = zip(tensors(written), tensors(plain), strict=True)
+    try:
+        for w, p in pairs:
+            torch.testing.assert_close(
+                w, p, rtol=1e-3, atol=1e-3, equal_nan=True, check_dtype=False, check_stride=False
+            )
+    except AssertionError:
+        return False
+    return True
 
 
 def error(entry: Any, bad: Any) -> str:

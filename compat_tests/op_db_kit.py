@@ -170,7 +170,7 @@ def array_of(tensor: torch.Tensor) -> np.ndarray:
 
 def converted(value: Any, known: dict[int, Any] | None = None) -> Any:
     """The same value for jaxtorch; the strides of tensors are kept, and one tensor given twice stays one."""
-    known = {} if known is None else known
+    known = _shared(value) if known is None else known
     if isinstance(value, torch.Tensor):
         if id(value) not in known:
             known[id(value)] = (_tensor(value), value)
@@ -192,10 +192,29 @@ def converted(value: Any, known: dict[int, Any] | None = None) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         return getattr(candidate().nn, type(value).__name__)(**converted(fields, known))
+    if isinstance(value, torch.nn.PairwiseDistance):
+        return candidate().nn.PairwiseDistance(value.norm, value.eps, value.keepdim)
     if isinstance(value, torch.nn.Module):
-        made = getattr(candidate().nn, type(value).__name__)
-        return made(**{name: getattr(value, name) for name in value.__constants__})
+        raise Absent("a module as an argument")
     return twin(value) if callable(value) and not isinstance(value, type) else value
+
+
+def _shared(value: Any) -> dict[int, Any]:
+    """What different tensors on one storage become: views of one piece of memory."""
+    found: dict[int, Any] = {}
+    by_storage: dict[int, dict[int, torch.Tensor]] = {}
+    for t in tensors(value):
+        if isinstance(t, torch.Tensor) and t.layout is torch.strided and t.device.type == "cpu" and not t.requires_grad:
+            by_storage.setdefault(t.untyped_storage().data_ptr(), {})[id(t)] = t
+    for pointer, group in by_storage.items():
+        one = next(iter(group.values()))
+        if pointer == 0 or len(group) < 2 or len({t.dtype for t in group.values()}) > 1:
+            continue
+        held = one.untyped_storage().nbytes() // one.element_size()
+        memory = _flat(array_of(torch.as_strided(one, (held,), (1,), 0)), one.dtype)
+        for t in group.values():
+            found[id(t)] = (candidate().as_strided(memory, t.shape, t.stride(), t.storage_offset()), t)
+    return found
 
 
 def _tensor(value: torch.Tensor) -> Any:

@@ -27,6 +27,9 @@ _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"
 _ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
 
+_SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
+"""Operations whose `out=` tensor may share no memory with an input."""
+
 _EMPTY = inspect.Parameter.empty
 
 
@@ -50,6 +53,7 @@ class _Source:
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger,
+            "_APART": _views.refuse_shared,
         }  # fmt: skip
         self.out = out
         self._write()
@@ -105,6 +109,9 @@ class _Source:
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
         if self.out:
             self.add("if out is not None:")
+            if op.name in _SEPARATE:
+                tensors = ", ".join([p.name for p in op.operands])
+                self.add(f"_APART(out, ({tensors},))", 2)
             if op.name in _ACCUMULATING:
                 self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
             self.add(f"return _OUT(out, {op.name}({self._given()}), {op.name!r})", 2)

@@ -53,7 +53,10 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
     held.update(zip(jaxpr.invars, args, strict=True))
 
     def read(v: Any) -> Any:
-        return _up(np.asarray(v.val, v.aval.dtype)) if isinstance(v, jex_core.Literal) else held[v]
+        if not isinstance(v, jex_core.Literal):
+            return held[v]
+        aval: Any = v.aval
+        return _up(np.asarray(v.val, aval.dtype))
 
     for eqn in jaxpr.eqns:
         inputs = [read(v) for v in eqn.invars]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core.op import Array, Operand, op
+from .pointwise import exp2_of
 from .rules import (
     derivatives,
     in_single,
@@ -305,7 +306,9 @@ def heaviside(input: Array, values: Array):
 @op(promote="float", inplace=True, broadcast=True)
 def ldexp(input: Array, other: Array):
     """`input * 2^other`, broadcast."""
-    return input * (jnp.power(2.0, other) if kind(other) == "complex" else lax.exp2(other)).astype(input.dtype)
+    if kind(other) == "complex":
+        return input * jnp.power(2.0, other).astype(input.dtype)
+    return input * in_single(exp2_of)(other)
 
 
 def _natural(kernel: str, *xs: Any) -> Any:

@@ -170,11 +170,10 @@ def _istft(
     whole = _centred(jnp.ones((win_length,), real) if window is None else window, n_fft)
     spectrum = jnp.swapaxes(input, -1, -2)
     norm = "ortho" if normalized else "backward"
-    if sided:
-        frames = jnp.fft.irfft(spectrum, n_fft, norm=norm)
-    else:
+    if as_complex:
         frames = jnp.fft.ifft(spectrum, norm=norm)
-        frames = frames if as_complex else jnp.real(frames)
+    else:
+        frames = jnp.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
     signal = _overlapped(frames * whole, hop)
     envelope = _overlapped(jnp.broadcast_to(whole * whole, (count, n_fft)), hop)
     full = n_fft + hop * (count - 1)

@@ -15,7 +15,7 @@ from .._core import dtypes, strides
 from .._core.modes import state
 from .._core.op import Arrays, function, op
 from .._core.tensor import Tensor, from_host, strict_out, write_out
-from .._core.views import strides_of
+from .._core.views import refuse_shared, strides_of
 from .indexing import host_content
 
 
@@ -96,6 +96,8 @@ def _cat_like(tensors: Any, dim: int, out: Any, axis: Any) -> Tensor:
     tensors = _sequence(tensors, "cat")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    if out is not None:
+        refuse_shared(out, tensors)
     result = _join(tensors, dim if axis is None else axis)
     return result if out is None else write_out(out, result, "cat")
 

@@ -367,7 +367,11 @@ def multilabel_soft_margin_loss(
 ):
     """The mean over the classes (last dimension) of a binary cross entropy each, from scores."""
     reduction = reduction_of(reduction, size_average, reduce)
-    loss = target * jnp.logaddexp(-input, 0) + (1 - target) * jnp.logaddexp(input, 0)
-    if weight is not None:
-        loss = loss * weight
-    return reduced(jnp.mean(loss, -1) if loss.ndim else loss, reduction).astype(_common(input, target))
+
+    def formula(x: Any, y: Any) -> Any:
+        loss = y * jnp.logaddexp(-x, 0) + (1 - y) * jnp.logaddexp(x, 0)
+        if weight is not None:
+            loss = loss * weight
+        return reduced(jnp.mean(loss, -1) if loss.ndim else loss, reduction)
+
+    return in_single(formula)(input, target).astype(_common(input, target))

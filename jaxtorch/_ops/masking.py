@@ -16,7 +16,7 @@ from .._core import dtypes, strides
 from .._core.checks import flag
 from .._core.op import Array, Operand, Scalar, function, method, op
 from .._core.tensor import Tensor, from_host, strict_out, write_out
-from .._core.views import check_history
+from .._core.views import check_history, refuse_shared
 from .assignment import C_NAMES, assignable
 from .casting import cast
 from .indexing import _content
@@ -229,6 +229,8 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """The elements where the mask holds, in one dimension."""
     if mask._value.aval.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if out is not None:
+        refuse_shared(out, (input, mask))
     size = strides.broadcast_shapes(input._value.aval.shape, mask._value.aval.shape)
     places = np.flatnonzero(np.broadcast_to(_content(mask), size))
     if size != input._value.aval.shape:

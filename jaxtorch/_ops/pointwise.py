@@ -39,14 +39,15 @@ def exp(input: Array):
 
 
 @derivatives(lambda t, ans, x: t * (ans * math.log(2)))
-def _exp2(x: Any) -> Any:
-    return lax.exp(x * math.log(2)) if kind(x) == "complex" else lax.exp2(x)
+def exp2_of(x: Any) -> Any:
+    """2 ** x; `lax.exp2` loses a digit where x is large."""
+    return lax.exp(x * math.log(2)) if kind(x) == "complex" else lax.pow(jnp.full_like(x, 2), x)
 
 
 @op(promote="float", inplace=True)
 def exp2(input: Array):
     """2 to the power of each element."""
-    return _exp2(input)
+    return exp2_of(input)
 
 
 @derivatives(lambda t, ans, x: t * (ans + 1))

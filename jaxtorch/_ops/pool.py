@@ -202,7 +202,7 @@ def _max_pool(
 
 
 def _check_max1d(x: Any, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> None:
-    if x.ndim not in (2, 3):
+    if x.ndim not in (2, 3) or (x.ndim == 2 and not x.shape[0]):
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{list(x.shape)}"

@@ -217,7 +217,8 @@ def _define_unpool(n: int) -> Any:
                     f"Found an invalid max index: {code - 2**40} (output volumes are of size {shown})"
                 ),
             )
-        return _put(volume, flat, jnp.clip(where, 0, volume - 1)).reshape(*input.shape[:-n], *output_size)
+        out: Any = _put(volume, flat, jnp.clip(where, 0, volume - 1))
+        return out.reshape(*input.shape[:-n], *output_size)
 
     max_unpool.__doc__ = f"Put values at their flat positions in the last {n} dimensions, zeros elsewhere."
     return op(name=f"_max_unpool{n}d", function=False, method=False, out=False, grad=_unpool_name(n))(max_unpool)

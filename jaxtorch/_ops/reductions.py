@@ -200,7 +200,7 @@ def sum_to_size(input: Array, size: tuple):
     """The sum over the dimensions that broadcasting from `size` would have added or stretched."""
     lead, size = _start_of(size, input.shape)
     axes = [*range(lead), *[lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]]
-    return _sum(input, tuple(axes), False).reshape(size) if axes else input
+    return _sum(_summand(input, None), tuple(axes), False).reshape(size) if axes or not input.ndim else input
 
 
 @op(differentiable=False)
@@ -422,12 +422,12 @@ def _min_all(input: Array):
     return _whole("min", jnp.min, input)
 
 
-@op(function=False, method=False, out=False, grad="MaxBackward0")
+@op(function=False, method=False, grad="MaxBackward0")
 def _max_dim(input: Array, dim: int, keepdim: bool):
     return _along("max", True, input, dim, keepdim)
 
 
-@op(function=False, method=False, out=False, grad="MinBackward0")
+@op(function=False, method=False, grad="MinBackward0")
 def _min_dim(input: Array, dim: int, keepdim: bool):
     return _along("min", False, input, dim, keepdim)
 
@@ -455,7 +455,7 @@ def _extreme_overloads(name: str, whole: Any, along: Any, pairwise: str) -> Call
         if dim is UNSET and keepdim is UNSET and other is UNSET:
             found = whole(input)
         elif dim.__class__ is int or (dim is not UNSET and not isinstance(dim, Tensor) and hasattr(dim, "__index__")):
-            found = along(input, dim, False if keepdim is UNSET else keepdim)
+            return along(input, dim, False if keepdim is UNSET else keepdim, out=out)
         elif keepdim is UNSET and isinstance(other if dim is UNSET else dim, Tensor):
             return functions[pairwise](input, other if dim is UNSET else dim, out=out)
         else:

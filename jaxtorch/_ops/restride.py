@@ -120,8 +120,9 @@ def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The input with the part that `as_strided` would view replaced."""
     given = strides.as_strided(
-        input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset
-    )
+        input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
+        storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
+    )  # fmt: skip
     return _as_strided_scatter(input, src, *given, input._layout)
 
 

@@ -389,7 +389,7 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
         if given is not None:
             _check_weights(label, given, n, integral)
             real = dtypes.from_numpy(rows.dtype).to_real().np
-            given = given.reshape(-1).astype(real)
+            given = given.reshape(-1) if kind(given) == "float" else given.reshape(-1).astype(real)
             w = given if w is None else w * given
     if w is None:
         total: Any = np.array(n, dtypes.from_numpy(rows.dtype).to_real().np)
@@ -405,7 +405,8 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
             divisor = total - correction * jnp.sum(w * a) / total
     far = rows - mean
     weighted = far if w is None else far * w
-    found = (weighted @ jnp.conj(far).T) / jnp.maximum(divisor, 0).astype(rows.dtype)
+    far = far.astype(weighted.dtype)
+    found = (weighted @ jnp.conj(far).T) / jnp.maximum(divisor, 0).astype(weighted.dtype)
     return jnp.squeeze(found)
 
 

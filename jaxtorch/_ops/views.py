@@ -393,7 +393,10 @@ def slice_dim(t: Tensor, dim: int, start: int | None, stop: int | None, step: in
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
     size = input._value.aval.shape
-    start = int(start.item()) if isinstance(start, Tensor) else start
+    if isinstance(start, Tensor):
+        if start.ndim or dtypes.category(start.dtype) != 1:
+            raise RuntimeError("narrow(): start must be a 0-dimensional integral Tensor")
+        start = int(start.item())
     strides.narrow(size, strides.contiguous(size), 0, dim, start, length)
     d = strides.wrap_dim(dim, len(size))
     return _slice(input, d, length, 1, start + size[d] if start < 0 else start)
