@@ -16,6 +16,7 @@ import numpy as np
 
 from . import tensor as _tensor
 from . import views as _views
+from .apart import refuse_shared
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
 from .tensor import Tensor, finish
@@ -53,7 +54,7 @@ class _Source:
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger,
-            "_APART": _views.refuse_shared,
+            "_APART": refuse_shared,
         }  # fmt: skip
         self.out = out
         self._write()
@@ -296,6 +297,8 @@ def install_operator(operator: str, public: Callable[..., Any], methods: dict[st
         return public(self, other) if isinstance(other, numbers) else _foreign(public, self, other, False)
 
     def reflected(self: Any, other: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise TypeError(f"'__r{operator}__' requires a Tensor, but received '{type(self).__name__}'")
         return public(other, self) if isinstance(other, numbers) else _foreign(public, self, other, True)
 
     methods[f"__{operator}__"] = forward

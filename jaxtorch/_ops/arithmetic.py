@@ -550,6 +550,8 @@ def _reflected_sub(self: Tensor, other: Any) -> Any:
 
 
 def _reflected_div(self: Tensor, other: Any) -> Any:
+    if not isinstance(self, Tensor):
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'reciprocal'")
     return mul(reciprocal(self), other) if isinstance(other, (Tensor, *_NUMBERS)) else _div_reflected(self, other)
 
 

@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
+from .._core.apart import refuse_shared
 from .._core.modes import state
 from .._core.op import Arrays, function, op
 from .._core.tensor import Tensor, from_host, strict_out, write_out
-from .._core.views import refuse_shared, strides_of
+from .._core.views import strides_of
 from .indexing import host_content
 
 

@@ -47,7 +47,7 @@ def exp2_of(x: Any) -> Any:
 @op(promote="float", inplace=True)
 def exp2(input: Array):
     """2 to the power of each element."""
-    return exp2_of(input)
+    return in_single(exp2_of)(input)
 
 
 @derivatives(lambda t, ans, x: t * (ans + 1))

@@ -124,8 +124,9 @@ def roll(input: Array, shifts: Any, dims: Any = ()):
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims, strict=True):
-        d = strides.wrap_dim(dim, input.ndim)
-        input = jnp.roll(input, shift, d) if input.ndim else input
+        if not input.ndim:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        input = jnp.roll(input, shift, strides.wrap_dim(dim, input.ndim))
     return input
 
 
@@ -331,6 +332,8 @@ def _splitting(name: str, least: int, dim: Any) -> None:
                 "dimensions!"
             )
         options = (indices_or_sections, indices, sections)
+        if any(isinstance(x, str) for x in options):
+            raise TypeError(f"{name}(): expected an int or a tuple of ints to split by, but got str")
         given = _numbers(next(x for x in options if x is not None))
         d = dim(len(size))
         if isinstance(given, int) and (given <= 0 or size[d] % given):
