@@ -9,7 +9,7 @@ made from Python constants, which the conditions guard. A result is written back
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -44,7 +44,7 @@ class Source:
         self.kind = kind
         self.of = of
 
-    def tensor(self, arguments: list[Tensor]) -> Tensor:
+    def tensor(self, arguments: Sequence[Tensor]) -> Tensor:
         """The tensor that now stands at this source."""
         of = self.of
         match self.kind:

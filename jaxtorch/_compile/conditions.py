@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 _EQUAL = (int, float, complex, str, bytes, bool)
 _GONE = object()
-_CHUNK = 400
+_CHUNK = 40  # beyond 256 names Python does not specialise the look-ups
 
 
 class Condition:
@@ -50,6 +51,8 @@ class Condition:
                 return tuple(place)
             case "keys":
                 return list(place)
+            case "values":
+                return tuple(place.values())
             case "length":
                 return len(place)
             case "set":
@@ -85,7 +88,7 @@ class Condition:
                 return now is _GONE
             case "empty":
                 return not now
-            case "sequence":
+            case "sequence" | "values":
                 return len(now) == len(value) and all(same(a, b) for a, b in zip(now, value, strict=True))
             case "keys" | "set":
                 return now == value
@@ -93,6 +96,10 @@ class Condition:
                 return now.dtype == value.dtype and np.array_equal(now, value, equal_nan=now.dtype.kind in "fc")
             case _:
                 return same(now, value)
+
+    def _whole(self) -> bool:
+        """Are the items of a sequence known by identity alone?"""
+        return not any(type(v) in _EQUAL for v in self.value)
 
     def expression(self, name: str) -> str:
         """The condition in Python, on variables `name`p, `name`k and `name`v."""
@@ -108,10 +115,22 @@ class Condition:
             case "length":
                 return f"len({name}p) == {name}v"
             case "tensor":
+                layout = "is None" if self.value[2] is None else f"== {name}v2"
+                leaf = "is None" if self.value[3] else "is not None"
                 return (
-                    f"({name}p._value.aval is {name}v[0] and {name}p._rg is {name}v[1] and {name}p._layout == {name}v[2] "
-                    f"and ({name}p._node is None) is {name}v[3] and {name}p._hooks is {name}v[4])"
+                    f"{name}p._value.aval is {name}v0 and {name}p._rg is {name}v1 and {name}p._layout {layout} "
+                    f"and {name}p._node {leaf} and {name}p._hooks is {name}v4"
                 )
+            case "sequence":
+                return (
+                    f"len({name}p) == {len(self.value)} and all(map(is_, {name}p, {name}v))"
+                    if self._whole()
+                    else f"{name}p()"
+                )
+            case "values":
+                return f"len({name}p) == {len(self.value)} and all(map(is_, {name}p.values(), {name}v))"
+            case "keys":
+                return f"[*{name}p] == {name}v"
             case "grad":
                 return f"({name}p._grad is None) is {name}v"
             case _:
@@ -122,7 +141,11 @@ class Condition:
 
     def variables(self, name: str) -> dict[str, Any]:
         """The values of the variables in `expression`."""
-        generic = self.kind in ("attribute", "class", "sequence", "keys", "set", "array", "typed")
+        if self.kind == "tensor":
+            return {f"{name}p": self.place} | {f"{name}v{i}": v for i, v in enumerate(self.value)}
+        generic = self.kind in ("attribute", "class", "set", "array", "typed") or (
+            self.kind == "sequence" and not self._whole()
+        )
         return {f"{name}p": self.holds if generic else self.place, f"{name}k": self.key, f"{name}v": self.value}
 
 
@@ -158,7 +181,7 @@ class Conditions:
     def _compiled(self) -> list[Any]:
         checks = []
         for begin in range(0, len(self.list), _CHUNK):
-            scope: dict[str, Any] = {}
+            scope: dict[str, Any] = {"is_": operator.is_}
             parts = []
             for i, condition in enumerate(self.list[begin : begin + _CHUNK]):
                 parts.append(condition.expression(f"c{i}"))

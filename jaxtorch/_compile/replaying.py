@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from .._core import checks, program, random, runner
-from .._core.context import caching, x64
+from .._core.context import at_top, caching, x64
 from .._core.entry import Kernel
 from .._core.program import emit
 from .._core.storage import Version
@@ -35,9 +35,9 @@ def _exclusive() -> tuple[int, int]:
 
     def read() -> Any:
         v = t._value
-        return [v], [v.array]
+        return [v], [v.array], v.owned
 
-    values, arrays = read()
+    values, arrays, _ = read()
     given = [arrays[0]]
     return next(map(getrefcount, values)), next(map(getrefcount, given))
 
@@ -45,8 +45,20 @@ def _exclusive() -> tuple[int, int]:
 _VALUE_HELD, _ARRAY_HELD = _exclusive()
 
 
+def _gradient() -> tuple[int, int]:
+    """The reference counts of a gradient that only its tensor holds, and of its value, as `_hand_out` sees them."""
+    t = wrap(Value(FLOAT, object()))
+    t._grad = wrap(Value(FLOAT, object()))
+    g = t._grad
+    return getrefcount(g), getrefcount(g._value)
+
+
+_GRAD_HELD, _GRAD_VALUE_HELD = _gradient()
+
+
 def _generated(sources: list[Source], donors: list[int]) -> Any:
-    """`read(arguments, draws, numbers)`: the values of the donors, and all arrays, in the order of the inputs."""
+    """`read(arguments, draws, numbers)`: the values of the donors, all arrays in the order of the inputs, and whether the
+    engine made all of the donors' arrays."""
     scope: dict[str, Any] = {}
     lines, values, arrays = [], [], []
     for i, source in enumerate(sources):
@@ -78,8 +90,20 @@ def _generated(sources: list[Source], donors: list[int]) -> Any:
         if i in donors:
             values.append(v)
     body = "".join(f"    {line}\n" for line in lines)
-    exec(f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}]", scope)
+    owned = " and ".join(f"{v}.owned" for v in values) or "True"
+    exec(f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}", scope)
     return scope["read"]
+
+
+def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
+    """`put(values, outs)`: new arrays for the values of donors, whose tensors count the writes."""
+    scope: dict[str, Any] = {}
+    lines = []
+    for donor, k, t, n in quick:
+        scope[f"t{donor}"], scope[f"w{donor}"] = t, t._written
+        lines.append(f"V[{donor}].array = O[{k}]; t{donor}._ver = w{donor}.n = t{donor}._ver + {n}")
+    exec("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope)
+    return scope["put"]
 
 
 class Replay:
@@ -99,9 +123,12 @@ class Replay:
         self._kernel: Kernel | None = None
         self._held = [_VALUE_HELD] * len(self.donors), [_ARRAY_HELD] * len(self.donors)
         self._quick = self._quick_writes()
+        held = {k: p for p, k in self.grads if k is not None}
+        returned = set(_numbers_in(self.spec)) | {k for _, k in self.places}
+        self._grad_of = [held.get(k) if k not in returned else None for k in range(len(self.tensors))]
 
     def _quick_writes(self) -> Any:
-        """(donor, output, tensor, writes) of each write, where all go to tensors that can be overwritten in memory; or None."""
+        """A function that makes all writes, where they go to tensors that can be overwritten in memory; else None."""
         by_source = {(self.sources[p].kind, id(self.sources[p].of)): d for d, p in enumerate(self.donors)}
         found = []
         for source, k, n in self.writes:
@@ -111,7 +138,7 @@ class Replay:
             if not hasattr(source.of, "_written"):
                 source.of._written = Version(source.of._ver)
             found.append((donor, k, source.of, n))
-        return found
+        return _writer(found)
 
     # -- the captured call itself
 
@@ -138,7 +165,7 @@ class Replay:
 
     # -- again
 
-    def __call__(self, arguments: list[Tensor]) -> Any:
+    def __call__(self, arguments: Sequence[Tensor]) -> Any:
         """The call once more, with these tensors among its arguments. Stale if an optimizer's options forbid it."""
         numbers = self._advance() if self.updated else []
         draws = [random.key_of(g, *a) if m is random.key_of else random.draw(g, m, *a) for g, m, a in self.drawn]
@@ -176,36 +203,31 @@ class Replay:
             structure = self._structure = runner.whole(self.slot, self.code, self.live, tuple(self.donors))
         if structure.call is None:
             return runner.run_whole(self.slot, structure, arrays)
-        with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
-            return structure.call(arrays)
+        return at_top(structure.call, arrays)
 
-    def _alone(self, arguments: list[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
-        values, arrays = self.read(arguments, draws, numbers)
+    def _alone(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
+        values, arrays, owned = self.read(arguments, draws, numbers)
         given = [arrays[i] for i in self.donors]
-        exclusive = list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
-        if exclusive:
-            for v in values:
-                if not v.owned or v.guard is not None:
-                    exclusive = False
+        exclusive = (
+            owned and list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
+        )
         if not exclusive:
             for v, position in zip(values, self.donors, strict=True):
                 arrays[position] = _copy(program.force(v))
         given = None
-        outs = self._run(arrays)
-        quick = self._quick
-        if exclusive and quick is not None:
-            for donor, k, t, n in quick:
-                values[donor].array = outs[k]
-                t._ver = t._written.n = t._ver + n
+        structure = self._structure
+        outs = self._run(arrays) if structure is None or structure.call is None else at_top(structure.call, arrays)
+        if exclusive and self._quick is not None:
+            self._quick(values, outs)
         else:
             for source, k, n in self.writes:
                 t = source.tensor(arguments)
                 self._write(t, _owned(outs[k], t._value.aval), n)
         if self.flags:
             checks.add([(_owned(outs[k], FLOAT), make, where) for k, make, where in self.flags])
-        return self._hand_out(arguments, [_value(outs, self.at, t) for t in self.tensors])
+        return self._hand_out(arguments, [_value(outs, self.at, t) for t in self.tensors], reuse=True)
 
-    def _recorded(self, arguments: list[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
+    def _recorded(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
         kernel = self._kernel
         if kernel is None:
             kernel = self._kernel = self._as_kernel()
@@ -261,10 +283,31 @@ class Replay:
                 alias.version.n += writes - 1
                 t._read()
 
-    def _hand_out(self, arguments: list[Tensor], made: list[Any], outs: Any = None, values: Any = None) -> Any:
-        """Put new tensors where the call puts them, and build its result."""
+    def _hand_out(
+        self, arguments: Sequence[Tensor], made: list[Any], outs: Any = None, values: Any = None, reuse: bool = False
+    ) -> Any:
+        """Put new tensors where the call puts them, and build its result.
+
+        reuse: a gradient that nobody but its tensor holds takes the new content, instead of a new tensor.
+        """
         tensors: list[Any] = []
-        for value, t in zip(made, self.tensors, strict=True):
+        for value, t, p in zip(made, self.tensors, self._grad_of, strict=True):
+            if reuse and p is not None:
+                g = p._grad
+                if (
+                    g is not None
+                    and getrefcount(g) == _GRAD_HELD
+                    and g._alias is None
+                    and g._ver == 0
+                    and g._layout is t.layout
+                    and g._value.aval is t.aval
+                    and getrefcount(g._value) == _GRAD_VALUE_HELD
+                    and not g.__dict__
+                    and g.__class__ is Tensor
+                ):
+                    g._value.array = value.array
+                    tensors.append(g)
+                    continue
             if isinstance(t, Source):
                 tensors.append(t.tensor(arguments))
                 continue
@@ -276,15 +319,24 @@ class Replay:
         if outs is not None:
             self.graph.attach(tensors, outs, values, self._order, arguments)
         for p, k in self.grads:
-            p._grad = None if k is None else tensors[k]
+            if k is None or tensors[k] is not p._grad:
+                p._grad = None if k is None else tensors[k]
         for condition, k in self.places:
             condition.put(tensors[k])
-        return put_together(self.spec, tensors)
+        spec = self.spec
+        return tensors[spec[1]] if spec[0] == "tensor" else put_together(spec, tensors)
 
 
 def _copy(array: Any) -> Any:
     with x64(), caching():
         return jnp.array(array, copy=True)
+
+
+def _numbers_in(spec: Any) -> list[int]:
+    """The numbers of the tensors in the description of a result."""
+    if spec[0] == "tensor":
+        return [spec[1]]
+    return [] if spec[0] == "same" else [n for part in spec[-1] for n in _numbers_in(part)]
 
 
 def _owned(array: Any, aval: Any) -> Value:

@@ -44,11 +44,16 @@ class Signature:
         cls = x.__class__
         if isinstance(x, Tensor):
             alias = x._alias
-            same = next((i for i, t in enumerate(self.tensors) if t is x), -1)
-            self.tensors.append(x)
-            key += (cls, x._value.aval, x._rg, x._node is None, x._layout, alias is not None, same, x._grad is None)
-            if alias is not None and alias.__class__ is Alias and alias.storage.host is not None:
-                key.append("host")
+            tensors = self.tensors
+            key.append(x._value.aval)
+            if alias is not None or x._rg or x._layout is not None or x._grad is not None or cls is not Tensor:
+                key += (cls, x._rg, x._node is None, x._layout, alias is not None, x._grad is None)
+                if alias is not None and alias.__class__ is Alias and alias.storage.host is not None:
+                    key.append("host")
+            for i, t in enumerate(tensors):
+                if t is x:
+                    key.append(i)
+            tensors.append(x)
         elif cls is float:
             key += (float, x, math.copysign(1.0, x)) if x == x else (float, "nan")
         elif cls in _PLAIN:

@@ -231,9 +231,13 @@ class Watch:
 
     def _module(self, m: Module, path: str) -> None:
         own = m.__dict__
+        whole = _own(type(m)) or self.everything
+        simple = (
+            _own(type(m)) and not own.get("_modules") and not own.get("_buffers")
+        )  # its forward reads parameters only
         for table in _TABLES:
             entries = own.get(table)
-            if entries is None:
+            if entries is None or (simple and table != "_parameters"):
                 continue
             self.found.append(Condition("item", own, table, entries, f"{path}.{table}"))
             self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
@@ -245,7 +249,6 @@ class Watch:
                 self._reach(hooks, f"{path}.{table}")
             elif hooks is not None:
                 self.found.append(Condition("empty", hooks, None, None, f"the hooks of {path}"))
-        whole = _own(type(m)) or self.everything
         for name, value in list(own.items()):
             if name in _TABLES or name in _HOOKS:
                 continue
@@ -271,12 +274,11 @@ class Watch:
             self._hold("item", group, "params", params, f"{where}['params']")
             if "param_groups" in self.names or "defaults" in self.names:
                 self._reach(group, where)
+            self.found.append(Condition("values", o.state, None, tuple(o.state.values()), f"{path}.state"))
             for p in params:
                 state = o.state.get(p, None)
                 if state is None:
-                    self.found.append(Condition("absent", o.state, p, None, f"{path}.state"))
                     continue
-                self.found.append(Condition("item", o.state, p, state, f"{path}.state"))
                 self.found.append(Condition("length", state, None, len(state), f"{path}.state"))
                 for name, value in state.items():
                     if isinstance(value, Tensor) or name != "step":

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
 from jax._src import config as _config
+from jax._src import core as _core
 
 from . import dtypes
 
@@ -20,6 +21,24 @@ from . import dtypes
 def x64() -> Any:
     """Context in which JAX keeps 64-bit types; the engine enters it whenever it traces or runs."""
     return jax.enable_x64(True)
+
+
+_x64 = _config.enable_x64
+
+
+def at_top(call: Callable[[Any], Any], argument: Any) -> Any:
+    """`call(argument)` with 64-bit types and outside any transformation of JAX that runs now.
+
+    The same as `with jax.core.eval_context(), x64():`, at a tenth of the cost where no transformation runs.
+    """
+    if _core.trace_ctx.trace is not _core.eval_trace or _x64._update_thread_local_hook is not None:
+        with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
+            return call(argument)
+    before = _x64.swap_local(True)
+    try:
+        return call(argument)
+    finally:
+        _x64.set_local(before)
 
 
 class _Precision:

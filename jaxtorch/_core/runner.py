@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from operator import is_
 from typing import Any
 
 import jax
@@ -18,7 +19,7 @@ from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
 from . import log
-from .context import caching, x64
+from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
@@ -192,8 +193,7 @@ def run(
         if (structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1) and not structure.plan.captured:
             return _run_steps(slot, structure.plan, arrays, inputs)
         return _compile(slot, structure, arrays)
-    with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
-        return structure.call(arrays)
+    return at_top(structure.call, arrays)
 
 
 def whole(slot: DeviceSlot, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> Structure:
@@ -210,8 +210,7 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
     """Run a structure as one XLA program."""
     if structure.call is None:
         return _compile(slot, structure, arrays)
-    with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
-        return structure.call(arrays)
+    return at_top(structure.call, arrays)
 
 
 def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Value]) -> list[Any]:
@@ -246,6 +245,31 @@ def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
     return [env[s] for s in plan.live]
 
 
+class _Numbers:
+    """The Python numbers of one kind among a program's inputs, as one vector; kept on the device while they stay the same."""
+
+    __slots__ = ("dtype", "positions", "numbers", "content", "array", "kept")
+
+    def __init__(self, dtype: Any, positions: list[int]) -> None:
+        self.dtype = dtype
+        self.positions = positions
+        self.numbers: tuple[Any, ...] = ()
+        self.content = b""
+        self.array: Any = None
+        self.kept = False
+
+    def __call__(self, *numbers: Any) -> Any:
+        """The vector of these numbers."""
+        if not (self.kept and all(map(is_, numbers, self.numbers))):
+            made = np.array(numbers, self.dtype)
+            content = made.tobytes()
+            if content != self.content:
+                self.content, self.array, self.kept = content, made, False
+                return made
+            self.numbers, self.array, self.kept = numbers, jax.device_put(made), True
+        return self.array
+
+
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
 
 
@@ -278,23 +302,18 @@ def _whole(slot: DeviceSlot, plan: Plan) -> Any:
     device = slot.jax
     moved = slot.name != "cpu" or device != jax.devices()[0]
     types = (np.float64, np.int64, np.complex128)
-    used = [(np.dtype(t), g) for t, g in zip(types, groups, strict=True) if g]
+    used = [_Numbers(np.dtype(t), g) for t, g in zip(types, groups, strict=True) if g]
 
-    if not used and not moved and len(tensors) == len(kinds):
+    scope: dict[str, Any] = {f"vector{n}": numbers for n, numbers in enumerate(used)}
+    parts = [f"a[{i}]" for i in tensors]
+    for n, numbers in enumerate(used):
+        parts.append(f"vector{n}({', '.join(f'a[{i}]' for i in numbers.positions)})")
+    if moved:
 
-        def call(arrays: list[Any]) -> list[Any]:
-            return jitted(*arrays)
+        def on_device(*args: Any) -> list[Any]:
+            with jax.default_device(device):
+                return jitted(*[_placed(a, slot) for a in args])
 
-    else:
-
-        def call(arrays: list[Any]) -> list[Any]:
-            args = [arrays[i] for i in tensors]
-            for t, group in used:
-                args.append(np.array([arrays[i] for i in group], t))
-            if moved:
-                args = [_placed(a, slot) for a in args]
-                with jax.default_device(device):
-                    return jitted(*args)
-            return jitted(*args)
-
-    return call
+    scope["run"] = on_device if moved else jitted
+    exec(f"def call(a):\n    return run({', '.join(parts)})", scope)
+    return scope["call"]

@@ -117,9 +117,8 @@ def _picked(scores: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any
     counted = target != ignore_index
     bad = counted & ((target < 0) | (target >= classes))
     if target.size:
-        first = target.reshape(-1)[jnp.argmax(bad.reshape(-1))]
         flag(
-            jnp.where(jnp.any(bad), first + OFFSET, 0),
+            jnp.max(jnp.where(bad, target + OFFSET, 0)),
             lambda code: IndexError(f"Target {code - OFFSET} is out of bounds."),
         )
     hit = jnp.expand_dims(jnp.where(counted, target, -1), axis) == np.arange(classes).reshape(
