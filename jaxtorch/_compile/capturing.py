@@ -8,8 +8,9 @@ made from Python constants, which the conditions guard. A result is written back
 
 from __future__ import annotations
 
+import contextlib
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -89,7 +90,8 @@ class Capture:
         self.reason: str | None = None
         self.drawn: list[tuple[Any, Any, Any, tuple[Any, ...]]] = []
         self.updated: list[tuple[str, engine.Again, list[str], list[Value]]] = []
-        self.afterwards: list[tuple[Any, tuple[Any, ...]]] = []
+        self.afterwards: list[Any] = []
+        self.nested = 0
         self.before: list[tuple[Tensor, Value, int, Any, bool, Any]] = []
         self.by_value: dict[int, Source] = {}
         self._look_around()
@@ -108,9 +110,16 @@ class Capture:
         else:
             self.updated.append((name, again, names, values))
 
-    def later(self, method: Any, *args: Any) -> None:
-        """A step of Python that each replay makes for itself: a learning-rate schedule's."""
-        self.afterwards.append((method, args))
+    @contextlib.contextmanager
+    def later(self, step: Any) -> Iterator[None]:
+        """Context of a step of Python that each replay makes for itself, a learning-rate schedule's; its own steps are part of it."""
+        if self.nested == 0:
+            self.afterwards.append(step)
+        self.nested += 1
+        try:
+            yield
+        finally:
+            self.nested -= 1
 
     def drew(self, array: Any, generator: Any, method: Any, args: tuple[Any, ...]) -> None:
         """A generator gave numbers."""
@@ -244,7 +253,7 @@ class Captured:
         self.flags: list[tuple[int, Any, str]] = []
         self.drawn: list[tuple[Any, Any, tuple[Any, ...]]] = []
         self.updated: list[tuple[engine.Again, list[str]]] = []
-        self.afterwards: list[tuple[Any, tuple[Any, ...]]] = []
+        self.afterwards: list[Any] = []
         self.program: Any = None
         self.handles: list[Tensor] = []
 

@@ -177,8 +177,8 @@ class Replay:
                 result = self._alone(arguments, draws, numbers)
         else:
             result = self._alone(arguments, draws, numbers)
-        for method, args in self.afterwards:
-            method(*args)
+        for step in self.afterwards:
+            step()
         return result
 
     def _advance(self) -> list[dict[str, float]]:

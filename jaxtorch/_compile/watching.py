@@ -32,6 +32,7 @@ from .._core.tape import Node
 from .._core.tensor import Tensor
 from ..nn import Module
 from ..optim import Optimizer
+from ..optim.lr_scheduler import LRScheduler
 from .conditions import Condition, Conditions
 from .observing import package_of
 
@@ -132,6 +133,10 @@ class Watch:
             self._module(x, path)
         elif isinstance(x, Optimizer) and _own(cls):
             self._optimizer(x, path)
+        elif isinstance(x, LRScheduler) and _own(cls):
+            self._attributes(
+                x, x.__dict__, path, all_of=False
+            )  # each replay steps it; only what the user's code reads is guarded
         elif isinstance(x, types.FunctionType):
             self._function(x, path)
         elif isinstance(x, types.MethodType):

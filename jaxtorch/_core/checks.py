@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .value import Value
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -62,26 +64,23 @@ def user_line() -> str:
 def add(flags: list[tuple[Value, Any, str]]) -> None:
     """Remember the flags of a program that has been started; drop those already known to be fine."""
     if len(_pending) > 64:
-        raise_pending(only_ready=True)
+        raise_pending(oldest=32)  # long finished: nothing is waited for
     _pending.extend(flags)
 
 
-def raise_pending(only_ready: bool = False) -> None:
-    """Raise the first error that a finished program has flagged; later ones stay, for the next call."""
+def raise_pending(oldest: int | None = None) -> None:
+    """Raise the first error that a program has flagged (one of the `oldest` flags); later ones stay, for the next call."""
     if not _pending:
         return
-    flags = _pending[:]
-    _pending.clear()
+    flags = _pending[:oldest]
+    del _pending[:oldest]
     for position, (value, make, where) in enumerate(flags):
         array = value.array
         if array is None:
             continue  # its program failed
-        if only_ready and not getattr(array, "is_ready", lambda: True)():
-            _pending.append(flags[position])
-            continue
-        code = int(array.item())
+        code = int(np.asarray(array))
         if code:
-            _pending.extend(flags[position + 1 :])
+            _pending[:0] = flags[position + 1 :]
             error = make(code)
             if error.args:
                 error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .._core import capture
 from .._core.tensor import Tensor
 from .optimizer import Optimizer
 
@@ -71,12 +72,30 @@ def _track_steps(optimizer: Any) -> None:
     optimizer.step = tracked
 
 
+def _replayed(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The `step` of a scheduler, which a call captured by `torch.compile` makes again at each replay."""
+
+    @functools.wraps(step)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if capture.active is None:
+            return step(*args, **kwargs)
+        with capture.active.later(functools.partial(wrapper, *args, **kwargs)):
+            return step(*args, **kwargs)
+
+    return wrapper
+
+
 class LRScheduler:
     """Base of the schedulers: a subclass computes the rates of all groups in `get_lr`, from `last_epoch` and the rates
     as they are."""
 
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _replayed(cls.__dict__["step"])
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -126,6 +145,7 @@ class LRScheduler:
         """The rates for `last_epoch`, one for each group."""
         raise NotImplementedError
 
+    @_replayed
     def step(self, epoch: int | None = None) -> None:
         """Set the rates for the next epoch, or for the given one."""
         if self._step_count == 1:
@@ -134,7 +154,7 @@ class LRScheduler:
                     "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
                     f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_SEE}",
                     UserWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
@@ -142,11 +162,11 @@ class LRScheduler:
                     "`optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
                     f"schedule is skipped. {_SEE}",
                     UserWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: Any = None) -> None:

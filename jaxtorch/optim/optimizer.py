@@ -380,6 +380,8 @@ def update(
     key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])
     values += [wrap_number(float(number(x))) for x in numbers.values()]
     if capture.active is not None:
+        if graph:
+            capture.breaks("the optimizer's step is differentiated")
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     kernel = _kernels.get(key)
     if kernel is None:
