@@ -20,6 +20,8 @@ from .value import Value
 
 _TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"})
 """Operations whose every operand is a tensor to PyTorch, a number too."""
+_SAVED_NUMBERS = frozenset({"MulBackward0", "DivBackward0"})
+"""Those that save them."""
 
 
 class Packed:
@@ -146,7 +148,8 @@ class Node:
     def release(self) -> None:
         """Free what backward needed; PyTorch keeps what are numbers to it, such as where a slice begins."""
         saved = self.saved
-        if type(saved) is Packed or (saved and self.form.name in _TENSOR_OPERANDS):
+        name = self.form.name
+        if type(saved) is Packed or (saved and name in _SAVED_NUMBERS) or name == "CopySlices":
             self.saved = None
             return
         for v in saved or ():

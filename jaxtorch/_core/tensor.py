@@ -336,15 +336,19 @@ def finish_inplace(target: Tensor, result: Tensor) -> Tensor:
         form, old = node.form, target._value
         given = node.saved[len(form.roots) :] if form.has_extra else node.saved
         if sum([v is old for v in given]) == 1:
-            kept = _kept(old)
+            kept = kept_value(old)
             node.saved = [kept if v is old else v for v in node.saved]
-    return target._rebind(result)
+    target._rebind(result)
+    alias, value = target._alias, result._value
+    if node is not None and alias is not None and value.guard is None:  # a result that backward needs is in that memory
+        value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    return target
 
 
 _copies: dict[Any, Any] = {}
 
 
-def _kept(old: Value) -> Value:
+def kept_value(old: Value) -> Value:
     """The content of a tensor about to be overwritten, as a value of its own that the write does not invalidate."""
     from .entry import Kernel
 

@@ -24,7 +24,7 @@ from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Version, alias_of
 from .tape import Nowhere, shown
-from .tensor import Tensor, apply_entry, check_writable, wrap
+from .tensor import Tensor, apply_entry, check_writable, kept_value, wrap
 from .value import Aval, Value, wrap_number
 
 
@@ -402,8 +402,9 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     if alias.chain:
         t._value = apply_identity(value)
         t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
-    if alias.base is not None and t._rg:
-        alias.seen = -2  # its place in the graph is to be found anew
+    repeated = t._layout is not None and strides.may_overlap(value.aval.shape, t._layout[0])
+    if repeated or (alias.base is not None and t._rg):
+        alias.seen = -2  # it is to be read again, or its place in the graph to be found anew
 
 
 def apply_identity(value: Value) -> Value:
@@ -425,7 +426,11 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     steps, numbers = _chain_key(chain)
     whole = base._read()
     out = apply_entry(_write_entry(whole.aval, result._value.aval, steps, numbers), [base, result, *numbers])
-    if alias.chain[: alias.depth] or alias.storage.host is not None:
+    node = out._node
+    if node is not None and node.saved:  # what it needs, if anything, it keeps: it does not mind later writes
+        mine = whole, result._value
+        node.saved = [kept_value(v) if any(v is m for m in mine) else v for v in node.saved]
+    if (base._alias is not None and base._alias.chain) or alias.storage.host is not None:
         base._write(out._value)
     else:
         old = alias.storage.value
@@ -513,11 +518,15 @@ def check_history(t: Tensor, alias: Alias) -> None:
     base = alias.base
     if not state.grad or base is None:
         return
-    alias.read(t)
+    unplaced = alias.placed != alias.counted() and shown(t._node) is None
+    if alias.placed != -1:  # not a view made for this write
+        alias.read(t)
     if alias.no_grad == "inference" or (t._rg and (alias.multi or alias.no_grad)):
         raise RuntimeError(_forbidden(t, alias, False))
     if t._rg and base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if t._rg and unplaced and alias.placed != -1:  # PyTorch looks before it finds the view its new place
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
 def _forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:

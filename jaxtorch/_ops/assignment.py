@@ -17,7 +17,7 @@ from .._core import dtypes, strides
 from .._core.indexing import Plan, plan
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
-from .._core.tensor import Tensor, check_writable
+from .._core.tensor import Tensor, check_writable, kept_value
 from .._core.views import check_fillable, check_once, check_overlap, set_at
 from .casting import _LEGACY, cast, convert, move
 from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
@@ -140,6 +140,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         found = strides.broadcast_shapes(size, given)
         if found != size:
             raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
+    if src is self and (not state.grad or not self.requires_grad):
+        self._write(kept_value(self._read()))  # counted, though nothing changes
+        return self
     _warn_complex(src, self._value.aval.dtype)
     return _copy_into(self, src)
 

@@ -155,7 +155,11 @@ def cast(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     if own.is_complex and not dtype.is_complex and dtype is not dtypes.bool_ and not _warned:
         _warned.append(True)  # once a process, as in PyTorch
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
-    return _cast(t, dtype)
+    out = _cast(t, dtype)
+    if t._layout is not None:
+        size = t._value.aval.shape
+        out._layout = _normal(size, strides.preserved(size, t._layout[0]), 0)
+    return out
 
 
 _moves: dict[tuple[Aval, Any], Entry] = {}

@@ -285,6 +285,8 @@ def _gathered(self: Tensor, operands: Any) -> Tensor:
     """The elements at index arrays (None: a whole dimension), settled already."""
     given = [o for o in operands if o is not None]
     on_host = all(isinstance(o, _ndarray) for o in given)
+    if self._alias is not None:
+        self._alias.read(self)
     if on_host and not (self._rg and state.grad):
         array = host_content(self)
         if array is not None:

@@ -35,6 +35,8 @@ def _on_host(tensors: list[Tensor]) -> list[np.ndarray] | None:
     """The contents in host memory, if all are there, have one type and want no gradient."""
     grad, dtype, found = state.grad, tensors[0]._value.aval.dtype, []
     for t in tensors:
+        if t._alias is not None:
+            t._alias.read(t)
         if (grad and t._rg) or t._value.aval.dtype is not dtype:
             return None
         array = host_content(t)

@@ -26,8 +26,18 @@ def _same_type(name: str, *arrays: Any) -> None:
 
 def product(a: Any, b: Any) -> Any:
     """`a @ b`; booleans are refused as PyTorch does, and small integers wrap around in their own type."""
-    if a.dtype == jnp.bool_:
-        raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    if a.dtype == jnp.bool_ and a.size and b.size:
+        many = a.ndim > 2 and b.ndim > 2
+        name = (
+            "bmm"
+            if many
+            else "dot"
+            if a.ndim == b.ndim == 1
+            else "addmv_impl_cpu"
+            if b.ndim == 1
+            else "addmm_impl_cpu_"
+        )
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     return jnp.matmul(a, b)
 
 

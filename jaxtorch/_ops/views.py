@@ -34,6 +34,17 @@ def _view(input: Array, new: Any):
     return input.reshape(strides.infer_size(new, input.size))
 
 
+@op(
+    name="_reshape_alias",
+    function=False,
+    method=False,
+    grad="ReshapeAliasBackward0",
+    view=ViewRule(_view_layout, lambda whole, part, new: part.reshape(whole.shape)),
+)
+def _reshape_alias(input: Array, new: Any):
+    return input.reshape(new)
+
+
 def _as_size(items: Any) -> tuple[int, ...]:
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = items[0]
@@ -130,7 +141,9 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     new = strides.infer_size(new, input._value.aval.numel)
     if strides.view_strides(size, input._layout[0], new) is None:
         return _reshape_copy(input, new)
-    return _view(input, new)
+    if strides.is_contiguous(size, input._layout[0]):
+        return _view(input, new)
+    return _reshape_alias(input, new)
 
 
 @method("reshape")

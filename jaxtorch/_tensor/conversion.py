@@ -176,17 +176,24 @@ def __repr__(self: Tensor, *, tensor_contents: Any = None) -> str:
     return describe(self)
 
 
+class _Invalid:
+    """Shown as the grad_fn of a view that may not be used any more."""
+
+
 def describe(t: Tensor, prefix: str | None = None) -> str:
     """The text PyTorch prints for a tensor."""
     aval = t._value.aval
-    node = t.grad_fn
+    try:
+        node = t.grad_fn
+    except RuntimeError:  # a view that has lost its place in the graph
+        node = _Invalid()
     prefix = prefix or ("tensor(" if type(t).__name__ in ("Tensor", "Parameter") else f"{type(t).__name__}(")
     slot = aval.slot
     shown = str(slot.device) if slot.is_meta or (slot.device.type, slot.device.index or 0) != (
         default_device().type, default_device().index or 0) else None  # fmt: skip
     if slot is cpu.slot and default_device().type == "cpu":
         shown = None
-    name = None if node is None else type(node).__name__
+    name = None if node is None else type(node).__name__.removeprefix("_")
     return printing.format_tensor(
         None if slot.is_meta else _traced_or_numpy(t),
         dtype=aval.dtype.name,
