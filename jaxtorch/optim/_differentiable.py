@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import modes
 from .._core.entry import Entry
-from .._core.tensor import Tensor, _kept, apply_entry, check_writable, finish_inplace
+from .._core.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
 from .._core.value import wrap_number
 from . import optimizer
 
@@ -39,7 +39,7 @@ def update(
             check_writable(target)
         for target, out in zip(targets, apply_entry(entry, operands), strict=True):
             if out._rg:  # the node may have saved the result, which the next step overwrites
-                out._value = _kept(out._value)
+                out._value = kept_value(out._value)
             finish_inplace(target, out)
 
 
