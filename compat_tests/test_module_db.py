@@ -30,8 +30,8 @@ PRECISE = ("nn.CTCLoss",)
 """Compared in float64: in float32 PyTorch's gradients are off by 9e-5, jaxtorch's by 5e-6."""
 FEW = 4
 """So many inputs of a module are tried unless `--whole` is given, spread over its list."""
-MOST_SECOND = 24
-"""So many are tried at most for second derivatives, which take long to trace."""
+MOST = {"second": 24, "state": 12}
+"""So many are tried at most: second derivatives take long to trace, and the state depends on the constructor alone."""
 
 
 def checks_of(info: Any) -> list[str]:
@@ -265,8 +265,7 @@ def test_module(name: str, check: str, request: Any) -> None:
     body: Any = {"forward": forward, "second": second, "state": state}[check]
     for training in (True, False):
         specs = inputs_of(name, dtype, training)
-        most = MOST_SECOND if check == "second" else None
-        for k, spec in chosen(request, specs, most):
+        for k, spec in chosen(request, specs, MOST.get(check)):
             lines = compare(body, name, spec, training, scale=10.0 if check == "second" else 2.0)
             if check == "state":
                 with warnings.catch_warnings():

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.checks import flag
-from .._core.op import Array, op
+from .._core.op import Array, Arrays, op
 from .activation import log_softmax_of
 from .norm import broadcast_shape
 from .rules import derivatives, in_single, kind, scalar_name, unsupported
@@ -250,6 +250,36 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
         return reduced(total, reduction)
 
     return in_single(loss)(x, target)
+
+
+@op(function=False, method=False, out=False, grad="AddBackward0")
+def adaptive_log_probability(head: Array, target: Array, clusters: Arrays, cutoffs: Any):
+    """The log-probability of each target: head (N, shortlist + clusters), target (N), and the scores (N, size) of each cluster.
+
+    cutoffs: where the clusters begin, then the number of classes.
+    """
+    target = target.astype(jnp.int64)
+    if target.size:
+        low, high, last = jnp.min(target), jnp.max(target), cutoffs[-1] - 1
+        bad = (low < 0) | (high > last)
+        flag(
+            jnp.where(bad, (low + 2**30) * 2**31 + high + 2**30, 0),
+            lambda code: RuntimeError(
+                f"Target values should be in [0, {last}], but values in range [{code // 2**31 - 2**30}, "
+                f"{code % 2**31 - 2**30}] were found. "
+            ),
+        )
+
+    def gathered(scores: Any, index: Any) -> Any:
+        index = jnp.clip(index, 0, scores.shape[1] - 1)
+        return jnp.take_along_axis(log_softmax_of(scores, 1), index[:, None], 1)[:, 0]
+
+    place, local = target, jnp.zeros(target.shape, head.dtype)
+    for k, scores in enumerate(clusters):
+        inside = (target >= cutoffs[k]) & (target < cutoffs[k + 1])
+        place = jnp.where(inside, cutoffs[0] + k, place)
+        local = local + jnp.where(inside, gathered(scores, target - cutoffs[k]), 0)
+    return gathered(head, place) + local
 
 
 # -- binary ------------------------------------------------------------------------------------------------

@@ -358,6 +358,20 @@ def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: floa
     return x / (total / size * alpha + k) ** beta
 
 
+@op(method=False, function=False, out=False, grad="CrossMapLRN2dBackward")
+def cross_map_lrn(input: Array, size: int, alpha: float, beta: float, k: float):
+    """Divide (N, C, H, W) by (k + alpha * mean square of neighbouring channels) ** beta, as the old layer does: it never takes
+    channel 0 out of the window again."""
+    if input.ndim != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+    channels, reach = input.shape[1], int((size - 1) / 2 + 1)
+    square = input * input
+    padded = jnp.pad(square, ((0, 0), (reach - 1, reach - 1), (0, 0), (0, 0)))
+    total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + channels, axis=1) for i in range(2 * reach - 1)])
+    total = total + jnp.where(np.arange(channels)[:, None, None] >= reach, square[:, :1], 0)
+    return input * (k + total * (alpha / size)) ** -beta
+
+
 # -- unit length, distances --------------------------------------------------------------------------------
 
 

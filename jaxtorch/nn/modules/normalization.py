@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty
+from ..._ops.norm import cross_map_lrn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -35,7 +36,10 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalisation of (N, C, H, W) across channels."""
+    """Local response normalisation of (N, C, H, W) across channels, as an old version computed it.
+
+    Its gradient is the derivative of that; PyTorch's is of another window.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -45,7 +49,7 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+        return cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

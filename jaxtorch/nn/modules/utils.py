@@ -24,3 +24,17 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """(a, b), 2 -> (b, b, a, a)."""
     return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Take a prefix, such as "module.", off the keys of a state and of its metadata, in place."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is not None:
+        for key in list(metadata):
+            if len(key) == 0:
+                continue
+            new = key.replace(prefix, "", 1) if key.startswith(prefix) else key.removeprefix(prefix.removesuffix("."))
+            metadata[new] = metadata.pop(key)

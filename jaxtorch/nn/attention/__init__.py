@@ -1,0 +1,60 @@
+"""`torch.nn.attention`: which implementation of attention to use (jaxtorch has one), biases, `flex_attention`."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
+
+WARN_FOR_UNFUSED_KERNELS = False
+
+
+class SDPBackend(enum.Enum):
+    """PyTorch's implementations of scaled dot-product attention."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+_wanted: list[SDPBackend] = [
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+    SDPBackend.OVERRIDEABLE,
+]
+
+
+def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
+    return list(_wanted)
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
+    """Ask for certain implementations of attention. Noted without effect: XLA compiles the one there is."""
+    given = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(given, Iterable) or not all(isinstance(b, SDPBackend) for b in given):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
+    before = list(_wanted)
+    _wanted[:] = dict.fromkeys(given)
+    try:
+        yield {}
+    finally:
+        _wanted[:] = before
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in ("bias", "flex_attention"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(
+        f"module 'torch.nn.attention' has no attribute '{name}': jaxtorch has no torch.nn.attention.{name} yet"
+    )
