@@ -1,6 +1,6 @@
 """The whole sweep over `op_db`: worker processes over slices, and a table of what passes.
 
-    python compat_tests/op_db_sweep.py [--limit N] [--jobs N] [--only TEXT ...] [--checks forward/float32 ...] [--out FILE]
+    python compat_tests/op_db_sweep.py [--limit N] [--jobs N] [--only TEXT ...] [--checks forward/float32 ...] [--again] [--out FILE]
 
 A worker that dies or hangs costs its entry, which is noted as such, and is started again behind it.
 """
@@ -98,6 +98,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--checks", nargs="*", default=[])
     parser.add_argument("--patience", type=float, default=900)
+    parser.add_argument(
+        "--again", action="store_true", help="only the entries that failed in FILE, the others as there"
+    )
     parser.add_argument("--out", type=Path, default=Path("op_db.jsonl"))
     arguments = parser.parse_args()
     listing = "import op_db_kit, json; print(json.dumps(op_db_kit.in_scope()))"
@@ -105,8 +108,16 @@ def main() -> None:
     keys = [
         k for k in json.loads(run.stdout.splitlines()[-1]) if not arguments.only or any(o in k for o in arguments.only)
     ]
+    old: dict[str, Any] = {}
+    if arguments.again:
+        lines = [json.loads(line) for line in arguments.out.read_text().splitlines()]
+        old = {line["entry"]: line["results"] for line in lines}
+        keys = [k for k in keys if any(r["failed"] for r in old.get(k, {}).values())]
     arguments.out.unlink(missing_ok=True)
     sweep = Sweep(keys, arguments.out, arguments.limit, arguments.checks, arguments.patience)
+    for key, results in old.items():
+        if key not in keys:
+            sweep.note(key, results)
     began = time.perf_counter()
     threads = [threading.Thread(target=sweep.serve) for _ in range(arguments.jobs)]
     for thread in threads:

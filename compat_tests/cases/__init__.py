@@ -16,6 +16,7 @@ from cases import (
     sampling,
     shapes,
     sorting,
+    torch_forms,
 )
 from parity import Case
 
@@ -23,7 +24,7 @@ FAMILIES = {
     family.__name__.removeprefix("cases."): family.CASES
     for family in (
         elementwise, promotion, reductions, shapes, indexing, sorting, matmul, creation, functional, sampling,
-        errors,
+        errors, torch_forms,
     )
 }  # fmt: skip
 

@@ -720,6 +720,8 @@ class Tensor:
         """Is the tensor a negating view of its memory? Never, here: such views hold their values."""
     @property
     def is_nested(self) -> _bool: ...
+    def is_nonzero(self) -> _bool:
+        """Is a tensor of one element not zero?"""
     def is_pinned(self, device: Any = ...) -> _bool:
         """Always False: XLA manages host memory for transfers itself."""
     @property

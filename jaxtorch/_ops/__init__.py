@@ -68,6 +68,7 @@ _FAMILIES = (
     "fft",
     "fft_short_time",
     "native",
+    "torch_forms",
     "segments",
     "linalg_lowrank",
     "out_types",

@@ -182,7 +182,7 @@ def is_signed(input: Tensor) -> bool:
     return _tensor_argument(input, "is_signed")._value.aval.dtype.is_signed
 
 
-@function("is_nonzero")
+@function("is_nonzero", method=True)
 def is_nonzero(input: Tensor) -> bool:
     """Is a tensor of one element not zero?"""
     return bool(_tensor_argument(input, "is_nonzero"))

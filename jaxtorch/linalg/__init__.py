@@ -35,6 +35,7 @@ from .._ops.linalg_spectral import linalg_eigvalsh as eigvalsh
 from .._ops.linalg_spectral import linalg_svd as svd
 from .._ops.linalg_spectral import linalg_svdvals as svdvals
 from .._ops.linalg_spectral import lstsq, matrix_rank, pinv
+from .._ops.matmul import matmul
 
 __all__ = [
     "LinAlgError",
@@ -59,6 +60,7 @@ __all__ = [
     "lu_factor",
     "lu_factor_ex",
     "lu_solve",
+    "matmul",
     "matrix_exp",
     "matrix_norm",
     "matrix_power",

@@ -72,6 +72,7 @@ from .._ops.padding import pad
 from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d
 from .._ops.pool_adaptive import adaptive_avg_pool1d
 from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from .._ops.resample import channel_shuffle as native_channel_shuffle
 from ._attention import _canonical_mask, _none_or_dtype, multi_head_attention_forward  # noqa: F401
 from ._linear_cross_entropy import linear_cross_entropy
 from ._pooling import (
@@ -116,7 +117,7 @@ __all__ = [
     "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
     "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d",
     "max_unpool3d", "mish", "mse_loss", "multi_head_attention_forward", "multi_margin_loss", "multilabel_margin_loss",
-    "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
+    "multilabel_soft_margin_loss", "native_channel_shuffle", "nll_loss", "normalize", "one_hot", "pad", "pairwise_distance",
     "pdist", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu", "relu6", "relu_", "rms_norm",
     "rrelu", "rrelu_", "scaled_dot_product_attention", "selu", "selu_", "sigmoid", "silu",
     "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign",

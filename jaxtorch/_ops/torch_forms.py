@@ -1,0 +1,147 @@
+"""Functions of `torch` whose better known form is in `torch.nn.functional`: other orders of arguments, and reductions as numbers
+(0 none, 1 mean, 2 sum).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.op import function
+from .._core.op import functions as _f
+from .._core.tensor import Tensor
+from .._core.views import detached
+from . import conv as _conv
+from . import loss as _loss
+from . import loss_distance as _distance
+from . import norm as _norm
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _word(reduction: int) -> str:
+    if not isinstance(reduction, int):
+        raise TypeError(f"argument 'reduction' must be int, not {type(reduction).__name__}")
+    if reduction not in (0, 1, 2):
+        raise ValueError(f"expected the reduction as 0 (none), 1 (mean) or 2 (sum), but got {reduction!r}")
+    return _REDUCTIONS[reduction]
+
+
+@function("kl_div")
+def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+    """`nn.functional.kl_div`, the reduction as a number."""
+    return _distance._kl_div(input, target, None, None, _word(reduction), log_target)
+
+
+@function("poisson_nll_loss")
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    """`nn.functional.poisson_nll_loss`, the reduction as a number."""
+    return _distance.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_word(reduction))
+
+
+@function("cosine_embedding_loss")
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """`nn.functional.cosine_embedding_loss`, the reduction as a number."""
+    return _distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_word(reduction))
+
+
+@function("hinge_embedding_loss")
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+    """`nn.functional.hinge_embedding_loss`, the reduction as a number."""
+    return _distance.hinge_embedding_loss(input, target, margin, reduction=_word(reduction))
+
+
+@function("margin_ranking_loss")
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    """`nn.functional.margin_ranking_loss`, the reduction as a number."""
+    return _distance.margin_ranking_loss(input1, input2, target, margin, reduction=_word(reduction))
+
+
+@function("triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
+    swap: bool = False, reduction: int = 1,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.triplet_margin_loss`, the reduction as a number."""
+    return _distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_word(reduction))
+
+
+@function("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
+    """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number."""
+    return _loss.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=_word(reduction), pos_weight=pos_weight
+    )
+
+
+@function("ctc_loss")
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.ctc_loss`, the reduction as a number."""
+    return _distance.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _word(reduction), zero_infinity)
+
+
+@function("batch_norm")
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.batch_norm`, the parameters before the running moments."""
+    return _norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@function("instance_norm")
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """`nn.functional.instance_norm`, the parameters before the running moments."""
+    return _norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@function("convolution")
+def convolution(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int,
+) -> Tensor:  # fmt: skip
+    """The convolution of 1, 2 or 3 dimensions, or its adjoint, that fits the weight."""
+    n = weight.ndim - 2
+    if n not in (1, 2, 3):
+        raise RuntimeError(f"convolution: expected a weight of 3 to 5 dimensions, but got {weight.ndim}")
+    if transposed:
+        adjoint = getattr(_conv, f"conv_transpose{n}d")
+        return adjoint(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(_conv, f"conv{n}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+@function("nuclear_norm")
+def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values of matrices in two dimensions."""
+    if isinstance(dim, bool):
+        dim, keepdim = None, dim
+    return _f["norm"](input, "nuc", dim, keepdim, out=out)
+
+
+@function("detach")
+def detach(input: Tensor) -> Tensor:
+    """The same memory without its history."""
+    return detached(input)
+
+
+@function("detach_")
+def detach_(input: Tensor) -> Tensor:
+    """Forget a tensor's history, in place."""
+    return input.detach_()
+
+
+@function("resize_as_")
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give the tensor the shape of another, in place."""
+    return input.resize_as_(the_template, memory_format=memory_format)
