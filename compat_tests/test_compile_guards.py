@@ -1,0 +1,307 @@
+"""`torch.compile`: what Python holds is guarded, what cannot be captured runs as ever, memory that others hold is left alone."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import numpy as np
+import pytest
+
+import jaxtorch as torch
+import jaxtorch.nn.functional as F
+from compile_kit import close, compare, reasons, training, trials, variants
+from jaxtorch import nn
+from jaxtorch._compile import calling
+from jaxtorch._core import program
+
+pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured in immediate mode")
+
+# -- what Python holds
+
+SCALE = 2.0
+
+
+def test_a_global_and_a_closure_value_changed():
+    global SCALE
+    SCALE, shift = 2.0, 1.0
+    table = {"k": 1.0, "list": [1.0, 2.0]}
+
+    def f(x):
+        return x * SCALE + shift + table["k"] + sum(table["list"])
+
+    compiled = torch.compile(f)
+    x = torch.ones(3)
+    for i in range(12):
+        if i == 4:
+            SCALE = 5.0
+        if i == 6:
+            shift = 7.0
+        if i == 8:
+            table["k"] = 9.0
+        if i == 10:
+            table["list"].append(4.0)
+        close(compiled(x), f(x))
+
+
+def test_python_arguments_and_structures():
+    def f(x, n, *, mode="a", extra=None):
+        out = x
+        for _ in range(n):
+            out = out + 1
+        if mode == "b":
+            out = -out
+        return {"out": out, "n": n, "pair": (out * 2, extra and extra["z"] * 3), "x": x}
+
+    compiled = torch.compile(f)
+    x = torch.ones(2)
+    for n, mode in [(1, "a"), (2, "a"), (1, "b"), (2, "a"), (2, "a"), (1, "a"), (1, "a"), (1, "b"), (1, "b")]:
+        got = compiled(x, n, mode=mode, extra={"z": x})
+        assert got["x"] is x and got["n"] == n
+        close(got, f(x, n, mode=mode, extra={"z": x}))
+    assert variants(compiled) == 3
+
+
+def test_state_that_a_call_rebinds():
+    class Cell(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+            self.h = torch.zeros(2, 4)
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            self.h = torch.tanh(self.linear(x) + self.h.detach())
+            self.count += 1
+            return self.h
+
+    def build():
+        cell = Cell()
+        return (lambda x: cell(x)), lambda: [cell.h, cell.count]
+
+    compare(build, make=lambda i: (torch.ones(2, 4) * i,))
+
+
+class Config:
+    factor = 2.0
+
+    def __init__(self):
+        self.inner = {"deep": [1.0, {"er": 3.0}]}
+
+
+def test_objects_and_class_attributes():
+    config = Config()
+
+    def f(x):
+        return x * config.factor + config.inner["deep"][1]["er"]
+
+    compiled = torch.compile(f)
+    x = torch.ones(2)
+    try:
+        for i in range(12):
+            if i == 4:
+                config.inner["deep"][1]["er"] = 8.0
+            if i == 6:
+                Config.factor = 5.0
+            if i == 9:
+                config.factor = 11.0  # now the instance's own
+            close(compiled(x), f(x))
+    finally:
+        Config.factor = 2.0
+
+
+def test_helpers_decorators_and_partials():
+    from functools import partial
+
+    def helper(x, k):
+        return x * k
+
+    double = partial(helper, k=2.0)
+
+    @torch.no_grad()
+    def quiet(x):
+        return double(x).relu()
+
+    def f(x):
+        return quiet(x) + [helper(x, j) for j in range(3)][-1] + max([1, 2])
+
+    compiled = torch.compile(f)
+    for _ in range(4):
+        x = torch.randn(3)
+        close(compiled(x), f(x))
+    assert variants(compiled) == 1, reasons(compiled)
+
+
+# -- what falls back
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("item", "value is needed|content of a tensor"), ("branch", "value is needed|content of"), ("print", "print"),
+        ("random", "random"), ("numpy", "random"), ("counter", "changes at each call"), ("append", "changes at each call"),
+        ("generator", "cannot be watched|state"), ("clock", "time"), ("mask", "value is needed|content"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_captured_runs_as_ever(name: str, reason: str, capsys: pytest.CaptureFixture[str]):
+    class State:
+        n = 0
+
+    state, log, source = State(), [], iter(range(100))
+
+    def append(x):
+        log.append(x + 1)
+        return x + len(log)
+
+    def counter(x):
+        state.n = state.n + 1
+        return x * state.n
+
+    def shout(x):
+        print("hello")
+        return x + 1
+
+    f = {
+        "item": lambda x: x * float(x.sum().item()),
+        "branch": lambda x: x + 1 if x.sum() > 0 else x - 1,
+        "print": shout,
+        "random": lambda x: x * random.random(),
+        "numpy": lambda x: x * float(np.random.rand()),
+        "counter": counter,
+        "append": append,
+        "generator": lambda x: x + next(source),
+        "clock": lambda x: x + time.time() * 0,
+        "mask": lambda x: x[x > 0].sum() + x,
+    }[name]
+    torch.manual_seed(0)
+    compiled = torch.compile(f)
+    for i in range(5):
+        sign = 1 if i % 2 else -1
+        x = torch.tensor([1.0, 2.0]) * sign
+        random.seed(0), np.random.seed(0)
+        got = compiled(x)
+        random.seed(0), np.random.seed(0)
+        match name:
+            case "counter":
+                close(got, x * (i + 1))
+            case "append":
+                close(got, x + i + 1)
+            case "generator":
+                close(got, x + i)
+            case _:
+                close(got, f(x))
+    assert variants(compiled) == 0
+    assert re.search(reason, reasons(compiled)[0]), reasons(compiled)
+
+
+def test_fullgraph_raises_the_reason():
+    f = torch.compile(lambda x: x * x.sum().item(), fullgraph=True)
+    f(torch.ones(2))
+    with pytest.raises(calling.Unsupported, match=r"cannot be captured: .* \(.*test_compile.py:\d+\)"):
+        f(torch.ones(2))
+
+
+def test_a_condition_that_changes_at_each_call_is_given_up():
+    class Box:
+        value = 0.0
+
+    box = Box()
+    f = torch.compile(lambda x: x + box.value)
+    for i in range(14):
+        box.value = float(i)
+        close(f(torch.zeros(2)), torch.full((2,), float(i)))
+    assert "value changes too often" in reasons(f)[0]
+
+
+# -- memory that others hold
+
+
+def test_what_the_user_holds_of_parameters_and_gradients():
+    net = nn.Linear(4, 3)
+    step, _ = training(net, torch.optim.SGD(net.parameters(), lr=0.5, momentum=0.9))
+    compiled = torch.compile(step)
+    x, y = torch.randn(8, 4), torch.arange(8) % 3
+    for i in range(7):
+        copy, alias, version = net.weight.detach().clone(), net.weight.detach(), net.weight._version
+        old_grad = net.weight.grad
+        kept = None if old_grad is None else old_grad.tolist()
+        before = copy.tolist()
+        compiled(x, y)
+        assert copy.tolist() == before, i
+        assert alias.tolist() == net.weight.tolist() != before
+        assert old_grad is None or old_grad.tolist() == kept
+        assert net.weight._version == version + 1
+        assert net.weight.grad is not old_grad
+
+
+def test_a_graph_made_outside_notices_a_compiled_update():
+    net = nn.Linear(4, 3)
+    step, _ = training(net, torch.optim.SGD(net.parameters(), lr=0.5))
+    compiled = torch.compile(step)
+    x, y = torch.randn(8, 4, requires_grad=True), torch.arange(8) % 3
+    for _ in range(4):
+        compiled(x.detach(), y)
+    out = net(x)
+    compiled(x.detach(), y)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_in_place_on_an_argument_and_on_a_view():
+    def f(x, i):
+        x[1:3] += 1
+        x.mul_(2)
+        return x
+
+    compiled = torch.compile(f)
+    for _ in range(4):
+        a, b = torch.arange(5.0), torch.arange(5.0)
+        assert compiled(a, 0) is a
+        close(a, f(b, 0))
+        assert a._version == b._version
+
+
+def test_views_of_results_keep_their_strides():
+    f = torch.compile(lambda x: (x + 1).t())
+    for _ in range(4):
+        out = f(torch.randn(2, 3))
+        assert out.stride() == (1, 3) and not out.is_contiguous()
+
+
+def test_arguments_shared_with_numpy_and_pending():
+    f = torch.compile(lambda x: x * 2 + 1)
+    array = np.arange(4, dtype=np.float32)
+    shared = torch.from_numpy(array)
+    base = torch.arange(8.0)
+    for i in range(5):
+        array[0] = i
+        close(f(shared), shared * 2 + 1)
+        close(f(base[4:] * i), base[4:] * i * 2 + 1)
+
+
+def test_data_errors_are_raised():
+    table = torch.randn(4, 2)
+    f = torch.compile(lambda i: F.embedding(i, table))
+    for _ in range(4):
+        f(torch.tensor([1, 2])).sum().item()
+    with pytest.raises(IndexError):
+        f(torch.tensor([1, 9])).sum().item()
+
+
+def test_reset_and_switches():
+    f = torch.compile(lambda x: x + 1)
+    for _ in range(3):
+        f(torch.ones(2))
+    assert variants(f) == 1
+    torch.compiler.reset()
+    assert trials(f) == []
+    plain = lambda x: x  # noqa: E731
+    assert torch.compile(plain, disable=True) is plain
+
+
+def test_a_module_pickles_and_lists_its_state_as_in_pytorch():
+    net = nn.Linear(2, 2)
+    model = torch.compile(net)
+    assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+    assert model.weight is net.weight and model._orig_mod is net
