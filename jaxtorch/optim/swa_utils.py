@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from .._core import modes
+from .._core.op import functions
 from ..nn.modules.module import Module
 from ._scheduling import LRScheduler, cosine, linear, per_group
 from .optimizer import Optimizer
@@ -92,7 +93,7 @@ class AveragedModel(Module):
         self.module = deepcopy(model)
         if device is not None:
             self.module = self.module.to(device)
-        from .. import tensor
+        tensor = functions["tensor"]
 
         self.register_buffer("n_averaged", tensor(0, device=device))
         self.avg_fn = avg_fn
