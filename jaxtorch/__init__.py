@@ -55,9 +55,11 @@ globals().update(_dtypes.ALIASES)
 # The namespace above has to exist before the modules below.
 from . import (  # noqa: E402
     accelerator,
+    amp,
     autograd,
     backends,
     compiler,
+    cpu,
     cuda,
     fft,
     func,
@@ -93,11 +95,14 @@ from ._switches import (  # noqa: E402
     use_deterministic_algorithms,
 )
 from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
+from .amp import autocast  # noqa: E402
+from .amp._settings import FUNCTIONS as _AUTOCAST  # noqa: E402
 from .cuda import Event, OutOfMemoryError, Stream  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_version import __version__  # noqa: E402
 
+globals().update(_AUTOCAST)
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 legacy_contiguous_format = contiguous_format
 

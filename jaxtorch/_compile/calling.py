@@ -204,7 +204,8 @@ def _fitting(called: Signature) -> Any:
 def environment() -> tuple[Any, ...]:
     """The modes that a captured program is made for."""
     return (
-        modes.state.grad, modes.state.inference, dtypes._Defaults.floating, default_device(), context._Precision.name,
+        modes.state.grad, modes.state.inference, modes.state.casts, dtypes._Defaults.floating, default_device(),
+        context._Precision.name,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from . import autocasting, modes
 from . import tensor as _tensor
 from . import views as _views
 from .apart import refuse_shared
@@ -262,6 +263,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool) -> tuple[Any, tuple[Any,
     """The entry for a key met for the first time, or one whose static arguments were not hashable."""
     n = op.n_operands
     key = (*key[:n], *freeze(key[n:]))
+    if modes.state.casts is not None and not inplace and op.cast_entries is not None:
+        return autocasting.entry(op, key), key
     entry = (op.inplace_entries if inplace else op.entries).get(key)
     if entry is not None:
         return entry, key

@@ -16,6 +16,8 @@ class _State(threading.local):
     """What steers recording, of each thread its own. Read on the recording path."""
 
     grad = True
+    casts: Any = None
+    """Under autocast, pairs (kind of device, type); see autocasting.py."""
     inference = False
     off: Any = None
     """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""

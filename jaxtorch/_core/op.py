@@ -89,6 +89,8 @@ class Op:
     check: Callable[..., None] | None = None
     entries: dict[Any, Entry] = field(default_factory=dict)
     inplace_entries: dict[Any, Entry] = field(default_factory=dict)
+    public: Any = None
+    cast_entries: Any = None  # see autocasting.py
 
     def __post_init__(self) -> None:
         self.operands = [p for p in self.params if p.kind in OPERAND_KINDS]
@@ -100,6 +102,8 @@ class Op:
         """Drop the entries: something their bodies read (the default type) has changed."""
         self.entries.clear()
         self.inplace_entries.clear()
+        if self.cast_entries is not None:
+            self.cast_entries.tables.clear()
 
     def __repr__(self) -> str:
         return f"Op({self.name})"
@@ -418,6 +422,7 @@ def op(
         public.__name__ = public.__qualname__ = op_name
         public.__module__ = fn.__module__
         public.op = made
+        made.public = public
         names = [op_name, *aliases]
         for n in names:
             if function:

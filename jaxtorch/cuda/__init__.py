@@ -11,6 +11,7 @@ from .._core import random as _random
 from .._core.device import device as _device
 from .._core.device import jax_devices as _jax_devices
 from .._core.tensor import Tensor
+from . import amp as amp
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 
 __all__ = [

@@ -1,0 +1,76 @@
+"""`torch.cpu`: the functions that accelerators have, for the CPU."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from .. import _accelerators as _shared
+from . import amp
+
+__all__ = [
+    "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
+    "set_device", "stream", "synchronize",
+]  # fmt: skip
+
+
+class Stream:
+    """Stands for the only stream of the CPU."""
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to do: there is one stream."""
+
+
+_current = Stream()
+
+
+def is_available() -> bool:
+    """Always."""
+    return True
+
+
+def is_initialized() -> bool:
+    """Always."""
+    return True
+
+
+def synchronize(device: Any = None) -> None:
+    """Run what is pending on the CPU, wait for it, and raise what it has flagged."""
+    _shared.synchronize("cpu", 0)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The only stream."""
+    return _current
+
+
+class StreamContext(AbstractContextManager):
+    """Does nothing."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+def stream(stream: Any) -> StreamContext:
+    """A context that does nothing."""
+    return StreamContext(stream)
+
+
+def device_count() -> int:
+    """1."""
+    return 1
+
+
+def set_device(device: Any) -> None:
+    """Nothing to do: there is one CPU."""
+
+
+def current_device() -> str:
+    """'cpu'."""
+    return "cpu"
