@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -212,3 +214,24 @@ def test_pytorchs_errors_for_bad_data(body: Callable[[Any], Any]):
             return type(error)
 
     assert observe(torch) == observe(reference)
+
+
+AT_EXIT = """
+import atexit
+atexit.register(lambda: print("earlier handler"))
+import jaxtorch as torch
+rows = torch.nn.functional.embedding(torch.tensor([1, {index}]), torch.ones(3, 2))
+print("last line")
+"""
+
+
+@pytest.mark.parametrize("index", [2, 7])
+def test_a_script_that_reads_nothing_still_tells_of_its_error(index: int) -> None:
+    bad = index == 7
+    done = subprocess.run(
+        [sys.executable, "-c", AT_EXIT.format(index=index)], capture_output=True, text=True, check=False
+    )
+    assert ("IndexError" in done.stderr) == bad
+    assert (done.returncode != 0) == bad
+    if RECORDED:
+        assert done.stdout.split("\n")[:2] == ["last line", "earlier handler"]

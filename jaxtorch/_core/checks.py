@@ -6,6 +6,7 @@ program; `raise_pending` reads them once a value has been waited for, and raises
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -90,3 +91,47 @@ def raise_pending(oldest: int | None = None) -> None:
 def forget() -> None:
     """Drop all flags unread: for tests, where one test's error must not surface in the next."""
     _pending.clear()
+
+
+class _Failing:
+    """Standard output after such an error: Python ends with status 120 where its last flush fails."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def flush(self) -> None:
+        self.stream.flush()
+        try:
+            sys._getframe(1)
+        except ValueError:  # called by Python as it ends, not by a program
+            sys.unraisablehook = lambda _: None  # it has been told already
+            raise RuntimeError("the script ended with an error that jaxtorch found in its data") from None
+
+
+def report_at_exit() -> None:
+    """Show the errors that a script which never read a value again has left, as Python shows those that nobody caught.
+
+    The exit status becomes 120: an exit function cannot choose another.
+    """
+    from .device import _slots
+    from .program import flush
+
+    failed = False
+    for slot in list(_slots.values()):
+        for program in (slot.closing, slot.program):
+            if program is not None and program.checks:
+                flush(program)
+    while _pending:
+        try:
+            raise_pending()
+        except Exception as error:
+            failed = True
+            sys.excepthook(type(error), error, error.__traceback__)
+    if failed and sys.stdout is not None:
+        sys.stdout = _Failing(sys.stdout)
+
+
+atexit.register(report_at_exit)
