@@ -14,8 +14,9 @@ from torch.testing._internal.autocast_test_lists import AutocastCPUTestLists, Au
 import jaxtorch
 from jaxtorch._core import autocasting
 from jaxtorch._core.op import registry
-from parity import candidate, differences, outcome
+from parity import Seen, candidate, differences, outcome
 
+reference.manual_seed(0)
 LISTS = AutocastCPUTestLists(reference.device("cpu"))
 ABSENT = ("_addmm_activation", "_native_multi_head_attention", "nll_loss2d")  # private kernels of PyTorch
 
@@ -59,7 +60,7 @@ def test_lists(group: str, index: int, dtype: str):
     name, args, kwargs = case[0], case[1], (case[2] if len(case) > 2 and isinstance(case[2], dict) else {})
     if name == "reflection_pad1d":
         pytest.skip("keeps its type: padding is no operation of its own here")
-    if "promote" in group and dtype == "float16":
+    if "need" in group and dtype == "float16":
         pytest.skip("PyTorch refuses to promote float16 and float32 there")
     if group == "torch_fp32" and name.endswith(("loss", "logits")):  # torch's own forms number the reductions
         group, args = "nn_fp32", tuple(a for a in args if isinstance(a, reference.Tensor))
@@ -70,10 +71,11 @@ def test_lists(group: str, index: int, dtype: str):
             return _function(torch, group, name)(*given, **kwargs)
 
     want, got = outcome(reference, body), outcome(candidate(), body)
-    found = [
-        d for d in differences(want, got, scale=20 if dtype == "bfloat16" else 400, strides=False) if "grad_fn" not in d
-    ]
-    assert not found, "\n".join(found)
+    if isinstance(want, Seen) and isinstance(got, Seen):  # sums in half precision: rounding differs where terms cancel
+        assert (want.dtype, want.shape) == (got.dtype, got.shape)
+        np.testing.assert_allclose(got.values.astype(float), want.values.astype(float), 2e-2, 4e-3)
+    else:
+        assert not differences(want, got)
 
 
 def test_the_tables_name_operations():

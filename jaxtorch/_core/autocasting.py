@@ -39,7 +39,7 @@ _WIDEST_CUDA = "addcdiv addcmul atan2 bilinear cross dot vdot _grid_sample _inde
 _WIDEST_CPU = "_stack _cat index_copy".split()
 
 
-def _table(*policies: tuple[str, list[str]]) -> dict[str, str]:
+def _table(*policies: tuple[str, Any]) -> dict[str, str]:
     return {name: policy for policy, names in policies for name in names}
 
 
