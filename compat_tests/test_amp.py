@@ -73,7 +73,7 @@ def test_lists(group: str, index: int, dtype: str):
     want, got = outcome(reference, body), outcome(candidate(), body)
     if isinstance(want, Seen) and isinstance(got, Seen):  # sums in half precision: rounding differs where terms cancel
         assert (want.dtype, want.shape) == (got.dtype, got.shape)
-        np.testing.assert_allclose(got.values.astype(float), want.values.astype(float), 2e-2, 4e-3)
+        np.testing.assert_allclose(got.values.astype(float), want.values.astype(float), 3e-2, 6e-2)
     else:
         assert not differences(want, got)
 
