@@ -176,7 +176,7 @@ def test_functions(torch: Any) -> Any:
 
 
 PREPARE = (
-    "x = torch.ones(5, 3, 4); Z = torch.zeros; nn = torch.nn; r = nn.utils.rnn; "
+    "import pickle; x = torch.ones(5, 3, 4); Z = torch.zeros; nn = torch.nn; r = nn.utils.rnn; "
     "p = r.pack_padded_sequence; y = torch.arange(24.).reshape(4, 3, 2)"
 )
 ERRORS = lines("""
@@ -235,6 +235,14 @@ SEQUENCES = lines("""
     r.pad_sequence([])
     r.pad_sequence(a for a in [y[:2, 0], y[:3, 1]])
     r.pad_sequence([torch.tensor([1, 2]), torch.tensor([3.])])
+    d, b, i, u = p(y, [4, 2, 1]); s = p(y, [4, 2, 1]); tuple(s), s[0], s[1:], s[:2], s[-4], d, len(s), s._asdict()
+    s = p(y, [4, 2, 1]); y.zero_(); s.data, nn.RNN(2, 1)(s)[1]
+    s = p(y, [4, 2, 1]); m = nn.RNN(2, 1); m(s)[1], s.data.mul_(2), m(s)[1], s._replace(data=s.data * 0), r.unpack_sequence(s)
+    s = p(y, [4, 1, 2], enforce_sorted=False); c = copy.deepcopy(s); c, pickle.loads(pickle.dumps(s)), type(c).__name__
+    s = p(y / 20, [4, 2, 1]); s.data.requires_grad_(); nn.RNN(2, 1)(s)[0].data.sum().backward(); s.data.grad
+    s = p(y, [4, 2, 1]); f = lambda *a: len(a); f(*s), isinstance(s, tuple), [t.shape for t in s if t is not None]
+    nn.GRU(2, 1)(p(y[..., :1], [4, 2, 1]))
+    nn.GRU(2, 1)(p(y[..., None], [4, 2, 1]))
     r.PackedSequence(y)
     r.PackedSequence((y[0], torch.tensor([1])))
     r.PackedSequence(y[0], torch.tensor([1]), torch.tensor([0]))
@@ -268,3 +276,24 @@ def test_backward_keeps_gates_and_states_only() -> None:
     assert not [
         v for v in loops[0].outvars if v.aval.shape == (28, 7)
     ]  # the weight's gradient is not added up in the loop
+
+
+def test_batches_of_other_lengths_make_no_new_program() -> None:
+    """What PyTorch packs changes its shape with the lengths; here a training step stays the same program."""
+    torch: Any = jaxtorch
+    rnn, m = torch.nn.utils.rnn, torch.nn.GRU(3, 4)
+    optimizer = torch.optim.SGD(m.parameters(), lr=0.1)
+
+    def step(lengths: list[int]) -> None:
+        packed = rnn.pack_padded_sequence(torch.randn(5, 3, 3), torch.tensor(lengths), enforce_sorted=False)
+        out, _ = rnn.pad_packed_sequence(m(packed)[0])
+        optimizer.zero_grad()
+        out.sum().backward()
+        optimizer.step()
+
+    entries = lambda: sum(len(op.entries) for op in registry.values())  # noqa: E731
+    step([5, 2, 4])
+    before = entries()
+    for lengths in ([5, 1, 1], [3, 5, 4], [5, 5, 5]):
+        step(lengths)
+    assert entries() == before

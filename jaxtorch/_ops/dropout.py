@@ -71,6 +71,15 @@ def _mask_in_memory_order(input: Tensor, p: float) -> np.ndarray:
     return np.ascontiguousarray(mask.transpose(np.argsort(order)))
 
 
+def dropped_inside(input: Tensor, p: float, inside: np.ndarray) -> Tensor:
+    """Dropout of (T, B, *) that draws only for the steps `inside` (T, B): as for the packed data."""
+    aval = input._value.aval
+    shape = (int(inside.sum()), *aval.shape[2:])
+    keep = np.ones(aval.shape, bool)
+    keep[inside] = engine_for(None, aval.slot).dropout_mask(p, shape)
+    return _dropped(input, from_host(keep, aval.slot.device), p)
+
+
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero elements with probability `p` and scale the rest by 1 / (1 - p); the input itself when not
     training.

@@ -30,6 +30,23 @@ def _rows_padded(data: Array, rows: Array, inside: Array, padding: Scalar):
     return jnp.where(kept, found, jnp.asarray(padding).astype(data.dtype)).astype(data.dtype)
 
 
+@op(function=False, method=False, out=False, grad="PackPaddedSequenceBackward0")
+def _steps_kept(input: Array, inside: Array, batch_first: bool):
+    """The first steps of (T, B, *), or (B, T, *) with `batch_first`, as (T, B, *), and 0 where not `inside` (T, B)."""
+    x = (jnp.swapaxes(input, 0, 1) if batch_first else input)[: inside.shape[0]]
+    return jnp.where(inside.reshape(inside.shape + (1,) * (x.ndim - 2)), x, jnp.zeros((), x.dtype))
+
+
+@op(function=False, method=False, out=False, grad="CopySlices")
+def _steps_padded(padded: Array, inside: Array, padding: Scalar, total: int, batch_first: bool):
+    """(T, B, *) with `padding` where not `inside` and up to `total` steps; (B, T, *) with `batch_first`."""
+    fill = jnp.asarray(padding).astype(padded.dtype)
+    x = jnp.where(inside.reshape(inside.shape + (1,) * (padded.ndim - 2)), padded, fill)
+    if total > x.shape[0]:
+        x = jnp.concatenate([x, jnp.broadcast_to(fill, (total - x.shape[0], *x.shape[1:]))])
+    return jnp.swapaxes(x, 0, 1) if batch_first else x
+
+
 def rows_of(batch_sizes: Any) -> tuple[np.ndarray, np.ndarray]:
     """For packed data: which row is step t of sequence b (0 where there is none), and whether there is one; both (T, B)."""
     sizes = np.asarray(batch_sizes, np.int64)
@@ -39,12 +56,8 @@ def rows_of(batch_sizes: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.where(inside, offsets[:, None] + columns[None, :], 0), inside
 
 
-@function("_pack_padded_sequence")
-def pack_padded(input: Tensor, lengths: Tensor, batch_first: bool) -> Any:
-    """(data, batch_sizes): the rows of all sequences, step after step, and how many there are of each step.
-
-    lengths: on the CPU, int64, falling.
-    """
+def _checked_lengths(input: Tensor, lengths: Tensor, batch_first: bool) -> np.ndarray:
+    """For each step up to the longest and each sequence, whether there is one: (T, B). PyTorch's errors for bad lengths."""
     if not isinstance(input, Tensor):
         raise TypeError(
             f"_pack_padded_sequence(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -76,9 +89,50 @@ def pack_padded(input: Tensor, lengths: Tensor, batch_first: bool) -> Any:
         )
     if sizes[0] > steps:
         raise RuntimeError(f"pack_padded_sequence: a length of {sizes[0]} exceeds the {steps} steps of the input")
-    inside = np.arange(sizes[0])[:, None] < sizes[None, :]
+    return np.arange(sizes[0])[:, None] < sizes[None, :]
+
+
+@function("_pack_padded_sequence")
+def pack_padded(input: Tensor, lengths: Tensor, batch_first: bool) -> Any:
+    """(data, batch_sizes): the rows of all sequences, step after step, and how many there are of each step.
+
+    lengths: on the CPU, int64, falling.
+    """
+    inside = _checked_lengths(input, lengths, batch_first)
     rows = from_host(np.flatnonzero(inside), input.device)
     return _rows_packed(input, rows, batch_first), from_host(inside.sum(1, dtype=np.int64))
+
+
+def keep_padded(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """(padded, batch_sizes): a copy of the steps that exist, (T, B, *) with 0 elsewhere, which packs into the same data.
+
+    Its shapes do not depend on the sum of the lengths, so that batches of one size share their programs.
+    """
+    inside = _checked_lengths(input, lengths, batch_first)
+    kept = from_host(inside, input.device)
+    return _steps_kept(input, kept, batch_first), from_host(inside.sum(1, dtype=np.int64))
+
+
+def data_of(padded: Tensor, batch_sizes: Tensor) -> Tensor:
+    """The packed data of sequences that are kept padded, (T, B, *)."""
+    _, inside = rows_of(batch_sizes.tolist())
+    return _rows_packed(padded, from_host(np.flatnonzero(inside), padded.device), False)
+
+
+def padded_of(data: Tensor, batch_sizes: Tensor) -> Tensor:
+    """Packed data as (T, B, *), with 0 where there is none."""
+    rows, inside = rows_of(batch_sizes.tolist())
+    return _rows_padded(data, from_host(rows, data.device), from_host(inside, data.device), 0)
+
+
+def pad_kept(
+    padded: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: float, total_length: int
+) -> tuple[Tensor, Tensor]:
+    """What `pad_packed` gives, from sequences that are kept padded."""
+    _, inside = rows_of(batch_sizes.tolist())
+    kept = from_host(inside, padded.device)
+    lengths = from_host(inside.sum(0, dtype=np.int64))
+    return _steps_padded(padded, kept, padding_value, total_length, batch_first), lengths
 
 
 @function("_pad_packed_sequence")

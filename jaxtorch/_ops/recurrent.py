@@ -14,10 +14,10 @@ from .._core.op import Array, function, op
 from .._core.tensor import Tensor, from_host
 from . import _recurrent_scans as scans
 from .dropout import dropout as _dropout
+from .dropout import dropped_inside
 from .joining import cat, stack
 from .linear import check_types
-from .packing import rows_of
-from .shape import _rows_at
+from .packing import data_of, padded_of, rows_of
 
 
 def _name(operands: Any, statics: Any) -> str:
@@ -116,25 +116,7 @@ def _weights(params: Any, has_biases: bool, projected: bool) -> list[tuple[Any, 
     return found
 
 
-class _Packing:
-    """Where the rows of packed data lie in (T, B): both ways, as operands of a gather."""
-
-    def __init__(self, data: Tensor, batch_sizes: Tensor) -> None:
-        rows, inside = rows_of(batch_sizes.tolist())
-        device = data.device
-        self.shape = rows.shape
-        self.into = from_host(rows.reshape(-1), device)
-        self.back = from_host(np.flatnonzero(inside), device)
-        self.lengths = from_host(inside.sum(0, dtype=np.int64), device)
-
-    def padded(self, data: Tensor) -> Tensor:
-        return _rows_at(data, self.into, 0).reshape((*self.shape, *data.shape[1:]))
-
-    def packed(self, padded: Tensor) -> Tensor:
-        return _rows_at(padded.reshape((-1, *padded.shape[2:])), self.back, 0)
-
-
-def _run(
+def run_layers(
     kind: str,
     input: Tensor,
     hx: Any,
@@ -145,12 +127,13 @@ def _run(
     train: bool,
     bidirectional: bool,
     batch_first: bool = False,
-    packing: _Packing | None = None,
+    batch_sizes: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """The output of the last layer, and the last states of all layers and directions."""
+    """The output of the last layer, and the last states of all layers and directions.
+
+    batch_sizes: those of packed data, which is given and returned padded, as (T, B, *).
+    """
     x = input.transpose(0, 1) if batch_first else input
-    if packing is not None:
-        x = packing.padded(x)
     if x.shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     initial = [hx] if isinstance(hx, Tensor) else list(hx)
@@ -159,7 +142,8 @@ def _run(
     directions = 2 if bidirectional else 1
     if len(weights) != num_layers * directions:
         raise RuntimeError("got an incorrect number of RNN parameters")
-    lengths = None if packing is None else packing.lengths
+    inside = None if batch_sizes is None else rows_of(batch_sizes.tolist())[1]
+    lengths = None if inside is None else from_host(inside.sum(0, dtype=np.int64), x.device)
     last: list[Any] = []
     for layer in range(num_layers):
         outs = []
@@ -170,10 +154,7 @@ def _run(
             last.append(states)
         x = outs[0] if directions == 1 else cat(outs, -1)
         if dropout and train and layer < num_layers - 1:
-            # On packed data PyTorch draws for the packed rows, so the rows are packed for it.
-            x = _dropout(x, dropout) if packing is None else packing.padded(_dropout(packing.packed(x), dropout))
-    if packing is not None:
-        x = packing.packed(x)
+            x = _dropout(x, dropout) if inside is None else dropped_inside(x, dropout, inside)
     return (x.transpose(0, 1) if batch_first else x, *[stack(states) for states in zip(*last, strict=True)])
 
 
@@ -181,8 +162,9 @@ def _sequence_function(kind: str) -> None:
     def run(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         if len(args) > 3 and not isinstance(args[3], bool):
             data, batch_sizes, *rest = args
-            return _run(kind, data, *rest, **kwargs, packing=_Packing(data, batch_sizes))
-        return _run(kind, *args, **kwargs)
+            output, *states = run_layers(kind, padded_of(data, batch_sizes), *rest, **kwargs, batch_sizes=batch_sizes)
+            return (data_of(output, batch_sizes), *states)
+        return run_layers(kind, *args, **kwargs)
 
     run.__name__ = run.__qualname__ = kind
     run.__doc__ = f"""The function behind the module: {kind}(input, hx, params, has_biases, num_layers, dropout, train,

@@ -10,6 +10,7 @@ from typing import Any
 from ..._core.op import functions
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty, zeros
+from ..._ops.recurrent import run_layers
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -143,9 +144,9 @@ class RNNBase(Module):
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
             )
-        expected = 2 if batch_sizes is not None else 3
-        if input.dim() != expected:
-            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+        packed = batch_sizes is not None  # the data, (N, *), comes padded, (T, B, *)
+        if input.dim() != 3:
+            raise RuntimeError(f"input must have {3 - packed} dimensions, got {input.dim() - packed}")
         if self.input_size != input.size(-1):
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
@@ -204,23 +205,8 @@ class RNNBase(Module):
         return change(hx)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        run = functions[self.mode.lower()]
         if isinstance(input, PackedSequence):
-            data, sizes, order, back = input
-            hx = self._initial(data, sizes) if hx is None else self.permute_hidden(hx, order)
-            self.check_forward_args(data, hx, sizes)
-            output, *hidden = run(
-                data,
-                sizes,
-                hx,
-                self._flat_weights,
-                self.bias,
-                self.num_layers,
-                self.dropout,
-                self.training,
-                self.bidirectional,
-            )
-            return PackedSequence(output, sizes, order, back), self.permute_hidden(self._packed(hidden), back)
+            return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
             raise ValueError(
                 f"{self._get_name().removesuffix('Base')}: Expected input to be 2D or 3D, got {input.dim()}D instead"
@@ -236,13 +222,25 @@ class RNNBase(Module):
             if not batched:
                 hx = self._each(hx, lambda state: state.unsqueeze(1))
         self.check_forward_args(input, hx, None)
-        output, *hidden = run(
+        output, *hidden = functions[self.mode.lower()](
             input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
             self.batch_first,
         )  # fmt: skip
         if batched:
             return output, self._packed(hidden)
         return output.squeeze(dim), self._each(self._packed(hidden), lambda state: state.squeeze(1))
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> Any:
+        sizes, order, back = input[1:]
+        padded = input._as_padded()
+        hx = self._initial(padded, sizes) if hx is None else self.permute_hidden(hx, order)
+        self.check_forward_args(padded, hx, sizes)
+        output, *hidden = run_layers(
+            self.mode.lower(), padded, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training,
+            self.bidirectional, batch_sizes=sizes,
+        )  # fmt: skip
+        packed = PackedSequence._of_padded(output, sizes, order, back)
+        return packed, self.permute_hidden(self._packed(hidden), back)
 
     def _packed(self, hidden: list[Tensor]) -> Any:
         return hidden[0]

@@ -10,7 +10,7 @@ import numpy as np
 from ..._core.dtypes import int64
 from ..._core.tensor import Tensor, from_host
 from ..._ops.construction import as_tensor, tensor
-from ..._ops.packing import pack_padded, pad_list, pad_packed
+from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
@@ -30,7 +30,12 @@ class PackedSequence(PackedSequence_):
 
     data (sum of lengths, *), batch_sizes (longest length): how many sequences have a step t. sorted_indices and
     unsorted_indices lead from the given order to that by falling length, and back. Recurrent modules take one as input.
+
+    Until `data` is asked for, the steps are kept padded: that is what recurrent modules compute on, and its shape is the same for
+    all batches of one size.
     """
+
+    _padded: Tensor | None
 
     def __new__(
         cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None
@@ -48,6 +53,46 @@ class PackedSequence(PackedSequence_):
                 "nn.utils.rnn. https://pytorch.org/docs/stable/nn.html#torch.nn.utils.rnn.pack_sequence"
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    @classmethod
+    def _of_padded(
+        cls, padded: Tensor, batch_sizes: Tensor, sorted_indices: Tensor | None, unsorted_indices: Tensor | None
+    ) -> PackedSequence:
+        """From (T, B, *), which nothing else may write to."""
+        made: Any = tuple.__new__(cls, (None, batch_sizes, sorted_indices, unsorted_indices))
+        made._padded = padded
+        return made
+
+    def _as_padded(self) -> Tensor:
+        """(T, B, *); what it holds beyond the ends of the sequences does not count."""
+        kept = self.__dict__.get("_padded")
+        return padded_of(self.data, self.batch_sizes) if kept is None else kept
+
+    @property
+    def data(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """(sum of lengths, *). From now on it is what counts, as it may be written to."""
+        kept = self.__dict__.get("_padded")
+        if kept is not None:
+            self._data = data_of(kept, self.batch_sizes)
+            self._padded = None
+        found = self.__dict__.get("_data")
+        return tuple.__getitem__(self, 0) if found is None else found
+
+    def __iter__(self) -> Any:
+        yield self.data
+        yield from tuple.__iter__(self[1:])
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            rest = tuple.__getitem__(self, slice(1, None))
+            return rest if index == slice(1, None) else (self.data, *rest)[index]
+        return self.data if index in (0, -4) else tuple.__getitem__(self, index)
+
+    def __repr__(self) -> str:
+        return "PackedSequence(" + ", ".join([f"{n}={v!r}" for n, v in zip(self._fields, self, strict=True)]) + ")"
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(self)
 
     def _with(self, data: Tensor, *args: Any, **kwargs: Any) -> PackedSequence:
         indices = [None if i is None else i.to(data.device, *args, **kwargs) for i in self[2:]]
@@ -126,7 +171,7 @@ def pack_padded_sequence(
     """
     given = lengths.to(dtype=int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
     if enforce_sorted:
-        return PackedSequence(pack_padded(input, given, batch_first))
+        return PackedSequence._of_padded(*keep_padded(input, given, batch_first), None, None)
     sizes = np.asarray(given.tolist(), np.int64)
     order = np.argsort(-sizes, kind="stable")
     batch = input.size(0 if batch_first else 1)
@@ -136,7 +181,8 @@ def pack_padded_sequence(
         )
     sorted_indices = from_host(order, input.device)
     input = input.index_select(0 if batch_first else 1, sorted_indices)
-    return PackedSequence(pack_padded(input, from_host(sizes[order]), batch_first), None, sorted_indices)
+    padded, batch_sizes = keep_padded(input, from_host(sizes[order]), batch_first)
+    return PackedSequence._of_padded(padded, batch_sizes, sorted_indices, invert_permutation(sorted_indices))
 
 
 def pad_packed_sequence(
@@ -152,13 +198,8 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
             f"total_length={total_length} and max sequence length being {longest}"
         )
-    padded, lengths = pad_packed(
-        sequence.data,
-        sequence.batch_sizes,
-        batch_first,
-        padding_value,
-        longest if total_length is None else total_length,
-    )
+    steps = longest if total_length is None else total_length
+    padded, lengths = pad_kept(sequence._as_padded(), sequence.batch_sizes, batch_first, padding_value, steps)
     order = sequence.unsorted_indices
     if order is None:
         return padded, lengths
