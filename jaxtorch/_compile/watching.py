@@ -95,7 +95,9 @@ class Watch:
                 raise Unwatchable(f"more than {LIMIT} places would have to be checked before each call")
         for code in codes - self._reached:
             if not self._is_inner(code):
-                raise Unwatchable(f"jaxtorch does not see where the function {code.co_qualname} comes from")
+                raise Unwatchable(
+                    f"jaxtorch does not see where the function {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) is from"
+                )
 
     def _is_inner(self, code: types.CodeType) -> bool:
         """Was the function made during the call, by code that is watched?"""
