@@ -80,7 +80,10 @@ class Observation:
             name = code.co_filename
             root = str(frame.f_globals.get("__name__")).partition(".")[0]
             known = (
-                root in _LIBRARIES or package_of(code) or name.startswith("<frozen ") or _standard_module(name) != ""
+                (root in _LIBRARIES or root.startswith("namedtuple_"))
+                or package_of(code)
+                or name.startswith("<frozen ")
+                or _standard_module(name) != ""
             )
             self._foreign[code] = known or self._called_by_library(frame)
         return self._foreign[code]
