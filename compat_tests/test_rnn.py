@@ -278,6 +278,44 @@ def test_backward_keeps_gates_and_states_only() -> None:
     ]  # the weight's gradient is not added up in the loop
 
 
+@parity_test
+def test_types_under_autocast(torch: Any) -> Any:
+    x, found = sequence(torch, 3, 2, 3).detach(), []
+    low = x.bfloat16()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for kind in ("LSTM", "GRU", "RNN"):
+            m, cell = getattr(torch.nn, kind)(3, 4), getattr(torch.nn, kind + "Cell")(3, 4)
+            outs = [f(t) for t in (x, low) for f in (m, lambda t, cell=cell: cell(t[0]))]
+            found.append([str(t.dtype) for t in flat(outs)])
+    return found
+
+
+class Lines:
+    def __init__(self, torch: Any) -> None:
+        self.lines = [torch.arange(n) for n in (2, 5, 3, 4, 1, 2)]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, k: int) -> Any:
+        return self.lines[k]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_packing_in_a_collate_function(workers: int) -> None:
+    torch: Any = jaxtorch
+    rnn = torch.nn.utils.rnn
+    collate = lambda lines: rnn.pack_sequence(lines, enforce_sorted=False)  # noqa: E731
+    loader = torch.utils.data.DataLoader(Lines(torch), batch_size=3, collate_fn=collate, num_workers=workers)
+    m = torch.nn.Sequential(torch.nn.Embedding(5, 3))
+    gru = torch.nn.GRU(3, 4)
+    for batch, lengths in zip(loader, ([2, 5, 3], [4, 1, 2]), strict=True):
+        assert rnn.pad_packed_sequence(batch)[1].tolist() == lengths
+        assert sorted(batch.data.tolist()) == sorted(k for n in lengths for k in range(n))
+        out, _ = gru(rnn.PackedSequence(m(batch.data), *batch[1:]))
+        assert out.data.shape == (sum(lengths), 4)
+
+
 def test_batches_of_other_lengths_make_no_new_program() -> None:
     """What PyTorch packs changes its shape with the lengths; here a training step stays the same program."""
     torch: Any = jaxtorch

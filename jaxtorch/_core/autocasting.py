@@ -45,7 +45,10 @@ def _table(*policies: tuple[str, Any]) -> dict[str, str]:
 
 _POLICIES = {
     "cpu": _table(
-        ("lower", [*_LOWER, "_tensordot", "inner"]), ("single", _LOSSES + _SINGLE_CPU), ("widest", _WIDEST_CPU)
+        ("lower", [*_LOWER, "_tensordot", "inner", "_lstm_layer", "_rnn_layer", "rnn_tanh_cell", "rnn_relu_cell"]),
+        ("single", _LOSSES + _SINGLE_CPU),
+        ("widest", _WIDEST_CPU),
+        ("input", ["_gru_layer", "gru_cell", "_lstm_cell"]),
     ),
     "cuda": _table(
         ("lower", _LOWER + _LOWER_CUDA),
@@ -167,6 +170,8 @@ def _eligible(a: Aval, kind: str | None) -> bool:
 def _target(policy: str | None, flat: list[Aval], kind: Any, casts: dict[str, Any]) -> Any:
     if policy == "lower":
         return casts[kind]
+    if policy == "input":  # half precision where the input is; these compute only their products in it
+        return casts[kind] if flat[0].dtype in (dtypes.float16, dtypes.bfloat16) else None
     if policy == "single":
         return dtypes.float32
     if policy == "widest":

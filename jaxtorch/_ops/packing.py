@@ -122,6 +122,11 @@ def data_of(padded: Tensor, batch_sizes: Tensor) -> Tensor:
 def padded_of(data: Tensor, batch_sizes: Tensor) -> Tensor:
     """Packed data as (T, B, *), with 0 where there is none."""
     rows, inside = rows_of(batch_sizes.tolist())
+    arrays = _on_host([data])
+    if arrays is not None:
+        padded = np.zeros((*inside.shape, *arrays[0].shape[1:]), arrays[0].dtype)
+        padded[inside] = arrays[0]
+        return from_host(padded, data.device)
     return _rows_padded(data, from_host(rows, data.device), from_host(inside, data.device), 0)
 
 

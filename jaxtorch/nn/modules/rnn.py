@@ -7,6 +7,7 @@ import numbers
 import warnings
 from typing import Any
 
+from ..._core import modes
 from ..._core.op import functions
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty, zeros
@@ -139,7 +140,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise where dtype, dimensions or features of the input do not fit."""
         weight = self._flat_weights[0]
-        if input.dtype != weight.dtype:
+        if input.dtype != weight.dtype and modes.state.casts is None:  # autocast converts them
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
