@@ -179,8 +179,8 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         capture.mark_needed([edge[0] for edge, _ in starts])
     if leaf_hooks:
         walk.expect([edge for edge, _ in starts])
-    grad_before = state.grad
-    state.grad = create_graph
+    before = state.grad, state.capturing
+    state.grad, state.capturing = create_graph, capture is not None
     try:
         for edge, g in starts:
             walk.send(edge, walk.mode.of_tensor(g))
@@ -194,7 +194,7 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         if capture is not None:
             capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
     finally:
-        state.grad = grad_before
+        state.grad, state.capturing = before
 
 
 class _Walk:

@@ -16,6 +16,8 @@ class _State(threading.local):
     """What steers recording, of each thread its own. Read on the recording path."""
 
     grad = True
+    capturing = False
+    """Inside a backward pass for chosen inputs (`autograd.grad`, `backward(inputs=...)`)."""
     casts: Any = None
     """Under autocast, pairs (kind of device, type); see autocasting.py."""
     inference = False

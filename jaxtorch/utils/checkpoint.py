@@ -1,0 +1,469 @@
+"""`torch.utils.checkpoint`: keep a function's inputs instead of what its operations save, and run it again in backward.
+
+Both runs land in one XLA program, which would compute equal things once and keep them all. So the second run gets its inputs
+through an optimization barrier together with the gradient that has arrived, as `jax.checkpoint` does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .._core import modes, program, tape
+from .._core.entry import Kernel
+from .._core.random import get_rng_state, set_rng_state
+from .._core.tensor import Tensor, wrap
+from .._core.value import Value
+from ..amp._settings import settings
+from ..autograd import Function, backward
+from ..autograd.graph import saved_tensors_hooks
+
+__all__ = [
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "SelectiveCheckpointContext",
+    "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts",
+    "detach_variable", "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "set_device_states",
+]  # fmt: skip
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed function did not do what the first did."""
+
+
+class DefaultDeviceType:
+    """The kind of device whose random numbers are restored where no input says: 'cuda' unless set."""
+
+    _default_device_type = "cuda"
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Set it."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """Which it is."""
+        return DefaultDeviceType._default_device_type
+
+
+class CheckpointPolicy(enum.Enum):
+    """What selective checkpointing may decide for an operation."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told of an operation."""
+
+    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
+    """NotImplementedError: jaxtorch has no dispatcher that would ask a policy for each operation."""
+    raise NotImplementedError(
+        "torch.utils.checkpoint.create_selective_checkpoint_contexts: jaxtorch cannot choose operation by operation what to "
+        "save; checkpoint smaller functions instead"
+    )
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two contexts that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+_early_stop: list[bool] = []
+_debug: list[bool | None] = []
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """For functions checkpointed meanwhile: may the second run stop once it has computed all that backward needs?"""
+    _early_stop.append(enable)
+    try:
+        yield
+    finally:
+        _early_stop.pop()
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Accepted and without effect: errors always say what differed."""
+    _debug.append(enabled)
+    try:
+        yield
+    finally:
+        _debug.pop()
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs as leaves that require a gradient where the inputs do."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warn where no input requires a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The indices of the GPUs that tensors among the arguments are on, and the states of their random numbers."""
+    from .. import cuda
+
+    devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.device.type == "cuda"})
+    return devices, [cuda.get_rng_state(d) for d in devices]
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Set the states of GPUs' random numbers."""
+    from .. import cuda
+
+    for d, s in zip(devices, states, strict=True):
+        cuda.set_rng_state(s, d)
+
+
+class _Surroundings:
+    """What a function's run depends on beside its arguments: random numbers and autocast, as they are now."""
+
+    def __init__(self, random: bool, args: tuple[Any, ...]) -> None:
+        self.autocast = set(settings.enabled), dict(settings.types), settings.cache
+        self.random = (get_rng_state(), get_device_states(*args)) if random else None
+
+    @contextlib.contextmanager
+    def restored(self) -> Iterator[None]:
+        """Run with them, then go on with the present ones."""
+        before = _Surroundings(self.random is not None, ())
+        if self.random is not None:
+            before.random = get_rng_state(), (self.random[1][0], _states(self.random[1][0]))
+        self._set()
+        try:
+            yield
+        finally:
+            before._set()
+
+    def _set(self) -> None:
+        if self.random is not None:
+            set_rng_state(self.random[0])
+            set_device_states(*self.random[1])
+        settings.enabled, settings.types, settings.cache = (
+            set(self.autocast[0]),
+            dict(self.autocast[1]),
+            self.autocast[2],
+        )
+        settings.apply()
+
+
+def _states(devices: list[int]) -> list[Tensor]:
+    from .. import cuda
+
+    return [cuda.get_rng_state(d) for d in devices]
+
+
+_barriers: dict[Any, Kernel] = {}
+
+
+def _behind_barrier(values: list[Value], after: list[Value]) -> list[Value]:
+    """The values, in a way that XLA neither computes before `after` nor takes for the same as the originals."""
+    if not values:
+        return values
+    apart: dict[Any, list[int]] = {}
+    for i, v in enumerate(values):
+        apart.setdefault(v.aval.slot, []).append(i)
+    found = list(values)
+    for slot, where in apart.items():
+        operands = [values[i] for i in where] + [v for v in after if v.aval.slot is slot]
+        avals = tuple(v.aval for v in operands)
+        kernel = _barriers.get((avals, len(where)))
+        if kernel is None:
+            _barriers[avals, len(where)] = kernel = Kernel("checkpoint", _barrier(len(where), slot), avals, slot)
+        for i, v in zip(where, program.emit(kernel, operands), strict=True):
+            found[i] = v
+    return found
+
+
+def _barrier(n: int, slot: Any) -> Callable[..., Any]:
+    """The first n of several arrays, once all are there.
+
+    XLA for the CPU drops its barriers before it orders the operations, so there the arrays are combined, bit by bit, with a 0
+    that is computed from the others.
+    """
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        made = jax.lax.optimization_barrier(arrays)[:n]
+        if slot.name != "cpu":
+            return tuple(made)
+        zero = jnp.uint32(0)
+        for x in arrays[n:]:
+            if x.size and jnp.issubdtype(x.dtype, jnp.floating):
+                bits = jax.lax.bitcast_convert_type(x.reshape(-1)[0].astype(jnp.float32), jnp.uint32)
+                zero = zero | ((bits & 1) >> 1)
+        return tuple(_combined(x, zero) for x in made)
+
+    return run
+
+
+def _combined(x: Any, zero: Any) -> Any:
+    if x.dtype == jnp.bool_:
+        return x | (zero > 0)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        return jax.lax.complex(_combined(x.real, zero), _combined(x.imag, zero))
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        return x | zero.astype(x.dtype)
+    unsigned = {2: jnp.uint16, 4: jnp.uint32, 8: jnp.uint64}[x.dtype.itemsize]
+    return jax.lax.bitcast_convert_type(jax.lax.bitcast_convert_type(x, unsigned) | zero.astype(unsigned), x.dtype)
+
+
+# -- with use_reentrant=True
+
+
+class CheckpointFunction(Function):
+    """Runs a function without a graph; its backward runs it again with one, and backward through that."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Any, preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.surroundings = _Surroundings(preserve_rng_state, args)
+        ctx.others = [None if isinstance(x, Tensor) else x for x in args]
+        ctx.places = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        with modes.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if modes.state.capturing:
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
+                "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
+                "passing the `inputs` argument."
+            )
+        saved = ctx.saved_tensors
+        after = [g._read() for g in grads if isinstance(g, Tensor)]
+        values = _behind_barrier([t._read() for t in saved], after)
+        args = list(ctx.others)
+        for i, t, v in zip(ctx.places, saved, values, strict=True):
+            args[i] = wrap(v).requires_grad_(t.requires_grad)
+        with ctx.surroundings.restored(), modes.enable_grad():
+            outputs = ctx.run_function(*args)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([o for o, _ in pairs], [g for _, g in pairs])
+        return (None, None, *[x.grad if isinstance(x, Tensor) else None for x in args])
+
+
+# -- with use_reentrant=False
+
+
+class _Stop(Exception):
+    """The second run has computed all that is needed."""
+
+
+class _Frame:
+    """One checkpointed call: how to run it again, what its first run saved, and what the second run has computed."""
+
+    def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: dict[str, Any]) -> None:
+        self.function = function
+        self.args = [_Input(x) if isinstance(x, Tensor) else x for x in args]
+        self.kwargs = {k: _Input(x) if isinstance(x, Tensor) else x for k, x in kwargs.items()}
+        self.early_stop: bool = options["early_stop"]
+        self.check: bool = options["determinism_check"] != "none"
+        self.context = options["recompute_context"]
+        self.surroundings = _Surroundings(options["preserve_rng_state"], args)
+        self.saved: list[weakref.ref[_Holder]] = []
+        self.types: list[Any] = []
+        self.computed: dict[int, Tensor] = {}
+        self.arrived: list[Value] = []
+
+    def pack(self, x: Tensor) -> _Holder:
+        holder = _Holder(self, len(self.saved))
+        self.saved.append(weakref.ref(holder))
+        self.types.append(x._read().aval)
+        return holder
+
+    def arrive(self, grad: Tensor) -> None:
+        """A gradient of the outputs: what is computed again may begin after it."""
+        self.arrived.append(grad._read())
+
+    def unpack(self, holder: _Holder) -> Tensor:
+        if holder.index not in self.computed:
+            self._run_again()
+        return self.computed.pop(holder.index)
+
+    def _run_again(self) -> None:
+        seen = 0
+        last = max((h.index for h in (r() for r in self.saved) if h is not None), default=-1)
+
+        def collect(x: Tensor) -> Tensor:
+            nonlocal seen
+            index, seen = seen, seen + 1
+            if index < len(self.types):
+                if self.check and x._read().aval is not self.types[index]:
+                    raise CheckpointError(
+                        "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                        f"during the forward pass.\ntensor at position {index}:\nsaved metadata: {self.types[index]!r}\n"
+                        f"recomputed metadata: {x._read().aval!r}"
+                    )
+                if self.saved[index]() is not None:
+                    self.computed[index] = x.detach()
+            if self.early_stop and index == last:
+                raise _Stop
+            return x.detach()
+
+        inputs = [x for x in (*self.args, *self.kwargs.values()) if isinstance(x, _Input)]
+        values = _behind_barrier([x.current() for x in inputs], self.arrived)
+        made = {id(x): x.leaf(v) for x, v in zip(inputs, values, strict=True)}
+        args = [made[id(x)] if isinstance(x, _Input) else x for x in self.args]
+        kwargs = {k: made[id(x)] if isinstance(x, _Input) else x for k, x in self.kwargs.items()}
+        with (
+            self.surroundings.restored(), self.context, modes.enable_grad(), saved_tensors_hooks(collect, lambda x: x),
+            contextlib.suppress(_Stop),
+        ):  # fmt: skip
+            self.function(*args, **kwargs)
+        self.arrived = []
+        missing = any(r() is not None and i not in self.computed for i, r in enumerate(self.saved) if i >= seen)
+        if missing or (not self.early_stop and seen != len(self.types)):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.types)}\nNumber of tensors saved during "
+                f"recomputation: {seen}."
+            )
+
+
+class _Holder:
+    """Stands in a node for a value that will be computed again."""
+
+    __slots__ = ("frame", "index", "__weakref__")
+
+    def __init__(self, frame: _Frame, index: int) -> None:
+        self.frame = frame
+        self.index = index
+
+
+class _Input:
+    """An argument of the checkpointed function, as it was at the call."""
+
+    __slots__ = ("value", "requires_grad")
+
+    def __init__(self, x: Tensor) -> None:
+        self.value = x._read()
+        self.requires_grad = x.requires_grad
+
+    def current(self) -> Value:
+        """The value; RuntimeError where it was modified in place since."""
+        return tape.current(self.value, None)
+
+    def leaf(self, value: Value) -> Tensor:
+        return wrap(value).requires_grad_(self.requires_grad)
+
+
+def _unpacked(holder: _Holder) -> Tensor:
+    return holder.frame.unpack(holder)
+
+
+def _saving_inputs(function: Any, args: Any, kwargs: Any, options: dict[str, Any], forward_context: Any) -> Any:
+    frame = _Frame(function, args, kwargs, options)
+    with saved_tensors_hooks(frame.pack, _unpacked), forward_context:
+        outputs = function(*args, **kwargs)
+    own = {id(x) for x in (*args, *kwargs.values())}
+    for out in _tensors(outputs):
+        if out.requires_grad and out.grad_fn is not None and id(out) not in own:
+            out.register_hook(frame.arrive)
+    return outputs
+
+
+def _tensors(x: Any) -> Iterator[Tensor]:
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for item in x:
+            yield from _tensors(item)
+    elif isinstance(x, dict):
+        yield from _tensors(list(x.values()))
+
+
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """`function(*args, **kwargs)`, without keeping what its operations save for backward.
+
+    use_reentrant=False (recommended): `function` runs again when backward needs the first of its saved values, up to the
+    last one. True, and for now the default: it runs as an operation of its own, whose backward runs backward.
+    preserve_rng_state (default True): the second run draws the same random numbers.
+    CheckpointError where the second run saves other values.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. use_reentrant=False is "
+            "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs and use_reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
+    forward_context, recompute_context = context_fn()
+    if not modes.state.grad:
+        with forward_context:
+            return function(*args, **kwargs)
+    options = {
+        "early_stop": early_stop and (not _early_stop or _early_stop[-1]), "determinism_check": determinism_check,
+        "recompute_context": recompute_context, "preserve_rng_state": preserve,
+    }  # fmt: skip
+    return _saving_inputs(function, args, kwargs, options, forward_context)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Run functions (or a Sequential) one after the other, checkpointed in `segments` pieces; the last one is not."""
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed explicitly. "
+            "use_reentrant=False is recommended, but if you need to preserve the current default behavior, you can pass "
+            "use_reentrant=True.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    steps = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(steps) // segments
+
+    def piece(start: int, end: int) -> Callable[[Any], Any]:
+        def forward(x: Any) -> Any:
+            for step in steps[start:end]:
+                x = step(x)
+            return x
+
+        return forward
+
+    start = 0
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(piece(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return piece(size * (segments - 1), len(steps))(input)
