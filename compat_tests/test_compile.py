@@ -294,3 +294,20 @@ def test_a_module_mutated_after_compile(change: str):
         close(a, b)
         grads = [torch.autograd.grad(t.sum(), [p for p in net.parameters() if p.requires_grad]) for t in (a, b)]
         close(*grads)
+
+
+def test_autocast_and_inference_mode():
+    net = network()
+    model = torch.compile(net)
+    x = torch.randn(3, 4)
+    for _ in range(3):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert model(x).dtype == torch.bfloat16
+        assert model(x).dtype == torch.float32
+        with torch.inference_mode():
+            assert model(x).is_inference()
+    assert variants(model) == 3, reasons(model)
+    with torch.inference_mode():
+        made = x + 1
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        model(made)

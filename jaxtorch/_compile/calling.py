@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import capture as engine
-from .._core import context, draws, dtypes, hostmode, modes, program
+from .._core import context, draws, dtypes, hostmode, modes, overrides, program
 from .._core.device import default_device
 from .._core.log import logger
-from .._core.tensor import Tensor, wrap
+from .._core.tensor import Tensor, is_inference, wrap
 from .._core.value import Aval
 from . import capturing, observing, watching
 from .capturing import Capture, Captured, Uncapturable
@@ -79,7 +79,9 @@ class Compiled:
         _all.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if engine.active is not None or program.IMMEDIATE or modes.watch or hostmode.active or draws.transforming():
+        if engine.active is not None or program.IMMEDIATE or hostmode.active or draws.transforming():
+            return self.fn(*args, **kwargs)
+        if (modes.watch or overrides.state.modes) and _watched(args, kwargs):
             return self.fn(*args, **kwargs)
         last = self.last
         if last is not None and not kwargs and last.fits(args) and last.modes == environment() and last.conditions():
@@ -201,10 +203,17 @@ def _fitting(called: Signature) -> Any:
     return scope["fits"]
 
 
+def _watched(args: Any, kwargs: Any) -> bool:
+    """Must every operation of a call be seen: by anomaly detection, hooks on saved tensors, a TorchFunctionMode?"""
+    if overrides.state.modes or "anomaly" in modes.watch or "hooks" in modes.watch:
+        return True
+    return any(is_inference(t) for t in Signature(args, kwargs).tensors) and not modes.state.inference
+
+
 def environment() -> tuple[Any, ...]:
     """The modes that a captured program is made for."""
     return (
-        modes.state.grad, modes.state.inference, modes.state.casts, dtypes._Defaults.floating, default_device(),
+        modes.state.grad, modes.state.inference, modes.state.casts, modes.state.casts, dtypes._Defaults.floating, default_device(),
         context._Precision.name,
     )  # fmt: skip
 
