@@ -28,6 +28,12 @@ from .trees import Signature, Unbuildable
 ATTEMPTS = 3
 """So often is the capture of one kind of call tried."""
 
+EAGER_KINDS = 4
+"""So many kinds of calls are observed when they first come; later ones when they come again."""
+
+MOST_KINDS = 256
+"""So many kinds of calls of one function are remembered."""
+
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
@@ -52,11 +58,12 @@ class Variant:
 
 
 class Trial:
-    """What is known of one kind of call: the code it ran, and why it is not captured if it is not."""
+    """What is known of one kind of call: whether it was observed, the code it ran, and why it is not captured if it is not."""
 
-    __slots__ = ("codes", "attempts", "reason", "variants")
+    __slots__ = ("seen", "codes", "attempts", "reason", "variants")
 
     def __init__(self) -> None:
+        self.seen = False
         self.codes: set[Any] = set()
         self.attempts = 0
         self.reason: str | None = None
@@ -92,8 +99,8 @@ class Compiled:
         called = Signature(args, kwargs)
         key = (called.key, environment())
         trial = self.trials.get(key)
-        if trial is None:
-            return self._observe(key, args, kwargs)
+        if trial is None or not trial.seen:
+            return self._observe(key, trial, args, kwargs)
         for variant in trial.variants:
             if variant.conditions():
                 self.last = variant if variant.fits is not None else None
@@ -119,8 +126,14 @@ class Compiled:
         if self.fullgraph:
             raise Unsupported(f"torch.compile(fullgraph=True): a call of {self.title} cannot be captured: {reason}")
 
-    def _observe(self, key: Any, args: Any, kwargs: Any) -> Any:
-        trial = self.trials[key] = Trial()
+    def _observe(self, key: Any, trial: Trial | None, args: Any, kwargs: Any) -> Any:
+        if trial is None:
+            if len(self.trials) >= MOST_KINDS:
+                self.trials.pop(next(iter(self.trials)))
+            trial = self.trials[key] = Trial()
+            if len(self.trials) > EAGER_KINDS:
+                return self.fn(*args, **kwargs)  # of many kinds, most come once: watch those that come again
+        trial.seen = True
         result, seen = observing.observe(lambda: self.fn(*args, **kwargs))
         trial.codes = seen.codes
         if seen.reason is not None:

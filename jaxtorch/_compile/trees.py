@@ -76,7 +76,7 @@ class Unbuildable(Exception):
 
 
 def taken_apart(result: Any, export: Callable[[Tensor], Any]) -> Any:
-    """A function of nothing... (see `rebuilder`): the result as a description in which tensors stand as `export` names them."""
+    """A result as a description that `put_together` builds from; `export` gives each tensor its number."""
     if isinstance(result, Tensor):
         return ("tensor", export(result))
     cls = type(result)
