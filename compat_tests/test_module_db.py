@@ -30,7 +30,7 @@ PRECISE = ("nn.CTCLoss",)
 """Compared in float64: in float32 PyTorch's gradients are off by 9e-5, jaxtorch's by 5e-6."""
 FEW = 4
 """So many inputs of a module are tried unless `--whole` is given, spread over its list."""
-MOST = {"second": 24, "state": 12}
+MOST = {"second": 12, "state": 12}
 """So many are tried at most: second derivatives take long to trace, and the state depends on the constructor alone."""
 
 

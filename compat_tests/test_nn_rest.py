@@ -221,3 +221,26 @@ def test_targets_out_of_range(torch: Any) -> Any:
 @parity(PREPARE, texts=TEXTS)
 def test_texts_and_errors(case: str) -> None:
     check(case)
+
+
+@parity_test
+def test_names_that_programs_borrow(torch: Any) -> Any:
+    """Private names of PyTorch that published programs import."""
+    nn, F = torch.nn, torch.nn.functional
+    types = importlib.import_module(f"{torch.__name__}.nn.common_types")
+    torch.manual_seed(0)
+    x, w, b = torch.randn(3, 2, 4), torch.randn(12, 4), torch.randn(12)
+    values = [
+        [F._Reduction.get_enum(r) for r in ("none", "mean", "sum")],
+        attempt(lambda: F._Reduction.get_enum("foo")),
+        [F._Reduction.legacy_get_string(a, r, emit_warning=False) for a in (None, True, False) for r in (None, False)],
+        [t.contiguous() for t in F._in_projection_packed(x, x, x, w, b)],
+        [t.contiguous() for t in F._in_projection_packed(x, x + 1, x + 1, w, b)],
+        list(F._in_projection(x, x, x, w[:4], w[4:8], w[8:])),
+        nn.init._no_grad_trunc_normal_(torch.zeros(5), 0.0, 1.0, -1.0, 1.0),
+        nn.modules.utils._list_with_default((None, 3), [5, 6, 7]),
+        nn.modules.conv._pair(2),
+        hasattr(types, "_size_2_t") and hasattr(types, "_ratio_any_t"),
+        [issubclass(nn.LazyBatchNorm1d, nn.modules.batchnorm._LazyNormBase)],
+    ]
+    return values

@@ -98,6 +98,26 @@ def _project(
     return q, k, v
 
 
+def _in_projection_packed(q: Any, k: Any, v: Any, w: Tensor, b: Tensor | None = None) -> list[Tensor]:
+    """The projections of query, key and value by one weight (3 * E, E)."""
+    return list(_project(q, k, v, q.size(-1), w, None, b))
+
+
+def _in_projection(
+    q: Any,
+    k: Any,
+    v: Any,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    b_q: Tensor | None = None,
+    b_k: Tensor | None = None,
+    b_v: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The projections of query, key and value by a weight (E, own width) each."""
+    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
+
+
 def _heads(x: Any, steps: int, batches: int, width: int) -> Tensor:
     """(steps, B, heads * width) -> (B * heads, steps, width)."""
     return x.reshape(steps, batches, width).transpose(0, 1)

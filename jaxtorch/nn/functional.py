@@ -73,7 +73,14 @@ from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
 from .._ops.pool_adaptive import adaptive_avg_pool1d
 from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .._ops.resample import channel_shuffle as native_channel_shuffle
-from ._attention import _canonical_mask, _none_or_dtype, multi_head_attention_forward  # noqa: F401
+from . import _reduction as _Reduction  # noqa: F401 - programs use F._Reduction.get_enum
+from ._attention import (  # noqa: F401
+    _canonical_mask,
+    _in_projection,
+    _in_projection_packed,
+    _none_or_dtype,
+    multi_head_attention_forward,
+)
 from ._linear_cross_entropy import linear_cross_entropy
 from ._pooling import (
     adaptive_avg_pool2d,

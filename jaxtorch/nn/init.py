@@ -111,6 +111,10 @@ def _redraw_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float,
             return
 
 
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
+"""What PyTorch calls inside them, and programs have copied."""
+
+
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
     with no_grad():

@@ -72,7 +72,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __slots__ = ()
-    __torch_function__ = staticmethod(disabled_torch_function)
+    __torch_function__ = staticmethod(disabled_torch_function)  # pyright: ignore[reportAssignmentType]
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -132,7 +132,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     """
 
     __slots__ = ()
-    __torch_function__ = staticmethod(disabled_torch_function)
+    __torch_function__ = staticmethod(disabled_torch_function)  # pyright: ignore[reportAssignmentType]
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:

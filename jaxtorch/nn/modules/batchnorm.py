@@ -226,7 +226,7 @@ class SyncBatchNorm(_BatchNorm):
         return out
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin):
     """What the lazy normalisation layers share."""
 
     num_features: int
@@ -279,19 +279,19 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """`BatchNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """`BatchNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm2d
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """`BatchNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = BatchNorm3d

@@ -9,10 +9,11 @@ from ..._core.tensor import Tensor
 from ..._ops.creation import empty
 from .. import functional as F
 from .. import init
+from ..common_types import _size_1_t, _size_2_t, _size_3_t  # noqa: F401
 from ..parameter import Parameter, UninitializedParameter
 from .lazy import LazyModuleMixin
 from .module import Module
-from .utils import _ntuple, _reverse_repeat_tuple, _single
+from .utils import _ntuple, _pair, _reverse_repeat_tuple, _single, _triple  # noqa: F401
 
 __all__ = [
     "Conv1d",
@@ -294,7 +295,7 @@ class ConvTranspose3d(_ConvTransposeNd):
     _function = staticmethod(F.conv_transpose3d)
 
 
-class _LazyConvMixin(LazyModuleMixin):
+class _LazyConvXdMixin(LazyModuleMixin):
     """What the lazy convolutions share; their constructors are those of the classes they become, without `in_channels`."""
 
     _dims: int
@@ -346,7 +347,7 @@ class _LazyConvMixin(LazyModuleMixin):
         return self._dims
 
 
-class _LazyConv(_LazyConvMixin):
+class _LazyConv(_LazyConvXdMixin):
     def __init__(
         self,
         out_channels: int,
@@ -382,7 +383,7 @@ class LazyConv3d(_LazyConv, Conv3d):  # pyright: ignore[reportIncompatibleVariab
     cls_to_become = Conv3d
 
 
-class _LazyConvTranspose(_LazyConvMixin):
+class _LazyConvTranspose(_LazyConvXdMixin):
     def __init__(
         self,
         out_channels: int,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._core.tensor import Tensor
 from .. import functional as F
-from .batchnorm import _LazyNorm, _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 
 __all__ = [
     "InstanceNorm1d",
@@ -124,19 +124,19 @@ class InstanceNorm3d(_InstanceNorm):
             raise ValueError(f"expected 4D or 5D input (got {input.dim()}D input)")
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """`InstanceNorm1d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """`InstanceNorm2d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """`InstanceNorm3d` that takes `num_features` from its first input."""
 
     cls_to_become = InstanceNorm3d

@@ -21,6 +21,15 @@ _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
 
 
+def _list_with_default(out_size: Any, defaults: list[int]) -> list[int]:
+    """The sizes, with None replaced by the last of the defaults."""
+    if isinstance(out_size, int):
+        return out_size  # pyright: ignore[reportReturnType]
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :], strict=False)]
+
+
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """(a, b), 2 -> (b, b, a, a)."""
     return tuple(x for x in reversed(t) for _ in range(n))
