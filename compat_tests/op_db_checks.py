@@ -489,7 +489,8 @@ def _places(r: Any, call: Call) -> Any:
     """Values, and what the indices point at: which of equal elements is found is not determined."""
     values, indices = r
     (x, args, kwargs) = call.theirs if isinstance(values, torch.Tensor) else call.ours
-    at = kwargs.get("dim", args[1] if len(args) > 1 else -1)
+    position = 0 if call.entry.name == "sort" else 1  # after k, for the others
+    at = kwargs.get("dim", args[position] if len(args) > position else -1)
     if not x.ndim or not indices.numel():
         return [values, indices.dtype, tuple(indices.shape)]
     inside = indices if indices.ndim == x.ndim else indices.unsqueeze(at)
@@ -498,7 +499,7 @@ def _places(r: Any, call: Call) -> Any:
 
 INVARIANTS: dict[str, Callable[[Any, Call], Any]] = {
     "svd": _svd_old, "linalg.svd": _svd, "linalg.eigh": _eigh, "linalg.eig": _eig, "svd_lowrank": _svd_old,
-    "linalg.eigvals": lambda r, call: _eigenvalues(r), "pca_lowrank": _svd_old, "topk": _places, "kthvalue": _places,
+    "linalg.eigvals": lambda r, call: _eigenvalues(r), "pca_lowrank": _svd_old, "topk": _places, "kthvalue": _places, "sort": _places,
 }  # fmt: skip
 
 

@@ -353,10 +353,17 @@ def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
             return start.at[at].min(src, mode=mode)
         return start.at[at].multiply(src, mode=mode)
 
+    @derivatives(
+        lambda t, ans, a, b: t * (ans / a), lambda t, ans, a, b: ans * jnp.zeros_like(ans).at[at].add(t / b, mode=mode)
+    )
+    def plain(a: Any, b: Any) -> Any:
+        """The product where no factor is zero."""
+        return a.at[at].multiply(b, mode=mode)
+
     def factors(x: Any, src: Any) -> tuple[Any, Any, Any]:
         """What multiplies into each place: the start, the product without zeros, and the number of zeros."""
         start = _started(x, at, 1, include_self)
-        others = jnp.where(start == 0, 1, start).at[at].multiply(jnp.where(src == 0, 1, src), mode=mode)
+        others = plain(jnp.where(start == 0, 1, start), jnp.where(src == 0, 1, src))
         zeros = (start == 0).astype(np.int64).at[at].add((src == 0).astype(np.int64), mode=mode)
         return start, others, zeros
 
