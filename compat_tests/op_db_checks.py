@@ -1,7 +1,7 @@
 """What is checked of an entry of `op_db`: each check returns one line for every way in which a sample differs.
 
 A floating-point result outside the tolerance still passes if, against the result computed in double precision, its error
-is at most twice PyTorch's own: the rule by which PyTorch accepts its second implementations (`test_python_ref`).
+is at most twice PyTorch's own. (PyTorch judges its second implementations so, in `test_python_ref`, without the factor.)
 """
 
 from __future__ import annotations
@@ -165,10 +165,12 @@ def _as_near(exact: Any, expected: Any, actual: Any) -> bool:
                 return False
             continue
         wide = torch.complex128 if e.is_complex() else torch.float64
-        x, e, a = x.detach().to(wide), e.detach().to(wide), theirs(a).to(wide)
-        if not torch.equal(torch.isfinite(e), torch.isfinite(a)):
+        x, rounded, e, a = x.detach().to(wide), x.detach().to(e.dtype).to(wide), e.detach().to(wide), theirs(a).to(wide)
+        # Where PyTorch overflows on the way to a finite result, ours need only be what the exact one is.
+        apart = torch.isfinite(e) != torch.isfinite(a)
+        if not bool((torch.isfinite(rounded) == torch.isfinite(a))[apart].all()):
             return False
-        e, a = (torch.where(torch.isfinite(y) & torch.isfinite(x), (y - x).abs(), 0) for y in (e, a))
+        e, a = (torch.where(torch.isfinite(y) & torch.isfinite(x) & ~apart, (y - x).abs(), 0) for y in (e, a))
         if not bool(a.sum() <= 2 * e.sum()):
             return False
     return bool(triples)

@@ -127,7 +127,14 @@ class Op:
 
         def flat_fn(*arrays: Any) -> tuple[Any, ...]:
             with collecting() as flags, dtypes.default_as(default):
-                out = bound(*arrays)
+                try:
+                    out = bound(*arrays)
+                except (TypeError, ValueError) as error:
+                    if "ncompatible shapes for broadcasting" not in str(error):
+                        raise
+                    shapes = ", ".join([str(list(a.shape)) for a in flat])
+                    message = f"{self.name}(): the sizes of the tensors must match or be 1, got {shapes}"
+                    raise RuntimeError(message) from None
             makers[:] = [make for _, make in flags]
             if isinstance(out, (tuple, list)):
                 packs[:] = [type(out)]
