@@ -10,7 +10,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-BEGIN, END = "<!-- begin:train_step -->", "<!-- end:train_step -->"
 Table = tuple[list[str], list[list[str]]]
 
 
@@ -83,13 +82,14 @@ def markdown(table: Table) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in [header, rule, *rows]]
 
 
-def write_markdown(path: Path, lines: list[str]) -> None:
-    """Put the lines between the file's markers; a file without them gets them at its end."""
-    block = "\n".join([BEGIN, *lines, END])
+def write_markdown(path: Path, name: str, lines: list[str]) -> None:
+    """Put the lines between the file's markers of that name; a file without them gets them at its end."""
+    begin, end = f"<!-- begin:{name} -->", f"<!-- end:{name} -->"
+    block = "\n".join([begin, *lines, end])
     text = path.read_text() if path.exists() else ""
-    if BEGIN in text and END in text:
-        before, rest = text.split(BEGIN, 1)
-        text = before + block + rest.split(END, 1)[1]
+    if begin in text and end in text:
+        before, rest = text.split(begin, 1)
+        text = before + block + rest.split(end, 1)[1]
     else:
         text = f"{text.rstrip()}\n\n{block}\n".lstrip()
     path.write_text(text)

@@ -23,12 +23,15 @@ import numpy as np
 
 SIDES = {
     "jaxtorch": "jaxtorch, plain loop",
-    "jaxtorch-compile": "jaxtorch, torch.compile",
+    "jaxtorch-compile": "jaxtorch compiled",
     "torch": "PyTorch eager",
     "torch-compile": "PyTorch torch.compile",
     "jax": "hand-written jax.jit",
 }
 """Every side and the name it has in tables."""
+
+EAGER_JAX = {"jax-eager": "JAX, operation by operation"}
+"""A side for `shapes.py` alone: the hand-written step without its `jax.jit`."""
 
 
 class Unavailable(Exception):
@@ -49,7 +52,7 @@ class TorchSide:
         task = self.task = models.build(name, torch)
         task.model.load_state_dict({k: torch.tensor(v) for k, v in state.items()})
         self.last = list(task.model.parameters())[-1]
-        self.batches = [(torch.tensor(x), torch.tensor(y)) for x, y in models.batches(name)]
+        self.take(models.batches(name))
         self.step = models.train_step
         if compiled:
             self._compile(library)
@@ -62,6 +65,16 @@ class TorchSide:
             self.task.model = self.torch.compile(self.task.model)
         else:
             self.step = self.torch.compile(models.train_step)
+
+    def take(self, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """The batches that the next steps turn through."""
+        self.batches = [(self.torch.tensor(x), self.torch.tensor(y)) for x, y in batches]
+
+    def programs(self) -> int | None:
+        """How many programs longer than one operation have been compiled, as far as the library tells."""
+        if self.torch.__name__ != "jaxtorch":
+            return None
+        return sum(r.seconds > 0 for r in self.torch.explain_recompiles())
 
     def run(self, first: int, count: int) -> Any:
         """`count` steps of the plain loop from step `first`; returns the last loss, unread."""
@@ -87,13 +100,21 @@ class JaxSide:
         import jax_models
 
         self.jax = jax
-        net = jax_models.NETS[name]()
+        net = self.net = jax_models.NETS[name]()
         self.params = jax.tree.map(jax.numpy.array, net.parameters(state))
         self.statistics = jax.tree.map(jax.numpy.array, net.statistics(state))
         self.optimizer_state = net.optimizer.init(self.params)
-        self.batches = [(jax.numpy.array(net.batch(x)), jax.numpy.array(y)) for x, y in models.batches(name)]
-        self.step = jax_models.build_step(net)
-        jax.block_until_ready((self.params, self.optimizer_state, self.batches))
+        self.take(models.batches(name))
+        self.step = jax_models.build_step(net, whole=side == "jax")
+        jax.block_until_ready((self.params, self.optimizer_state))
+
+    def take(self, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        array = self.jax.numpy.array
+        self.batches = [(array(self.net.batch(x)), array(y)) for x, y in batches]
+        self.jax.block_until_ready(self.batches)
+
+    def programs(self) -> int:
+        return self.step._cache_size() if hasattr(self.step, "_cache_size") else 0
 
     def run(self, first: int, count: int) -> Any:
         params, stats, optimizer_state = self.params, self.statistics, self.optimizer_state
@@ -139,8 +160,8 @@ def grown(field: str, baseline: float | None) -> float | None:
 class Worker:
     """Answers the parent's commands with one side."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self.side = make()
+    def __init__(self, make: Callable[[], Any], name: str) -> None:
+        self.side, self.name = make(), name
         self.position = 0
         reset_high_water()
         self.baseline = status("VmRSS")
@@ -174,6 +195,17 @@ class Worker:
         self._steps(count)
         return grown("VmHWM", self.baseline)
 
+    def shapes(self, sizes: list[int]) -> dict[str, Any]:
+        """One step with each batch size in turn: its seconds, its loss, and how many programs were compiled whole."""
+        self.side.take(models.batches(self.name, sizes))
+        before, losses, seconds = self.side.programs(), [], []
+        for i in range(len(sizes)):
+            begun = time.perf_counter()
+            losses.append(self.side.wait(self.side.run(i, 1)))
+            seconds.append(time.perf_counter() - begun)
+        whole = None if before is None else self.side.programs() - before
+        return {"losses": losses, "seconds": seconds, "whole": whole}
+
 
 def save_initial_state(name: str, path: str) -> None:
     """Write the parameters that every side starts from: PyTorch's own initialisation, seed 0."""
@@ -197,7 +229,7 @@ def main() -> None:
             pipe.send(("ok", recording.measure(**json.loads(name))))
             return
         state = dict(np.load(path))
-        worker = Worker(lambda: (JaxSide if side == "jax" else TorchSide)(side, name, state))
+        worker = Worker(lambda: (JaxSide if side in ("jax", *EAGER_JAX) else TorchSide)(side, name, state), name)
         pipe.send(("ok", None))
         while (message := pipe.recv()) is not None:
             command, argument = message

@@ -1,6 +1,6 @@
 """Times a training step of jaxtorch, PyTorch and hand-written JAX on the same models, interleaved in one run.
 
-    python benchmarks/train_step.py --models mlp,lenet,gpt --markdown docs/performance.md
+    python benchmarks/train_step.py --markdown docs/performance.md
 
 Each side is a process of its own, on the same cores, with the same number of threads, starting from the same
 parameters. The sides take turns: in every round each runs one burst of steps while the others wait, so that
@@ -12,14 +12,10 @@ sides did not do equal work.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
-from multiprocessing import Pipe
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,88 +23,17 @@ from typing import Any
 import report
 from models import MODELS
 from sides import SIDES
+from workers import TOLERANCE, Failed, Side, deviation, environment, finish, note, pin, save_initial_state
 
-HERE = Path(__file__).resolve().parent
 FIRST_STEPS = 10
-TOLERANCE = 2e-3  # relative, on the losses of the first steps: float32, sums in different orders
 REST = 0.03  # seconds between bursts, for the threads of the side before to fall asleep
 NOISY = 1.5  # a side whose slowest round took this many times its fastest was disturbed, and is marked
-
-
-class Failed(Exception):
-    """A side stopped, with the reason in one line."""
-
-
-class Side:
-    """A worker process and the pipe to it."""
-
-    def __init__(self, side: str, model: str, state: str, env: dict[str, str], log: Path) -> None:
-        self.name = side
-        self.pipe, theirs = Pipe()
-        command = [sys.executable, str(HERE / "sides.py"), side, model, state, str(theirs.fileno())]
-        with log.open("ab") as stderr:
-            self.process = subprocess.Popen(
-                command,
-                env=env,
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=stderr,
-                stderr=stderr,
-            )
-        theirs.close()
-        self.log = log
-
-    def answer(self) -> Any:
-        try:
-            kind, value = self.pipe.recv()
-        except (EOFError, ConnectionResetError):
-            kind, value = "error", f"process ended with status {self.process.wait()}"
-        if kind != "ok":
-            self.close()
-            raise Failed(value)
-        return value
-
-    def ask(self, command: str, argument: int) -> Any:
-        self.pipe.send((command, argument))
-        return self.answer()
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self.pipe.send(None)
-        self.pipe.close()
-        try:
-            self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def environment(threads: int, cache: Path | None) -> dict[str, str]:
-    """The workers' environment: threads for every library, and a compilation cache of their own."""
-    env = dict(os.environ)
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), env.get("PYTHONPATH", "")]))
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC"):
-        env[name] = str(threads)
-    env["JAX_PLATFORMS"] = "cpu"
-    if cache is not None:
-        env["JAX_COMPILATION_CACHE_DIR"] = str(cache / "jax")
-        env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-        env["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
-        env["TORCHINDUCTOR_CACHE_DIR"] = str(cache / "inductor")
-        env["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "1"
-        env["XDG_CACHE_HOME"] = str(cache / "xdg")
-    return env
-
-
-def note(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict[str, dict[str, Any]]:
     """All sides on one model: first steps, interleaved bursts, memory, first steps with a warm cache."""
     state = folder / f"{model}.npz"
-    arguments = [sys.executable, str(HERE / "sides.py"), "initial", model, str(state), "-1"]
-    subprocess.run(arguments, check=True, env=environment(options.threads, None))
+    save_initial_state(model, state, options.threads)
     results: dict[str, dict[str, Any]] = {}
     workers: dict[str, Side] = {}
 
@@ -135,6 +60,10 @@ def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict
         if (found := attempt(side, begin)) is not None:
             note(f"{model}: {SIDES[side]}: first step {found['first']:.2f} s, five {found['five']:.2f} s")
             results[side], workers[side] = found, worker
+    if options.check:
+        for worker in workers.values():
+            worker.close()
+        return results
     counts = {}
     for side, worker in list(workers.items()):
 
@@ -172,8 +101,18 @@ def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict
 def compare(model: str, results: dict[str, dict[str, Any]]) -> list[str]:
     """Fill in medians, ratios and deviations of the loss; returns what is wrong."""
     wrong = []
-    running = {side: r for side, r in results.items() if r.get("rounds")}
-    reference = next((s for s in ("torch", "jax", *running) if s in running), None)
+    ran = {side: r for side, r in results.items() if "losses" in r}
+    reference = next((s for s in ("torch", "jax", *ran) if s in ran), None)
+    for side, r in ran.items():
+        expected = ran[reference]["losses"]
+        r["deviation"] = deviation(r["losses"], expected)
+        note(f"{model}: {SIDES[side]}: losses within {r['deviation']:.0e} of those of {SIDES[reference]}")
+        if not r["deviation"] <= TOLERANCE:
+            wrong.append(
+                f"{model}: the losses of {SIDES[side]} are up to {r['deviation']:.1e} (relative) away from "
+                f"those of {SIDES[reference]}: {r['losses']} against {expected}"
+            )
+    running = {side: r for side, r in ran.items() if r.get("rounds")}
     for side, r in running.items():
         r["median"] = median(r["rounds"])
         r["noisy"] = max(r["rounds"]) > NOISY * min(r["rounds"])
@@ -184,13 +123,6 @@ def compare(model: str, results: dict[str, dict[str, Any]]) -> list[str]:
                 pairs = zip(r["rounds"], running[yardstick]["rounds"], strict=True)
                 r[f"over_{yardstick}"] = median(a / b for a, b in pairs)
                 r[f"best_over_{yardstick}"] = min(r["rounds"]) / min(running[yardstick]["rounds"])
-        expected = running[reference]["losses"]
-        r["deviation"] = max(abs(a - b) / abs(b) for a, b in zip(r["losses"], expected, strict=True))
-        if not r["deviation"] <= TOLERANCE:
-            wrong.append(
-                f"{model}: the losses of {SIDES[side]} are up to {r['deviation']:.1e} (relative) away from "
-                f"those of {SIDES[reference]}: {r['losses']} against {expected}"
-            )
     return wrong
 
 
@@ -257,12 +189,13 @@ def recording_table(rows: list[dict[str, Any]]) -> report.Table:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--models", default="mlp,lenet,gpt", help=f"comma list of {','.join(MODELS)}, or all")
+    parser.add_argument("--models", default="all", help=f"comma list of {','.join(MODELS)}, or all (all)")
     parser.add_argument("--sides", default=",".join(SIDES), help=f"comma list of {','.join(SIDES)}")
     parser.add_argument("--rounds", type=int, help="rounds of bursts (9; 3 with --quick)")
     parser.add_argument("--burst", type=float, help="seconds a side has in a round (0.4; 0.1 with --quick)")
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
     parser.add_argument("--quick", action="store_true", help="few short rounds, no warm-cache runs: a rough look")
+    parser.add_argument("--check", action="store_true", help="only compare the losses of the first steps")
     parser.add_argument("--no-recording", action="store_true", help="leave the recording cost out")
     parser.add_argument("--no-warm", action="store_true", help="leave the warm-cache runs out")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write tables between FILE's markers")
@@ -271,6 +204,7 @@ def parse() -> argparse.Namespace:
     options.rounds = options.rounds or (3 if options.quick else 9)
     options.burst = options.burst or (0.1 if options.quick else 0.4)
     options.no_warm |= options.quick
+    options.no_recording |= options.check
     options.models = list(MODELS) if options.models == "all" else options.models.split(",")
     options.sides = options.sides.split(",")
     for given, known in ((options.models, MODELS), (options.sides, SIDES)):
@@ -282,9 +216,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     options = parse()
-    if hasattr(os, "sched_setaffinity"):  # workers inherit it; XLA sizes its thread pool by these cores
-        cores = sorted(os.sched_getaffinity(0))[: options.threads]
-        os.sched_setaffinity(0, cores)
+    pin(options.threads)
     about = report.machine(options.threads)
     everything: dict[str, dict[str, Any]] = {}
     wrong: list[str] = []
@@ -294,6 +226,8 @@ def main() -> int:
             everything[model] = measure_model(model, options, folder)
             wrong += compare(model, everything[model])
         recording = [] if options.no_recording else measure_recording(options, folder)
+    if options.check:
+        return finish(wrong)
     tables = [step_table(everything)] + ([recording_table(recording)] if recording else [])
     print("\n".join(report.describe(about)))
     for table in tables:
@@ -304,13 +238,11 @@ def main() -> int:
         lines = [*report.describe(about), "", *how]
         for table in tables:
             lines += ["", *report.markdown(table)]
-        report.write_markdown(options.markdown, lines)
+        report.write_markdown(options.markdown, "train_step", lines)
     if options.json:
         figures = {"machine": about, "models": everything, "recording": recording}
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
-    for text in wrong:
-        note("ERROR: " + text)
-    return 1 if wrong else 0
+    return finish(wrong)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,87 @@
+"""What the hand-written models share: the type of a model, layers, and how each takes PyTorch's parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+Tree = Any
+State = dict[str, np.ndarray]
+
+
+@dataclass
+class Net:
+    """A model in JAX: how it takes PyTorch's state and batches over, its loss and its optimizer."""
+
+    parameters: Callable[[State], Tree]
+    loss: Callable[[Tree, Tree, jax.Array, jax.Array], tuple[jax.Array, Tree]]
+    optimizer: optax.GradientTransformation
+    statistics: Callable[[State], Tree] = lambda state: {}
+    batch: Callable[[np.ndarray], np.ndarray] = lambda inputs: inputs
+
+
+def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+
+def dense(p: Tree, x: jax.Array) -> jax.Array:
+    y = x @ p["kernel"]
+    return y + p["bias"] if "bias" in p else y
+
+
+def conv(kernel: jax.Array, x: jax.Array, stride: int = 1, padding: Any = "VALID") -> jax.Array:
+    return lax.conv_general_dilated(x, kernel, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def max_pool(x: jax.Array) -> jax.Array:
+    """2x2 maximum over (N, H, W, C), H and W even; faster than `lax.reduce_window`, forward and backward."""
+    x = jnp.maximum(x[:, ::2], x[:, 1::2])
+    return jnp.maximum(x[:, :, ::2], x[:, :, 1::2])
+
+
+def gelu(x: jax.Array) -> jax.Array:
+    """The exact GELU by erf: `jax.nn.gelu(approximate=False)` goes by erfc, which takes XLA longer on CPU."""
+    return 0.5 * x * (1 + lax.erf(x * math.sqrt(0.5)))
+
+
+def attention(q: jax.Array, k: jax.Array, v: jax.Array, causal: bool) -> jax.Array:  # each (B, T, H, D)
+    scores = jnp.einsum("bthd,bshd->bhts", q * q.shape[-1] ** -0.5, k)
+    if causal:
+        scores = jnp.where(jnp.tri(q.shape[1], dtype=bool), scores, -jnp.inf)
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(scores), v)
+
+
+def layer_norm(p: Tree, x: jax.Array) -> jax.Array:
+    mean = x.mean(-1, keepdims=True)
+    y = (x - mean) * lax.rsqrt(jnp.var(x, -1, keepdims=True) + 1e-5) * p["scale"]
+    return y + p["bias"] if "bias" in p else y
+
+
+def take_dense(state: State, name: str) -> Tree:
+    p = {"kernel": state[f"{name}.weight"].T}
+    if f"{name}.bias" in state:
+        p["bias"] = state[f"{name}.bias"]
+    return p
+
+
+def take_norm(state: State, name: str) -> Tree:
+    p = {"scale": state[f"{name}.weight"]}
+    if f"{name}.bias" in state:
+        p["bias"] = state[f"{name}.bias"]
+    return p
+
+
+def take_kernel(state: State, name: str) -> np.ndarray:
+    return state[f"{name}.weight"].transpose(2, 3, 1, 0)  # OIHW -> HWIO
+
+
+def channels_last(inputs: np.ndarray) -> np.ndarray:
+    return inputs.transpose(0, 2, 3, 1)
