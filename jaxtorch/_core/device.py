@@ -85,13 +85,14 @@ class device:
 class DeviceSlot:
     """One JAX device and the program being recorded for it."""
 
-    __slots__ = ("name", "device", "program", "closing", "_jax", "is_meta")
+    __slots__ = ("name", "device", "program", "closing", "ran", "_jax", "is_meta")
 
     def __init__(self, name: str, public: device) -> None:
         self.name = name
         self.device = public
         self.program: Any = None
         self.closing: Any = None  # a complete program that has not been started yet (see program.close)
+        self.ran: Any = None  # the structure of the program that ran last
         self._jax: Any = None
         self.is_meta = public.type == "meta"
 

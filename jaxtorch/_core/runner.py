@@ -98,15 +98,25 @@ def _placed(array: Any, slot: DeviceSlot) -> Any:
 
 
 class Structure:
-    """One program structure: how often it ran, and its executable once it has one."""
+    """One program structure: how often it ran, and its executable once it has one.
 
-    __slots__ = ("runs", "call", "plan", "record")
+    next: the structure that ran after this one when it ran last: probably what comes after it again.
+    code, counts, array_counts, donated: the program as it was recorded, the reference counts of its values and of its inputs'
+          arrays, and the inputs that these allowed to donate: by these the same program is known without working anything out.
+    """
+
+    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "array_counts", "donated")
 
     def __init__(self, plan: Plan) -> None:
         self.runs = 0
         self.call: Any = None
         self.plan = plan
         self.record: Any = None
+        self.next: Structure | None = None
+        self.code: list[Any] | None = None
+        self.counts: list[int] = []
+        self.array_counts: list[int] = []
+        self.donated: list[int] = []
 
 
 class Plan:
@@ -179,8 +189,8 @@ _MAX_STRUCTURES = 4096
 
 def run(
     slot: DeviceSlot, code: list[Any], arrays: list[Any], live: list[int], donors: list[int], inputs: list[Value]
-) -> list[Any]:
-    """Run a program: `arrays` are its inputs in order of entry; the result is the arrays of the `live` slots."""
+) -> tuple[Structure, list[Any]]:
+    """Run a program: `arrays` are its inputs in order of entry; its structure, and the arrays of the `live` slots."""
     key = (tuple(code), tuple(live), tuple(donors))
     structure = _structures.get(key)
     if structure is None:
@@ -191,9 +201,9 @@ def run(
     structure.runs += 1
     if structure.call is None:
         if (structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1) and not structure.plan.captured:
-            return _run_steps(slot, structure.plan, arrays, inputs)
-        return _compile(slot, structure, arrays)
-    return at_top(structure.call, arrays)
+            return structure, _run_steps(slot, structure.plan, arrays, inputs)
+        return structure, _compile(slot, structure, arrays)
+    return structure, at_top(structure.call, arrays)
 
 
 def whole(slot: DeviceSlot, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> Structure:
