@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from itertools import compress
 from sys import getrefcount
 from typing import Any
 
@@ -21,7 +22,7 @@ from . import capture, hostmode, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
-from .value import Value
+from .value import FLOAT, Value
 
 LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
@@ -55,6 +56,13 @@ _HELD_BY_PROGRAM = _baseline()
 """The reference count of a value that only its program's list holds."""
 
 
+def _array_baseline() -> int:
+    v = Value(FLOAT, object())
+    inputs = [v]
+    arrays = [v.array for v in inputs]
+    return next(map(getrefcount, compress(arrays, [True])))
+
+
 def _input_baseline() -> int:
     o = object()
     values, inputs = [o], [o]
@@ -64,8 +72,8 @@ def _input_baseline() -> int:
 
 
 _INPUT_HELD = _input_baseline()
+_ARRAY_HELD = _array_baseline()
 """The same for an input, which is on two lists; and for its array, which the value and a list hold."""
-_ARRAY_HELD = _INPUT_HELD
 
 
 _threads: dict[Any, Any] = getattr(threading, "_active", {0: None, 1: None})
@@ -200,19 +208,20 @@ def _run(program: Program, values: list[Value]) -> None:
     inputs, slot = program.inputs, program.slot
     counts = list(map(getrefcount, values))
     arrays = [v.array for v in inputs]
-    array_counts = list(map(getrefcount, arrays))
+    owned = [v.owned for v in inputs]
+    array_counts = list(map(getrefcount, compress(arrays, owned)))
     expected = None if slot.ran is None else slot.ran.next
     if (
         expected is not None
         and expected.counts == counts
+        and expected.owned == owned
         and expected.array_counts == array_counts
         and expected.code == program.code
-        and all([inputs[position].owned for position in expected.donated])  # noqa: C419
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         live, structure = expected.plan.live, expected
         outs = at_top(structure.call, arrays)
     else:
-        live, structure, outs = _worked_out(program, values, counts, arrays, array_counts)
+        live, structure, outs = _worked_out(program, values, counts, arrays, owned)
     if slot.ran is not None:
         slot.ran.next = structure
     slot.ran = structure
@@ -228,20 +237,22 @@ def _run(program: Program, values: list[Value]) -> None:
 
 
 def _worked_out(
-    program: Program, values: list[Value], counts: list[int], arrays: list[Any], array_counts: list[int]
+    program: Program, values: list[Value], counts: list[int], arrays: list[Any], owned: list[bool]
 ) -> tuple[list[int], runner.Structure, list[Any]]:
     """Find which results are still held and which inputs can be donated, and run the program."""
     inputs = program.inputs
     all_counts = counts[:]
+    array_counts = list(map(getrefcount, compress(arrays, owned)))
+    held = iter(array_counts)
     donors = []
     for position, v in enumerate(inputs):
-        if v.owned and counts[v.slot] == _INPUT_HELD and array_counts[position] == _ARRAY_HELD:
+        if v.owned and next(held) == _ARRAY_HELD and counts[v.slot] == _INPUT_HELD:
             donors.append(position)
         counts[v.slot] = 0  # an input is never an output
     live = [i for i, c in enumerate(counts) if c > _HELD_BY_PROGRAM]
     structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs)
     if structure.call is not None:
-        structure.code, structure.donated = program.code, donors
+        structure.code, structure.owned = program.code, owned
         structure.counts, structure.array_counts = all_counts, array_counts
     return live, structure, outs
 

@@ -101,11 +101,11 @@ class Structure:
     """One program structure: how often it ran, and its executable once it has one.
 
     next: the structure that ran after this one when it ran last: probably what comes after it again.
-    code, counts, array_counts, donated: the program as it was recorded, the reference counts of its values and of its inputs'
-          arrays, and the inputs that these allowed to donate: by these the same program is known without working anything out.
+    code, counts, owned, array_counts: the program as it was recorded, the reference counts of its values, which inputs the
+          engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
     """
 
-    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "array_counts", "donated")
+    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts")
 
     def __init__(self, plan: Plan) -> None:
         self.runs = 0
@@ -116,7 +116,7 @@ class Structure:
         self.code: list[Any] | None = None
         self.counts: list[int] = []
         self.array_counts: list[int] = []
-        self.donated: list[int] = []
+        self.owned: list[bool] = []
 
 
 class Plan:
