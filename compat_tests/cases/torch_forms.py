@@ -41,5 +41,11 @@ CASES = [
     code("masked", lambda torch, x, m: [torch.masked.sum(x, 1, mask=m), torch.masked.softmax(x, 1, mask=m),
                                         torch.masked.median(x, 1, mask=m), torch.masked.var(x, 0, mask=m)],
          X(3, 5), M(3, 5)).any_name().upto(1),
+    code("apply_", lambda torch, x: [x.apply_(lambda v: v * 2 + 1), x[0].apply_(abs), x], X(3, 2, grad=False)).upto(0),
+    code("map_", lambda torch, x, y: [x.map_(y, lambda a, b: a + b), x.map2_(y, y, lambda a, b, c: a * b - c)],
+         X(3, 2, grad=False), X(2, grad=False)).upto(0),
+    bad("apply_", X(3), body=lambda torch, x: x.requires_grad_().apply_(abs)),
+    code("frobenius_norm", lambda torch, x: torch.frobenius_norm(x, [0, 1]), X(3, 4)).any_name().upto(1),
+    code("kron of bools", lambda torch, x, y: torch.kron(x, y), M(2, 3), M(2, 2)).upto(0),
     bad("kl_div", X(3), X(3), body=lambda torch, x, y: torch.kl_div(x, y, "mean")),
 ]  # fmt: skip

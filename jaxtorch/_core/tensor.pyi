@@ -248,6 +248,8 @@ class Tensor:
         """The angle of each element in radians; for real numbers 0 or pi (NaN stays)."""
     def any(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """Is some element true (not zero)? uint8 answers uint8."""
+    def apply_(self, callable: Any) -> Self:
+        """Replace each element by what a Python function gives for it; slow, and for the CPU."""
     def arccos(self, *, out: Any = ...) -> Tensor:
         """The inverse cosine."""
     def arccos_(self) -> Self:
@@ -864,6 +866,10 @@ class Tensor:
     def mH(self) -> Tensor: ...
     @property
     def mT(self) -> Tensor: ...
+    def map2_(self, x: Tensor, y: Tensor, callable: Any) -> Self:
+        """Replace each element by `callable(element, other, third)`."""
+    def map_(self, tensor: Tensor, callable: Any) -> Self:
+        """Replace each element by `callable(element, other)`, the other from a tensor that broadcasts to this one."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
         """A copy with `value`, a number or 0-d tensor, where the mask holds."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Self:

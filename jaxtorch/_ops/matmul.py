@@ -383,7 +383,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     return write_out(out, result, "tensordot")
 
 
-@op(promote=True)
+@op(promote=True, grad="UnsafeViewBackward0")
 def kron(input: Array, other: Array):
     """The Kronecker product."""
+    if input.dtype == jnp.bool_:
+        return jnp.kron(input.astype(jnp.int8), other.astype(jnp.int8)).astype(jnp.bool_)
     return jnp.kron(input, other)

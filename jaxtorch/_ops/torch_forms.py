@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import function
+import numpy as np
+
+from .._core.op import function, method
 from .._core.op import functions as _f
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, from_host
 from .._core.views import detached
 from . import conv as _conv
 from . import loss as _loss
@@ -145,3 +147,37 @@ def detach_(input: Tensor) -> Tensor:
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give the tensor the shape of another, in place."""
     return input.resize_as_(the_template, memory_format=memory_format)
+
+
+@function("frobenius_norm")
+def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The root of the sum of the squared magnitudes over one or two dimensions."""
+    return _f["norm"](input, "fro", dim, keepdim, out=out)
+
+
+def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tensor:
+    """Write what a Python function of the elements gives, one element after the other."""
+    if self.requires_grad:
+        raise RuntimeError(f"{name}() does not work on a tensor that requires a gradient")
+    size = self._value.aval.shape
+    arrays = [np.broadcast_to(np.asarray(t.detach()._array()), size) for t in (self, *others)]
+    values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
+    return self.copy_(from_host(np.array(values, arrays[0].dtype).reshape(size), self.device))
+
+
+@method("apply_")
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what a Python function gives for it; slow, and for the CPU."""
+    return _each(self, callable, (), "apply_")
+
+
+@method("map_")
+def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace each element by `callable(element, other)`, the other from a tensor that broadcasts to this one."""
+    return _each(self, callable, (tensor,), "map_")
+
+
+@method("map2_")
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """Replace each element by `callable(element, other, third)`."""
+    return _each(self, callable, (x, y), "map2_")
