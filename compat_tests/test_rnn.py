@@ -163,6 +163,16 @@ def test_a_replaced_weight_is_used(torch: Any) -> Any:
     return out.detach(), m.weight_hh_l0_raw.grad, list(m.state_dict())
 
 
+@pytest.mark.parametrize("name", ["gru", "tanh", "relu", "lstm-projected"])
+@parity_test
+def test_the_result_may_be_written_to(torch: Any, name: str) -> Any:
+    m = made(torch, name)
+    x = sequence(torch, 5, 2, 3)
+    out, _ = m(x)
+    torch.nn.functional.leaky_relu(out, 0.3, inplace=True).sum().backward()
+    return out.detach(), x.grad, m.weight_hh_l0.grad
+
+
 @parity_test
 def test_functions(torch: Any) -> Any:
     m = made(torch, "lstm")
@@ -266,7 +276,7 @@ def test_backward_keeps_gates_and_states_only() -> None:
     entries = [e for key, e in registry["_lstm_layer"].entries.items() if key[0].shape == (9, 2, 6)]
     (form,) = [f for e in entries for f in e.forms.values()]
     kept = [k for k in form.roots if k[0] == "extra"]
-    assert len(kept) == 5  # i, f, g, o and the cell state
+    assert len(kept) == 6  # i, f, g, o and the two states
     (backward,) = form._backwards.values()
     import jax
 

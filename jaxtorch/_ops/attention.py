@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.op import Array, op
 from .._core.random import engine_for
+from .._core.strides import broadcast_shapes
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
@@ -40,6 +41,11 @@ def _attention(
     """softmax(query @ key.T * scale + mask) @ value; rows that are masked entirely give 0."""
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
+        if key.shape[-3] != value.shape[-3] or query.shape[-3] % key.shape[-3]:
+            raise RuntimeError(
+                "Number of heads in key and value must divide the number of heads in query, got "
+                f"{key.shape[-3]} and {value.shape[-3]} for {query.shape[-3]}"
+            )
         groups = query.shape[-3] // key.shape[-3]
         key, value = (jnp.repeat(x, groups, axis=-3) for x in (key, value))
     _check_products(query, key, value)
@@ -93,6 +99,7 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
 
 def _check_products(query: Any, key: Any, value: Any) -> None:
     """The shape errors of the two matrix products."""
+    broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
     batch = math.prod(query.shape[:-2])
     rows, width = query.shape[-2:]
     columns = key.shape[-2]
