@@ -8,7 +8,8 @@ _BY_REASON: dict[str, dict[str, str]] = {
         "geqrf": "out/float32",
         "ormqr": "out/float32",
     },
-    "PyTorch is off by 6.6e-6 near x = 5.58, where SciPy agrees with jaxtorch": {
+    "PyTorch is off by up to 2e-7 (relative 7e-6), where SciPy agrees with jaxtorch": {
+        "special.bessel_j0": "forward/float64",
         "special.bessel_y1": "forward/float64",
     },
     "PyTorch resizes the tensor that it writes in place": {
@@ -18,6 +19,12 @@ _BY_REASON: dict[str, dict[str, str]] = {
         "as_strided_scatter": (
             "gradient/bfloat16 gradient/complex64 gradient/float16 gradient/float32 gradient/float64 second/float64"
         ),
+    },
+    "PyTorch's second derivative of a norm at 0 is NaN; it is 0 here": {
+        "linalg.norm/subgradients_at_zero": "second/float64",
+    },
+    "TODO 0: raises NotImplementedError: scatter_mul gradients are only implemented if `unique_indices=True` [": {
+        "scatter_reduce/prod": "second/float64",
     },
     "an `out=` that PyTorch refuses is taken": {
         "diff": "out/float32",
@@ -47,14 +54,13 @@ _BY_REASON: dict[str, dict[str, str]] = {
         "baddbmm": "forward/bfloat16",
         "gradient": "forward/bfloat16",
         "nn.functional.linear_cross_entropy/chunked_none": "gradient/float16",
+        "nn.functional.multi_head_attention_forward": "forward/bfloat16",
     },
     "rounding: more than twice PyTorch's error": {
         "erfinv": "gradient/float32",
-        "linalg.norm/subgradients_at_zero": "second/float64",
         "matrix_exp": "gradient/float32",
         "nn.functional.conv_transpose3d": "gradient/complex64 gradient/float32",
         "nn.functional.local_response_norm": "forward/int64",
-        "special.bessel_j0": "forward/float64",
         "special.hermite_polynomial_he": "forward/float32 out/float32",
     },
     "tensors of more than 64 dimensions cannot be made": {
@@ -70,6 +76,7 @@ _BY_REASON: dict[str, dict[str, str]] = {
     },
     "which of equal elements comes first is not determined": {
         "argsort": "forward/bfloat16 forward/bool forward/float16",
+        "msort": "gradient/float16",
         "sort": "gradient/bfloat16 gradient/float16",
     },
 }
