@@ -60,8 +60,8 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, causal: bool) -> jax.Arr
 
 
 def layer_norm(p: Tree, x: jax.Array) -> jax.Array:
-    mean = x.mean(-1, keepdims=True)
-    y = (x - mean) * lax.rsqrt(jnp.var(x, -1, keepdims=True) + 1e-5) * p["scale"]
+    x = x - x.mean(-1, keepdims=True)
+    y = x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * p["scale"]  # faster than by `jnp.var`
     return y + p["bias"] if "bias" in p else y
 
 
