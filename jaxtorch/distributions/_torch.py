@@ -1,0 +1,29 @@
+"""What the distributions use of the torch namespace, under its own name."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from .. import linalg
+from .._core import dtypes
+from .._core.modes import no_grad
+from .._core.op import functions
+from .._core.size import Size
+from .._core.tensor import Tensor
+from .._names import broadcast_shapes
+from .._ops.typeinfo import finfo
+from ..nn import functional as F
+
+torch: Any = SimpleNamespace(**functions)
+torch.Size, torch.Tensor, torch.no_grad, torch.get_default_dtype = Size, Tensor, no_grad, dtypes.default
+torch.float, torch.double, torch.long = dtypes.float32, dtypes.float64, dtypes.int64
+torch.finfo = finfo
+torch.broadcast_shapes = broadcast_shapes
+torch.linalg_cholesky = linalg.cholesky
+torch.linalg_cholesky_ex = linalg.cholesky_ex
+torch.linalg_eigvalsh = linalg.eigvalsh
+torch.linalg_vector_norm = linalg.vector_norm
+torch.linalg_solve_triangular = linalg.solve_triangular
+
+__all__ = ["F", "Size", "Tensor", "torch"]
