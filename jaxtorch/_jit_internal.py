@@ -26,7 +26,7 @@ class FunctionModifiers:
 
 def _marking(word: str) -> Callable[[Any], Any]:
     def mark(fn: Any) -> Any:
-        target = fn.fget if isinstance(fn, property) else fn
+        target: Any = fn.fget if isinstance(fn, property) else fn
         target._torchscript_modifier = word
         return fn
 
