@@ -23,9 +23,6 @@ _BY_REASON: dict[str, dict[str, str]] = {
     "PyTorch's second derivative of a norm at 0 is NaN; it is 0 here": {
         "linalg.norm/subgradients_at_zero": "second/float64",
     },
-    "TODO 0: raises NotImplementedError: scatter_mul gradients are only implemented if `unique_indices=True` [": {
-        "scatter_reduce/prod": "second/float64",
-    },
     "an `out=` that PyTorch refuses is taken": {
         "diff": "out/float32",
         "inner": "out/float32",
