@@ -11,7 +11,7 @@ import pytest
 
 from op_db_exclusions import EXCLUDED
 
-SAMPLES = 3
+SAMPLES = 4
 KEYS = (Path(__file__).parent / "op_db_entries.txt").read_text().splitlines()
 """The entries in scope; kept in a file because importing the database takes seconds."""
 
