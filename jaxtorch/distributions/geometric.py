@@ -1,5 +1,8 @@
 """The geometric distribution."""
 
+# Descriptors and class attributes take the place of the base class's properties.
+# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false, reportOperatorIssue=false, reportReturnType=false
 from __future__ import annotations
 
 from typing import Any
@@ -28,7 +31,7 @@ class Geometric(Distribution):
         given = self.probs if probs is not None else self.logits
         super().__init__(given.size(), validate_args=validate_args)
         if self._validate_args and probs is not None:
-            value = self.probs
+            value: Any = self.probs
             if not (value > 0).all():
                 found = value[~(value > 0)] if value.dim() else value
                 raise ValueError(

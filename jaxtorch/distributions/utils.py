@@ -1,5 +1,8 @@
 """`torch.distributions.utils`: parameters in a common shape, and the two ways to give probabilities."""
 
+# Descriptors and class attributes take the place of the base class's properties.
+# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
+# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable
