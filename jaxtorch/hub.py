@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 try:
-    from tqdm import tqdm
+    from tqdm import tqdm  # pyright: ignore[reportAssignmentType]
 except ImportError:
 
     class tqdm:  # pyright: ignore[reportAssignmentType, reportRedeclaration]
