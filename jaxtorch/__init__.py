@@ -111,7 +111,8 @@ _PRIVATE = ("_C", "_custom_ops", "_dynamo", "_jit_internal", "_subclasses", "_ut
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
 
 _LATE = {
-    "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "ScriptFunction": "jit",
+    "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures",
+    "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit", "wait": "jit",
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 from typing import Any
 
+from .._absent import absent_class as _absent_class
 from .._core.device import device as device
 from .._core.dtypes import dtype as dtype
 from .._core.modes import is_grad_enabled as is_grad_enabled
@@ -99,6 +100,10 @@ def _cuda_isInBadFork() -> bool:
 def _get_privateuse1_backend_name() -> str:
     """The name under which a backend of somebody else would be known."""
     return "privateuseone"
+
+
+PyTorchFileReader: Any = _absent_class("torch._C.PyTorchFileReader", "torch.load reads checkpoints")
+PyTorchFileWriter: Any = _absent_class("torch._C.PyTorchFileWriter", "torch.save writes checkpoints")
 
 
 def __getattr__(name: str) -> Any:

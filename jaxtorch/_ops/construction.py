@@ -398,6 +398,10 @@ def asarray(
                 f"'{dtypes.scalar_name(dtype)}'."  # type: ignore[arg-type]
             )
         out = tensor(obj, dtype=dtype, device=device) if copy or not shared else as_tensor(obj, dtype, device)
+    elif hasattr(obj, "_as_tensor"):  # a storage
+        out = obj._as_tensor(dtype or dtypes.default())
+        out = out if device is None else move(out, devices.resolve(device))
+        out = out.clone() if copy else out
     elif not isinstance(obj, (jax.Array, str)) and _has_buffer(obj):
         if memoryview(obj).readonly:
             warnings.warn(

@@ -9,7 +9,9 @@ import numpy as np
 from .._core import dtypes, strides, views
 from .._core.device import device
 from .._core.size import Size
+from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference
+from .storage import address
 
 MEMBERS: dict[str, Any] = {}
 
@@ -194,18 +196,14 @@ def has_names(self: Tensor) -> bool:
 
 @member
 def data_ptr(self: Tensor) -> int:
-    """A number that is equal for tensors which begin at the same place of the same memory."""
-    alias = self._alias
-    anchor: Any = self if alias is None else alias.storage
-    if alias is None:
-        from .._core.storage import alias_of
+    """Where the tensor begins in memory: equal for tensors that begin at the same place of the same memory.
 
-        anchor = alias_of(self).storage
+    On the CPU the content can be read there, as it was when this was called; what is written there is lost, unlike in PyTorch.
+    """
     if not self._value.aval.numel:
         return 0
-    if anchor.host is not None:
-        return int(anchor.host.flat.__array_interface__["data"][0]) + views.offset_of(self) * self.element_size()
-    return (id(anchor) << 8) + views.offset_of(self) * self.element_size()
+    start = address(alias_of(self).storage)
+    return start and start + views.offset_of(self) * self.element_size()
 
 
 @member

@@ -17,6 +17,7 @@ import numpy as np
 from .._core import dtypes, host, strides
 from .._core.device import cpu, device
 from .._core.program import force
+from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
@@ -75,13 +76,40 @@ def _whole(storage: Storage) -> Tensor:
     return t
 
 
+_copies: weakref.WeakKeyDictionary[Storage, Any] = weakref.WeakKeyDictionary()
+"""For storages whose address was asked for: memory with their content, and the version it has."""
+
+
+def address(storage: Storage) -> int:
+    """Where the content is in memory: the same place for as long as the storage lives.
+
+    On the CPU it can be read there, as it is at the moment of the question: XLA's own memory moves with each write, so it
+    is a copy, unless NumPy shares the memory. On other devices, and under JAX's transformations, it only names the storage.
+    """
+    if storage.host is not None:
+        return int(storage.host.flat.__array_interface__["data"][0])
+    extent = _extent(storage)
+    if not extent or storage.value.aval.slot.is_meta:
+        return 0
+    if storage.value.aval.slot is not cpu.slot or is_tracer(storage.value.array):
+        return id(storage) << 8
+    memory, version = _copies.get(storage, (None, None))
+    if memory is None or memory.nbytes != extent:
+        memory = np.empty(extent + 64, np.uint8)
+        memory = memory[-memory.ctypes.data % 64 :][:extent]  # aligned as PyTorch's is
+    if version != storage.version.n:
+        memory[:] = np.ascontiguousarray(_flat(storage)).view(np.uint8)
+        _copies[storage] = memory, storage.version.n
+    return memory.ctypes.data
+
+
 _public: weakref.WeakKeyDictionary[Storage, Any] = weakref.WeakKeyDictionary()
 
 
 class UntypedStorage:
     """The bytes of memory that tensors share.
 
-    Unlike in PyTorch a storage cannot be indexed by slices, nor made on a file.
+    Unlike in PyTorch a slice of a storage is a copy, and one made on a file does not write to it.
     """
 
     _storage: Storage
@@ -89,6 +117,18 @@ class UntypedStorage:
     def __new__(cls, size: int | Sequence[int] = 0, *, device: Any = None) -> UntypedStorage:
         array = np.zeros(size, np.uint8) if isinstance(size, int) else np.asarray(size, np.uint8)
         return of(from_host(array, device and _device(device)))
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, read as they are needed. NotImplementedError for shared=True: writes stay in memory."""
+        if shared:
+            raise NotImplementedError("torch.UntypedStorage.from_file: jaxtorch does not write to the file (shared=True)")
+        return of(from_host(np.memmap(filename, np.uint8, "c", shape=(nbytes,)) if nbytes else np.zeros(0, np.uint8)))
+
+    def _as_tensor(self, dtype: Any) -> Tensor:
+        """All of the memory as a tensor of one dimension."""
+        empty = from_host(np.zeros(0, dtype.np))
+        return empty.set_(self, 0, (self.nbytes() // dtype.itemsize,))
 
     @property
     def device(self) -> device:
@@ -116,10 +156,7 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """A number that is equal for storages that are the same memory; 0 for empty ones."""
-        storage = self._storage
-        if not _extent(storage):
-            return 0
-        return int(storage.host.flat.__array_interface__["data"][0]) if storage.host is not None else id(storage) << 8
+        return address(self._storage)
 
     def _bytes(self) -> np.ndarray[Any, Any]:
         return np.ascontiguousarray(_flat(self._storage)).view(np.uint8)
@@ -147,7 +184,12 @@ class UntypedStorage:
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
 
-    def __getitem__(self, index: int) -> int:
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self.nbytes())
+            if step != 1:
+                raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+            return of(from_host(np.array(self._bytes()[start:stop]), self.device))
         return int(self._bytes()[_place(index, self.nbytes())])
 
     def __setitem__(self, index: Any, value: int) -> None:

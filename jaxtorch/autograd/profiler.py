@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-__all__ = ["FunctionEvent", "KeyAverages", "emit_nvtx", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "emit_nvtx", "profile", "record_function"]
 
 recorded: list[list[FunctionEvent]] = []
 """Where the profilers that are on collect their events."""
@@ -84,7 +84,7 @@ class record_function:
         return named
 
 
-class KeyAverages(list):
+class EventList(list):
     """Events summed by name."""
 
     def __init__(self, events: list[FunctionEvent]) -> None:
@@ -151,9 +151,9 @@ class profile:
     def __exit__(self, *exc: Any) -> None:
         recorded[:] = [events for events in recorded if events is not self.function_events]
 
-    def key_averages(self, *args: Any, **kwargs: Any) -> KeyAverages:
+    def key_averages(self, *args: Any, **kwargs: Any) -> EventList:
         """The parts, summed by name."""
-        return KeyAverages(self.function_events)
+        return EventList(self.function_events)
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The parts as a table."""

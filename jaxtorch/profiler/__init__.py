@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..autograd.profiler import FunctionEvent, KeyAverages, record_function, recorded
+from ..autograd.profiler import EventList, FunctionEvent, record_function, recorded
 
 __all__ = [
     "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "is_fbcode", "profile", "record_function", "schedule",
@@ -180,9 +180,9 @@ class profile:
         """The parts that were timed, in the order they ended."""
         return list(self._events)
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **kwargs: Any) -> KeyAverages:
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **kwargs: Any) -> EventList:
         """The parts, summed by name; `.table()` prints them."""
-        return KeyAverages(self._events)
+        return EventList(self._events)
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the parts as a trace that chrome://tracing and Perfetto show."""
@@ -223,4 +223,9 @@ class ExecutionTraceObserver:
 
 def is_fbcode() -> bool:
     """False."""
+    return False
+
+
+def kineto_available() -> bool:
+    """False: PyTorch's own tracing library is not there."""
     return False

@@ -22,7 +22,7 @@ from typing import Any
 from . import _engine
 from ._utils import transport
 from ._utils.worker import RESUME, DeferredJob, Ended, Failure, Resumed, WorkerJob, worker_main
-from .dataloader import DataLoader, _BaseIterator, _DatasetKind
+from .dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
 
 __all__ = ["_MultiProcessingDataLoaderIter"]
 
@@ -140,7 +140,7 @@ def _filled_cells(value: Any) -> list[Any]:
     return filled
 
 
-class _MultiProcessingDataLoaderIter(_BaseIterator):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Keeps `prefetch_factor` tasks per worker under way, and yields results in the order of the tasks."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:

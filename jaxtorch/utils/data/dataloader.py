@@ -193,7 +193,7 @@ class DataLoader(Generic[T_co]):
     def _index_sampler(self) -> Any:
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def _get_iterator(self) -> _BaseIterator:
+    def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
@@ -254,7 +254,7 @@ def _refuse_for_iterable(option: str, value: Any, given: bool) -> None:
         )
 
 
-class _BaseIterator:
+class _BaseDataLoaderIter:
     """One pass over a loader: the sampler's state, the base seed, and the count of batches."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -282,7 +282,7 @@ class _BaseIterator:
         self._num_yielded = 0
         self._len_called = loader._IterableDataset_len_called
 
-    def __iter__(self) -> _BaseIterator:
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def _next_data(self) -> Any:
@@ -315,7 +315,7 @@ class _BaseIterator:
         raise NotImplementedError("{} cannot be pickled", type(self).__name__)
 
 
-class _SingleProcessDataLoaderIter(_BaseIterator):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Fetches in this process."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
@@ -330,3 +330,12 @@ class _SingleProcessDataLoaderIter(_BaseIterator):
 
     def _next_data(self) -> Any:
         return self._fetcher.fetch(next(self._sampler_iter))
+
+
+def __getattr__(name: str) -> Any:
+    """The iterator with workers, which libraries look for here; it is in the module that few programs need."""
+    if name == "_MultiProcessingDataLoaderIter":
+        from ._multiprocess import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
