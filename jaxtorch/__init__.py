@@ -107,13 +107,26 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 legacy_contiguous_format = contiguous_format
 
 
-_PRIVATE = ("_C", "_custom_ops", "_dynamo", "_jit_internal", "_subclasses", "_utils", "_utils_internal")
+_PRIVATE = (
+    "_C",
+    "_custom_ops",
+    "_dynamo",
+    "_jit_internal",
+    "_subclasses",
+    "_higher_order_ops",
+    "_prims_common",
+    "_utils",
+    "_utils_internal",
+)
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
 
 _LATE = {
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures",
     "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit", "wait": "jit",
+    **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+        _check_tensor_all_with _check_type _check_value _check_with sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
+        sym_sum""".split(), "_symbols"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 

@@ -12,6 +12,7 @@ from ..compiler import allow_in_graph, assume_constant_result, disable, is_compi
 from . import config as config
 from . import eval_frame as eval_frame
 from . import utils as utils
+from .eval_frame import is_dynamo_supported
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "disallow_in_graph", "eval_frame",
@@ -60,11 +61,6 @@ def mark_static(t: Any, index: Any = None) -> None:
 
 def mark_static_address(t: Any, guard: bool = True) -> None:
     """Nothing to do: XLA owns the memory."""
-
-
-def is_dynamo_supported() -> bool:
-    """True: `torch.compile` runs what it is given."""
-    return True
 
 
 def is_inductor_supported() -> bool:

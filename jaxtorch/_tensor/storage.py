@@ -122,7 +122,9 @@ class UntypedStorage:
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file, read as they are needed. NotImplementedError for shared=True: writes stay in memory."""
         if shared:
-            raise NotImplementedError("torch.UntypedStorage.from_file: jaxtorch does not write to the file (shared=True)")
+            raise NotImplementedError(
+                "torch.UntypedStorage.from_file: jaxtorch does not write to the file (shared=True)"
+            )
         return of(from_host(np.memmap(filename, np.uint8, "c", shape=(nbytes,)) if nbytes else np.zeros(0, np.uint8)))
 
     def _as_tensor(self, dtype: Any) -> Tensor:

@@ -13,6 +13,15 @@ from .graph import Graph
 __all__ = ["GraphModule"]
 
 _numbers = itertools.count()
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+
+
+class _CodeOnlyModule(Module):
+    """A module with the attributes of another, given as a dictionary."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__ = body
 
 
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:

@@ -1,0 +1,12 @@
+"""`torch.distributed._functional_collectives`: names that libraries import; using one raises NotImplementedError."""
+
+from .._absent import absent as _absent
+
+globals().update(
+    _absent(
+        __name__,
+        "all_reduce all_gather_tensor all_to_all_single all_to_all_single_autograd reduce_scatter_tensor "
+        "broadcast wait_tensor AsyncCollectiveTensor",
+        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+    )
+)

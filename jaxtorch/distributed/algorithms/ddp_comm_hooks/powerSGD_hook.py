@@ -1,0 +1,11 @@
+"""`torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook`: names that libraries import; using one raises NotImplementedError."""
+
+from ...._absent import absent as _absent
+
+globals().update(
+    _absent(
+        __name__,
+        "PowerSGDState powerSGD_hook batched_powerSGD_hook",
+        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+    )
+)
