@@ -28,7 +28,8 @@ try:
             library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 except RuntimeError:
     pass
-runpy.run_path(sys.argv[1], run_name="__main__")
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ import torch
 
 import jaxtorch
 from conftest import ROOT, Run
+from test_ecosystem import REFERENCE
 
 EXAMPLES = ROOT / "examples"
 IMPORT = "import jaxtorch as torch\n"
@@ -45,6 +47,70 @@ def test_fifty_steps_agree_with_pytorch(seed: int):
     assert len(ours) == 50
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)
     assert np.mean(theirs[-10:]) < np.mean(theirs[:10]) - 0.02  # the run is long enough for the updates to count
+
+
+def losses_of(name: str, library: Any, steps: int) -> list[Any]:
+    """The losses of an example's first steps, from one seed."""
+    example = load(name, library)
+    library.manual_seed(0)
+    if name == "char_gpt.py":
+        text, characters = example.load_text()
+        place = {c: i for i, c in enumerate(characters)}
+        data = library.tensor([place[c] for c in text[:20_000]])
+        return example.train(example.GPT(len(characters), context=16, width=32), data, steps, batch=8)
+    if name == "digits_vae.py":
+        return example.train(example.VAE(), example.load_data(), 9, max_steps=steps)
+    if name == "digits_gan.py":
+        made = example.make_generator(), example.make_discriminator()
+        return example.train(*made, example.load_data(), 9, max_steps=steps)
+    if name == "lstm_language_model.py":
+        words, vocabulary = example.load_words()
+        return example.train(
+            example.LanguageModel(len(vocabulary), width=32), words, 9, batch=8, length=10, max_steps=steps
+        )
+    return example.train(example.Policy(), example.CartPole(0), steps)[0]
+
+
+OF_LOSSES = ["char_gpt.py", "digits_vae.py", "digits_gan.py", "lstm_language_model.py", "cartpole_policy_gradient.py"]
+
+
+@pytest.mark.parametrize("name", OF_LOSSES)
+def test_the_first_steps_agree_with_pytorch(name: str):
+    ours, theirs = (losses_of(name, library, steps=20) for library in (jaxtorch, torch))
+    assert len(ours) == 20
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("char_gpt.py", ("--steps", "15", "--sample", "20")),
+        ("digits_vae.py", ("--epochs", "1")),
+        ("digits_gan.py", ("--epochs", "1")),
+        ("lstm_language_model.py", ("--epochs", "1")),
+        ("cartpole_policy_gradient.py", ("--episodes", "15")),
+    ],
+)
+def test_an_example_runs_from_its_text(name: str, arguments: tuple[str, ...], tmp_path: Path, run_python: Run):
+    run = run_python(str(EXAMPLES / name), *arguments, "--output", "pictures")
+    assert " at last" in run.stdout or "last losses" in run.stdout
+    (picture,) = (tmp_path / "pictures").iterdir()
+    assert picture.read_bytes().startswith(b"\x89PNG") and "training: 100%" in run.stderr
+
+
+@pytest.mark.parametrize(
+    "name, library", [("torchvision_resnet18", "torchvision"), ("transformers_finetune", "transformers")]
+)
+def test_an_example_of_a_library_agrees_with_pytorch(name: str, library: str, run_python: Run):
+    pytest.importorskip("sklearn")
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    arguments = (str(EXAMPLES / f"{name}.py"), "--steps", "20")
+    arguments += ("--batch", "4") if library == "torchvision" else ()
+    ours = run_python("-m", "jaxtorch", *arguments).stdout.split()
+    theirs = run_python("-c", REFERENCE, *arguments).stdout.split()
+    assert ours[0] == theirs[0] == "losses" and len(theirs) == 21
+    np.testing.assert_allclose([float(x) for x in ours[1:]], [float(x) for x in theirs[1:]], rtol=1e-3, atol=2e-5)
 
 
 def accuracy(output: str) -> float:

@@ -11,6 +11,8 @@ from .._core import random as _random
 from .._core.device import device as _device
 from .._core.device import jax_devices as _jax_devices
 from .._core.tensor import Tensor
+from .._ops.casting import _LEGACY
+from .._ops.legacy import legacy_type as _legacy_type
 from . import amp as amp
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 
@@ -233,3 +235,23 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
     """Set the states of all GPUs' generators."""
     for generator, state in zip(_generators(), new_states, strict=False):
         generator.set_state(state)
+
+
+def __getattr__(name: str) -> Any:
+    """The rarer names, the old tensor types and the submodules, imported when they are asked for."""
+    import importlib
+    import importlib.util
+
+    if name.startswith("_"):
+        raise AttributeError(name)
+    if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
+    more = importlib.import_module(f"{__name__}._more")
+    if name in more._EXPORTED:
+        return getattr(more, name)
+    if name == "default_generators":
+        return tuple(_generators())
+    dtype = next((d for d, n in _LEGACY.items() if n == name and not d.is_complex), None)
+    if dtype is not None:
+        return _legacy_type(name, dtype, "cuda")
+    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}': jaxtorch has no torch.cuda.{name} yet")

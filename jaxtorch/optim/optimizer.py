@@ -485,3 +485,30 @@ def check_switches(foreach: Any, fused: Any, differentiable: Any) -> None:
 def number(x: Any) -> float:
     """An option as a Python number; it may be a tensor."""
     return x.item() if isinstance(x, Tensor) else x
+
+
+# -- what other libraries' optimizers import
+
+ParamsT = Any
+_params_t = Any
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a `step` record gradients only where the optimizer is differentiable."""
+
+    @functools.wraps(func)
+    def use_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with modes.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            return func(self, *args, **kwargs)
+
+    return use_grad
+
+
+def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
+    """(fused, foreach): neither, since there are no such forms to choose."""
+    return False, False
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """The devices on which a step can be captured."""
+    return ["cuda", "xla"] if supports_xla else ["cuda"]

@@ -261,6 +261,18 @@ def _get_node_type(tree: Any) -> Any:
     return kind
 
 
+def _part(kind: Any, field: str) -> Any:
+    return getattr(SUPPORTED_NODES[kind], field)
+
+
+_tuple_flatten, _tuple_unflatten = _part(tuple, "flatten_fn"), _part(tuple, "unflatten_fn")
+_list_flatten, _list_unflatten = _part(list, "flatten_fn"), _part(list, "unflatten_fn")
+_dict_flatten, _dict_unflatten = _part(dict, "flatten_fn"), _part(dict, "unflatten_fn")
+_dict_flatten_with_keys = _part(dict, "flatten_with_keys_fn")
+_list_flatten_with_keys = _part(list, "flatten_with_keys_fn")
+_tuple_flatten_with_keys = _part(tuple, "flatten_with_keys_fn")
+
+
 # -- descriptions
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..._absent import absent as _absent
+from .placement_types import Partial, Placement, Replicate, Shard  # noqa: F401
 
 _REASON = "jaxtorch has process groups of one process only; for several devices use jax.sharding"
 globals().update(
     _absent(
         __name__,
-        "DTensor distribute_tensor distribute_module Shard Replicate Partial Placement ones empty full rand "
-        "randn zeros",
+        "DTensor distribute_tensor distribute_module ones empty full rand randn zeros",
         _REASON,
     )
 )

@@ -23,6 +23,8 @@ __all__ = [
 FlexKernelOptions = dict
 """Tuning of PyTorch's kernels; accepted without effect."""
 
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
 
 class AuxRequest(NamedTuple):
     """What `flex_attention` should return besides."""

@@ -1,4 +1,4 @@
-"""`torch.distributed.algorithms._checkpoint.checkpoint_wrapper`: names that libraries import; using one raises NotImplementedError."""
+"""`torch.distributed.algorithms._checkpoint.checkpoint_wrapper`: importable; using it raises NotImplementedError."""
 
 from ...._absent import absent as _absent
 

@@ -1,4 +1,4 @@
-"""`torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook`: names that libraries import; using one raises NotImplementedError."""
+"""`torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook`: importable; using it raises NotImplementedError."""
 
 from ...._absent import absent as _absent
 

@@ -1,0 +1,120 @@
+"""The rarer names of `torch.cuda`: statistics that JAX does not keep, NVIDIA's tools, and graphs of kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _accelerators as _shared
+from .._absent import absent as _absent
+from .streams import Stream
+
+_names = _absent(
+    "jaxtorch.cuda", "CUDAGraph graph make_graphed_callables MemPool use_mem_pool", "XLA runs whole programs"
+)
+CUDAGraph: Any = _names["CUDAGraph"]
+graph: Any = _names["graph"]
+make_graphed_callables: Any = _names["make_graphed_callables"]
+MemPool: Any = _names["MemPool"]
+use_mem_pool: Any = _names["use_mem_pool"]
+
+_tools = _absent(
+    "jaxtorch.cuda",
+    "utilization temperature power_draw clock_rate list_gpu_processes memory_snapshot memory_usage device_memory_used "
+    "caching_allocator_alloc caching_allocator_delete current_blas_handle cudart CUDAPluggableAllocator "
+    "change_current_allocator",
+    "JAX does not tell",
+)
+globals().update(_tools)
+
+
+class CudaError(RuntimeError):
+    """An error of the CUDA runtime; JAX raises its own."""
+
+
+class DeferredCudaCallError(Exception):
+    """An error while CUDA is initialised; JAX initialises it."""
+
+
+class ExternalStream(Stream):
+    """A stream of another library; streams order nothing here."""
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there are no graphs of kernels."""
+    return False
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Can a GPU read another's memory? XLA copies instead: False."""
+    _shared.jax_device("cuda", _shared.index_of(device))
+    _shared.jax_device("cuda", _shared.index_of(peer_device))
+    return False
+
+
+def get_arch_list() -> list[str]:
+    """Nothing is compiled ahead of time: XLA compiles for the GPU there is."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """No flags: nothing is compiled ahead of time."""
+    return ""
+
+
+def is_tf32_supported() -> bool:
+    """Has the GPU TensorFloat-32?"""
+    from . import get_device_capability, is_available
+
+    return is_available() and get_device_capability()[0] >= 8
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """JAX's memory statistics as text."""
+    from . import memory_stats
+
+    return "\n".join(f"{name}: {value}" for name, value in memory_stats(device).items())
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Nothing is reset: JAX keeps the peak of the whole process."""
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_stats = reset_peak_memory_stats
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """The old name of `max_memory_reserved`."""
+    from . import max_memory_reserved
+
+    return max_memory_reserved(device)
+
+
+def memory_cached(device: Any = None) -> int:
+    """The old name of `memory_reserved`."""
+    from . import memory_reserved
+
+    return memory_reserved(device)
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """NotImplementedError: set XLA_PYTHON_CLIENT_MEM_FRACTION before the program starts."""
+    raise NotImplementedError(
+        "torch.cuda.set_per_process_memory_fraction: JAX takes memory when it starts; set XLA_PYTHON_CLIENT_MEM_FRACTION"
+    )
+
+
+def get_sync_debug_mode() -> int:
+    """0: nothing warns about waiting."""
+    return 0
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Accepted: nothing warns about waiting."""
+
+
+_EXPORTED = (
+    "CUDAGraph CudaError DeferredCudaCallError ExternalStream MemPool can_device_access_peer get_arch_list get_gencode_flags "
+    "get_sync_debug_mode graph is_current_stream_capturing is_tf32_supported make_graphed_callables max_memory_cached "
+    "memory_cached memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
+    "reset_peak_memory_stats set_per_process_memory_fraction set_sync_debug_mode use_mem_pool"
+).split() + sorted(_tools)
