@@ -36,7 +36,7 @@ class CartPole:
         return self.state.astype(np.float32)
 
     def step(self, action):
-        x, speed, angle, turning = self.state
+        _, speed, angle, turning = self.state
         push = self.force if action == 1 else -self.force
         total = self.cart + self.pole
         pressed = (push + self.pole * self.half_length * turning**2 * math.sin(angle)) / total

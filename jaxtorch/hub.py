@@ -130,16 +130,10 @@ def load(
 
 
 def help(
-    github: str,
-    model: str,
-    force_reload: bool = False,
-    skip_validation: bool = False,
-    trust_repo: Any = None,
-    source: str = "github",
-    verbose: bool = True,
+    github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None
 ) -> str | None:
-    """The docstring of an entry of a `hubconf.py`. source: as in `load`."""
-    return _entry(_hubconf(_folder(github, source, "torch.hub.help")), model).__doc__
+    """The docstring of an entry of the `hubconf.py` of a repository, which is in the cache folder."""
+    return _entry(_hubconf(_folder(github, "github", "torch.hub.help")), model).__doc__
 
 
 def load_state_dict_from_url(
@@ -192,15 +186,10 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
 
 
 def _list(
-    github: str,
-    force_reload: bool = False,
-    skip_validation: bool = False,
-    trust_repo: Any = None,
-    verbose: bool = True,
-    source: str = "github",
+    github: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = None, verbose: bool = True
 ) -> Any:
-    """The names of the entries of a `hubconf.py`. source: as in `load`."""
-    module = _hubconf(_folder(github, source, "torch.hub.list"))
+    """The names of the entries of the `hubconf.py` of a repository, which is in the cache folder."""
+    module = _hubconf(_folder(github, "github", "torch.hub.list"))
     return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
 

@@ -54,14 +54,14 @@ class _Source:
             "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_OUT": _tensor.write_out,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
-            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger,
+            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_APART": refuse_shared,
         }  # fmt: skip
         self.out = out
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
         self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER:"]
-        self.add(f"return {op.name}({self._given()})", 2)
+        self.add(f"return _AGAIN(_OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -203,6 +203,17 @@ class _Source:
     def _read_scalar(self, i: int, n: str, depth: int) -> None:
         self.add(f"_v = _NUMBER({n}.item() if isinstance({n}, _T) else {n})", depth)
         self.add(f"_vals.append(_v); _ops.append(None); _k{i} = _v.aval", depth)
+
+
+def _again(op: Op, public: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+    """The call that met a stranger, once more, with the arguments that are not the defaults."""
+    args, kwargs = [], {}
+    for p, value in zip(op.params, values, strict=True):
+        if p.required and not p.keyword_only and not p.star:
+            args.append(value)
+        elif p.required or value is not p.default:
+            kwargs[p.name] = value
+    return public(*args, **kwargs)
 
 
 class _Missing:

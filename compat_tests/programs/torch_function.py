@@ -1,0 +1,128 @@
+"""Classes and modes with `__torch_function__`."""
+
+import torch
+from torch.overrides import TorchFunctionMode, handle_torch_function, has_torch_function, is_tensor_like
+
+HANDLED = {}
+
+
+def implements(function):
+    def register(implementation):
+        HANDLED[function] = implementation
+        return implementation
+
+    return register
+
+
+class Scalar:
+    def __init__(self, n, value):
+        self.n, self.value = n, value
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in HANDLED or not all(issubclass(t, (torch.Tensor, cls)) for t in types):
+            return NotImplemented
+        return HANDLED[func](*args, **(kwargs or {}))
+
+
+@implements(torch.mean)
+def mean(x):
+    return float(x.value) / x.n
+
+
+@implements(torch.add)
+def add(x, y):
+    return Scalar(x.n, x.value + y.value) if isinstance(x, Scalar) and isinstance(y, Scalar) else "mixed"
+
+
+@implements(torch.stack)
+def stack(items, dim=0):
+    return f"{len(items)} stacked along {dim}"
+
+
+d = Scalar(5, 2)
+print(torch.mean(d), torch.add(d, d).value, torch.add(torch.ones(2), d))
+print(torch.stack([d, d], dim=1), is_tensor_like(d), is_tensor_like(3), has_torch_function((d, 1)))
+try:
+    torch.mul(d, 2)
+except TypeError as error:
+    print(type(error).__name__, "torch.mul" in str(error))
+
+
+class Logged(torch.Tensor):
+    calls = 0
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Logged.calls += 1
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+x = torch.arange(4.0).reshape(2, 2).as_subclass(Logged)
+made = [
+    x + 1,
+    1 - x,
+    x @ x,
+    x[0],
+    x.T,
+    x.clone(),
+    torch.cat([x, x]),
+    torch.nn.functional.relu(x),
+    x.max(0).values,
+    x.sum(),
+]
+print([type(t).__name__ for t in made], Logged.calls > 0, [t.tolist() for t in made])
+
+
+class Metadata(torch.Tensor):
+    @staticmethod
+    def __new__(cls, data, note, **kwargs):
+        return torch.as_tensor(data, **kwargs).as_subclass(cls)
+
+    def __init__(self, data, note, **kwargs):
+        self.note = note
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        out = super().__torch_function__(func, types, args, kwargs or {})
+        notes = [a.note for a in args if isinstance(a, Metadata) and hasattr(a, "note")]
+        if isinstance(out, Metadata) and notes:
+            out.note = notes[0]
+        return out
+
+
+t = Metadata([1.0, 2.0], "seen") * 2
+print(type(t).__name__, t.note, t.tolist())
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+p = torch.nn.Parameter(torch.ones(2))
+s = Plain([1.0, 2.0])
+print(type(p * s).__name__, type(torch.nn.Linear(2, 2)(s)).__name__, type(p + 1).__name__, type(s.detach()).__name__)
+loss = (s * p).sum()
+loss.backward()
+print(p.grad.tolist())
+
+
+class Doubling(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out * 2 if func is torch.exp else out
+
+
+with Doubling():
+    print(torch.exp(torch.zeros(2)).tolist(), torch.log(torch.ones(1)).tolist())
+    with Doubling():
+        print(torch.exp(torch.zeros(1)).tolist())
+print(torch.exp(torch.zeros(1)).tolist())
+
+
+def mine(a):
+    return handle_torch_function(mine, (a,), a) if has_torch_function((a,)) else "plain"
+
+
+HANDLED[mine] = lambda a: "handled"
+print(mine(d), mine(torch.ones(1)))
