@@ -451,7 +451,7 @@ class Tensor:
     @data.setter
     def data(self, value: Any) -> None: ...
     def data_ptr(self) -> _int:
-        """A number that is equal for tensors which begin at the same place of the same memory."""
+        """Where the tensor begins in memory: equal for tensors that begin at the same place of the same memory."""
     def deg2rad(self, *, out: Any = ...) -> Tensor:
         """Degrees in radians."""
     def deg2rad_(self) -> Self:
