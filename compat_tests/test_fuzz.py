@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz_programs import Program, generate, run, shrink, sweep
-from parity import reference
+from fuzz_programs import Program, compare, generate, run, shrink, sweep
+from parity import candidate, reference
 
 BATCHES, BATCH = 10, 30
 
@@ -21,6 +21,94 @@ def test_random_programs(batch: int) -> None:
             pytest.fail(text)
     known = [n for n in KNOWN if n // BATCH == batch]
     assert list(failed) == known, "a known difference is gone: take it off the list"
+
+
+FOUND: dict[str, Program] = {
+    "a fill of repeated places in memory that NumPy shares": [
+        "t0 = torch.tensor([4, -4, 4], dtype=torch.int64)",
+        "t5 = t0.expand(2, -1)",
+        "a6 = t0.detach().numpy()",
+        "t5.index_fill_(-2, torch.tensor([0]), -1.5)",
+    ],
+    "index arrays into repeated places in memory that NumPy shares": [
+        "t0 = torch.tensor([[4, -2], [-3, -2]], dtype=torch.float64)",
+        "a1 = t0.detach().numpy()",
+        "t6 = t0.expand(2, -1, -1)",
+        "t6[[-2], -2:-1] += 3",
+    ],
+    "a saved value in memory that NumPy shares, written before backward": [
+        "t0 = torch.tensor(-3, dtype=torch.float64, requires_grad=True)",
+        "a1 = t0.detach().numpy()",
+        "t3 = t0 * t0",
+        "t4 = t3.squeeze(0)",
+        "with torch.no_grad(): t0.neg_()",
+        "t4.sum().backward(retain_graph=True)",
+    ],
+    "the same through `.data`, whose writes autograd ignores": [
+        "t0 = torch.tensor([[[3, -4], [1, -2], [0, 1]], [[0, 1], [-2, -4], [-2, 0]]], dtype=torch.float64, requires_grad=True)",
+        "t2 = t0.data",
+        "t2 += t0",
+        "a3 = t0.detach().numpy()",
+        "with torch.no_grad(): t0.add_(-1, alpha=2)",
+        "t6 = t2 ** 2",
+        "t6.sum().backward()",
+    ],
+    "a refused write does not find the view its new place": [
+        "t0 = torch.tensor([-3, -4], dtype=torch.float32, requires_grad=True)",
+        "t1 = t0.data",
+        "t2 = t1[...]",
+        "t1 -= t0",
+        "t2.index_fill_(-1, torch.tensor([0]), -1.5)",
+        "t2[...] = t0.clone()",
+    ],
+    "nor does a copy of a view to itself": [
+        "t0 = torch.tensor([1, -1, -3], dtype=torch.float64, requires_grad=True)",
+        "t1 = t0[...]",
+        "t6 = t1.data",
+        "t7 = t6.expand(1, -1)",
+        "t6 += t0",
+        "t7.copy_(t7)",
+    ],
+    "a copy of a repeating view to itself": [
+        "t0 = torch.tensor([4, -3], dtype=torch.float32, requires_grad=True)",
+        "t1 = torch.stack([t0, t0])",
+        "t2 = torch.where(t1 > 0, t1, t0)",
+        "t4 = t2.expand(2, -1, -1)",
+        "t4.copy_(t4)",
+    ],
+    "a leaf that has become a view of what has a history": [
+        "t0 = torch.tensor([3, -1], dtype=torch.float64)",
+        "t2 = t0[-2]",
+        "t2.requires_grad_()",
+        "t0[...] = t2.clone()",
+        "t2.sum().backward()",
+    ],
+    "a fill is by a tensor without dimensions only": [
+        "t0 = torch.tensor([[-2], [-2]], dtype=torch.float64, requires_grad=True)",
+        "t1 = t0 * t0",
+        "t5 = t1.select(-2, 0)",
+        "t1[...] = t5.clone()",
+    ],
+    "a slice that counts past the end of nothing is a view": [
+        "t0 = torch.ones(0, dtype=torch.float64)",
+        "t1 = torch.tensor(4.0, requires_grad=True)",
+        "t0[1:2] = t1",
+    ],
+    "retain_grad() again, where the view's memory has been written": [
+        "t0 = torch.tensor([[-4], [1]], dtype=torch.float64, requires_grad=True)",
+        "t5 = t0.chunk(2, -2)[0]",
+        "t5.retain_grad()",
+        "t9 = t5.detach()",
+        "t9.tanh_()",
+        "t5.retain_grad()",
+    ],
+}
+"""Programs that longer sweeps found, each with what was wrong."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str) -> None:
+    assert not compare(FOUND[name], reference(), candidate())
 
 
 def test_generation_is_deterministic() -> None:

@@ -305,6 +305,10 @@ class _Walk:
                 return
         if not leaf._rg:
             return  # it has ceased to require one
+        if leaf._alias is not None and leaf._alias.base is not None:
+            leaf._alias.read(leaf)
+        if leaf._node is not None and type(leaf._node) is not Nowhere:
+            raise RuntimeError("leaf variable has been moved into the graph interior")
         accumulate(leaf, g, mode)
         if leaf._post_hooks:
             for hook in sorted(leaf._post_hooks.values(), key=_of_node):

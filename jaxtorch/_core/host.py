@@ -65,16 +65,23 @@ def read_host(t: Tensor, alias: Alias) -> Value:
         _leave(alias)
         alias.seen = -2
         return alias.read(t)
-    guard = t._value.guard
     t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
-    t._value.guard = guard
+    if t._alias is alias:
+        t._value.guard = (alias.version if alias.silent is None else alias.silent, alias.counted())
     return t._value
 
 
 def write_host(t: Tensor, alias: Alias, value: Value) -> None:
     """Write a tensor's new content through to the shared memory."""
     host = alias.storage.host
-    _window(host, t)[...] = np.asarray(force(value))
+    window, new = _window(host, t), np.asarray(force(value))
+    if t._layout is not None and strides.may_overlap(
+        new.shape, t._layout[0]
+    ):  # where places repeat, what has changed counts
+        changed = (new != window) & ((new == new) | (window == window))
+        window[changed] = new[changed]
+    else:
+        window[...] = new
     if alias.silent is not None:
         alias.version.hidden += 1
         alias.silent.n += 1

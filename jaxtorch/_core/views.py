@@ -518,14 +518,17 @@ def check_history(t: Tensor, alias: Alias) -> None:
     base = alias.base
     if not state.grad or base is None:
         return
-    unplaced = alias.placed != alias.counted() and shown(t._node) is None
-    if alias.placed != -1:  # not a view made for this write
+    unplaced = alias.placed not in (-1, alias.counted()) and shown(t._node) is None  # -1: a view made for this write
+    dtype = t._value.aval.dtype
+    inherits = unplaced and base._rg and (dtype.is_floating_point or dtype.is_complex)
+    if alias.placed != -1 and not inherits:
         alias.read(t)
-    if alias.no_grad == "inference" or (t._rg and (alias.multi or alias.no_grad)):
+    requires = t._rg or inherits
+    if alias.no_grad == "inference" or (requires and (alias.multi or alias.no_grad)):
         raise RuntimeError(_forbidden(t, alias, False))
-    if t._rg and base._node is None:
+    if requires and base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if t._rg and unplaced and alias.placed != -1:  # PyTorch looks before it finds the view its new place
+    if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 

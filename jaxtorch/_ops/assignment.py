@@ -140,8 +140,12 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         found = strides.broadcast_shapes(size, given)
         if found != size:
             raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
-    if src is self and (not state.grad or not self.requires_grad):
-        self._write(kept_value(self._read()))  # counted, though nothing changes
+    if src is self:
+        check_fillable(self)
+        if not state.grad or not self.requires_grad:
+            self._write(kept_value(self._read()))  # counted, though nothing changes
+        else:
+            self._rebind(_copied_over(self, size, self._value.aval.dtype))
         return self
     _warn_complex(src, self._value.aval.dtype)
     return _copy_into(self, src)
@@ -175,19 +179,26 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             "x[i.reshape(1)] = value"
         )
     steps = found.steps
-    if type(index) is slice and steps[0][2:] == (0, aval.shape[0], 1) and (index.start is None or index.start >= 0):
+    if type(index) is slice and steps[0][2:] == (0, aval.shape[0], 1) and _is_whole(index):
         steps = ()  # as in PyTorch the whole is no view of itself
     target = _view_of(self, steps) if steps else self
     if found.operands:
         _scatter_into(target, found, value)
         return
+    fill = True
     if tensor:
         size = target._value.aval.shape
+        fill = not value._value.aval.ndim
         if value._value.aval.shape != size:
             value = _prefix_stripped(value)
             strides.expand_size(value._value.aval.shape, size)
         _warn_complex(value, aval.dtype)
-    _copy_into(target, value, True)
+    _copy_into(target, value, fill)
+
+
+def _is_whole(index: slice) -> bool:
+    """Does a slice that covers a dimension say so without counting from its end?"""
+    return (index.start is None or index.start == 0) and (index.stop is None or index.stop >= 0)
 
 
 def _legacy_name(aval: Any) -> str:

@@ -141,7 +141,7 @@ def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
     if not _get_requires_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if _get_grad_fn(self) is not None and not _retains(self):
+    if not _retains(self) and _get_grad_fn(self) is not None:
         self._node.retain(self._index, self)
 
 
