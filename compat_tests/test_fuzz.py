@@ -102,6 +102,13 @@ FOUND: dict[str, Program] = {
         "t9.tanh_()",
         "t5.retain_grad()",
     ],
+    "a view that lost its place, given a wrong argument": [
+        "t0 = torch.tensor([1, -1, 1], dtype=torch.float64, requires_grad=True)",
+        "t1 = t0.split(1, 0)[-1]",
+        "with torch.no_grad(): t1[:] = 0.5",
+        "t2 = t1.cumsum(-2)",
+        "t3 = t1.diagonal()",
+    ],
 }
 """Programs that longer sweeps found, each with what was wrong."""
 

@@ -139,7 +139,8 @@ class _Source:
         self.add("try:")
         self.add("_e = _ENTRIES[_key]", 2)
         self.add("except (KeyError, TypeError):")
-        self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace})", 2)
+        given = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
+        self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace}, {given} if _m else ())", 2)
         if op.view:
             self.add(f"return _VIEW(_e, _m, _vals, ({', '.join(self._operand_names())},), {first}, _key[1:], _OP)")
             return
@@ -270,8 +271,12 @@ def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], 
     return tuple(key), mask
 
 
-def _build(op: Op, key: tuple[Any, ...], inplace: bool) -> tuple[Any, tuple[Any, ...]]:
-    """The entry for a key met for the first time, or one whose static arguments were not hashable."""
+def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> tuple[Any, tuple[Any, ...]]:
+    """The entry for a key met for the first time, or one whose static arguments were not hashable.
+
+    operands: of a call that some gradient may be recorded for; a view among them that has lost its place in the graph is a
+    worse error than a wrong argument.
+    """
     n = op.n_operands
     key = (*key[:n], *freeze(key[n:]))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
@@ -279,7 +284,13 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool) -> tuple[Any, tuple[Any,
     entry = (op.inplace_entries if inplace else op.entries).get(key)
     if entry is not None:
         return entry, key
-    return op.build(key, inplace), key
+    try:
+        return op.build(key, inplace), key
+    except (RuntimeError, IndexError):
+        if modes.state.grad:
+            for x in operands:
+                _views.check_place(x)
+        raise
 
 
 def _compile(source: _Source, name: str) -> Callable[..., Any]:
