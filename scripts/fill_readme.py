@@ -1,31 +1,56 @@
-"""Puts a measured table, read from standard input, between the two marks of a section of README.md.
+"""Writes the table of speeds in README.md from the figures that `benchmarks/train_step.py` has measured.
 
-    python benchmarks/train_step.py --markdown | python scripts/fill_readme.py train_step
+    python benchmarks/train_step.py --markdown docs/performance.md --json figures.json
+    python scripts/fill_readme.py figures.json
 
 The numbers in the README are only ever written this way.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+SIDES = {
+    "jaxtorch": "jaxtorch, plain loop", "jaxtorch-compile": "jaxtorch compiled", "torch": "PyTorch eager",
+    "torch-compile": "PyTorch torch.compile", "jax": "hand-written jax.jit",
+}  # fmt: skip
+BEGIN, END = "<!-- train_step: begin -->", "<!-- train_step: end -->"
 
 
-def fill(text: str, section: str, table: str) -> str:
-    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
+
+
+def table(figures: dict[str, Any]) -> str:
+    """One row for each model, one column for each side."""
+    rows = ["| model | " + " | ".join(SIDES.values()) + " |", "|---|" + "---:|" * len(SIDES)]
+    for model, sides in figures["models"].items():
+        cells = []
+        for side in SIDES:
+            found = sides.get(side, {})
+            cells.append(("~" if found.get("noisy") else "") + duration(found["median"]) if "median" in found else "-")
+        rows.append(f"| {model} | " + " | ".join(cells) + " |")
+    notes = "`~`: disturbed while it was measured. Everything else about the run is in [docs/performance.md](docs/performance.md)."
+    return "\n".join([*rows, "", notes])
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    pattern = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
     if len(pattern.findall(text)) != 1:
-        raise SystemExit(f"{README.name} has to contain {begin} ... {end} once")
-    return pattern.sub(lambda _: f"{begin}\n{table.strip()}\n{end}", text)
+        raise SystemExit(f"{readme.name} has to contain {BEGIN} ... {END} once")
+    new = f"{BEGIN}\n{table(json.loads(Path(sys.argv[1]).read_text(encoding='utf-8')))}\n{END}"
+    readme.write_text(pattern.sub(lambda _: new, text), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    table = sys.stdin.read()
-    if not table.strip():
-        raise SystemExit("no table on standard input")
-    README.write_text(fill(README.read_text(encoding="utf-8"), sys.argv[1], table), encoding="utf-8")
+    main()
