@@ -311,3 +311,31 @@ def test_autocast_and_inference_mode():
         made = x + 1
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
         model(made)
+
+
+def test_a_gan_step_and_a_moving_average_of_weights():
+    def build():
+        generator, critic = nn.Linear(2, 4), nn.Linear(4, 1)
+        of_generator = torch.optim.Adam(generator.parameters(), lr=0.01)
+        of_critic = torch.optim.Adam(critic.parameters(), lr=0.01)
+        average = [p.detach().clone() for p in generator.parameters()]
+        entropy = F.binary_cross_entropy_with_logits
+
+        def step(x, y):
+            fake = generator(torch.randn(8, 2))
+            of_critic.zero_grad()
+            real = entropy(critic(x), torch.ones(8, 1)) + entropy(critic(fake.detach()), torch.zeros(8, 1))
+            real.backward()
+            of_critic.step()
+            of_generator.zero_grad()
+            fooled = entropy(critic(fake), torch.ones(8, 1))
+            fooled.backward()
+            of_generator.step()
+            with torch.no_grad():
+                for a, p in zip(average, generator.parameters(), strict=True):
+                    a.mul_(0.9).add_(p, alpha=0.1)
+            return real, fooled
+
+        return step, lambda: [average, critic.state_dict()]
+
+    compare(build)

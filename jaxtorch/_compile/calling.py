@@ -15,6 +15,7 @@ from typing import Any
 from .._core import capture as engine
 from .._core import context, draws, dtypes, hostmode, modes, overrides, program
 from .._core.device import default_device
+from .._core.entry import define
 from .._core.log import logger
 from .._core.tensor import Tensor, is_inference, wrap
 from .._core.value import Aval
@@ -212,8 +213,7 @@ def _fitting(called: Signature) -> Any:
             "and t._layout is None and t._grad is None"
         )
     parts += [f"args[{i}] is not args[{j}]" for i in range(len(avals)) for j in range(i)]
-    exec(f"def fits(args):\n    return {' and '.join(parts)}", scope)
-    return scope["fits"]
+    return define(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
 
 
 def _watched(args: Any, kwargs: Any) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.entry import define
+
 _EQUAL = (int, float, complex, str, bytes, bool)
 _GONE = object()
 _CHUNK = 40  # beyond 256 names Python does not specialise the look-ups
@@ -186,8 +188,7 @@ class Conditions:
             for i, condition in enumerate(self.list[begin : begin + _CHUNK]):
                 parts.append(condition.expression(f"c{i}"))
                 scope.update(condition.variables(f"c{i}"))
-            exec(f"def check():\n    return {' and '.join(parts)}", scope)
-            checks.append(scope["check"])
+            checks.append(define(f"def check():\n    return {' and '.join(parts)}", scope, "check"))
         return checks
 
     def broken(self) -> list[Condition]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import checks, program, random, runner
 from .._core.context import at_top, caching, x64
-from .._core.entry import Kernel
+from .._core.entry import Kernel, define
 from .._core.program import emit
 from .._core.storage import Version
 from .._core.tensor import Tensor, wrap
@@ -91,8 +91,8 @@ def _generated(sources: list[Source], donors: list[int]) -> Any:
             values.append(v)
     body = "".join(f"    {line}\n" for line in lines)
     owned = " and ".join(f"{v}.owned" for v in values) or "True"
-    exec(f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}", scope)
-    return scope["read"]
+    text = f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}"
+    return define(text, scope, "read")
 
 
 def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
@@ -102,8 +102,7 @@ def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
     for donor, k, t, n in quick:
         scope[f"t{donor}"], scope[f"w{donor}"] = t, t._written
         lines.append(f"V[{donor}].array = O[{k}]; t{donor}._ver = w{donor}.n = t{donor}._ver + {n}")
-    exec("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope)
-    return scope["put"]
+    return define("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope, "put")
 
 
 class Replay:

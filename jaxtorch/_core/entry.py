@@ -18,6 +18,12 @@ from .device import DeviceSlot
 from .value import Aval, aval_of
 
 
+def define(text: str, scope: dict[str, Any], name: str) -> Any:
+    """The function `name` that generated Python text defines; its frames are known as jaxtorch's own by their file name."""
+    exec(compile(text, "<jaxtorch generated>", "exec"), scope)
+    return scope[name]
+
+
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 

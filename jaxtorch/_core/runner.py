@@ -21,7 +21,7 @@ from jax.core import Tracer
 from . import log
 from .context import at_top, caching, x64
 from .device import DeviceSlot
-from .entry import Kernel
+from .entry import Kernel, define
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
 lock = threading.RLock()
@@ -325,5 +325,4 @@ def _whole(slot: DeviceSlot, plan: Plan) -> Any:
                 return jitted(*[_placed(a, slot) for a in args])
 
     scope["run"] = on_device if moved else jitted
-    exec(f"def call(a):\n    return run({', '.join(parts)})", scope)
-    return scope["call"]
+    return define(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")
