@@ -195,6 +195,22 @@ def test_what_cannot_be_captured_runs_as_ever(name: str, reason: str, capsys: py
     assert re.search(reason, reasons(compiled)[0]), reasons(compiled)
 
 
+@pytest.mark.parametrize("what", ["number", "tensor"])
+def test_a_call_that_changes_its_arguments_is_not_replayed(what: str):
+    def f(batch, seen):
+        batch["new"] = 3 if what == "number" else batch["x"] * 2
+        seen.append(batch["new"])
+        return batch["x"] + 1
+
+    compiled = torch.compile(f)
+    for i in range(5):
+        batch, seen = {"x": torch.full((2,), float(i))}, []
+        close(compiled(batch, seen), torch.full((2,), i + 1.0))
+        close(batch["new"], 3 if what == "number" else torch.full((2,), i * 2.0))
+        assert len(seen) == 1 and seen[0] is batch["new"]
+    assert reasons(compiled) == ["it changes its arguments"]
+
+
 def test_fullgraph_raises_the_reason():
     f = torch.compile(lambda x: x * x.sum().item(), fullgraph=True)
     f(torch.ones(2))

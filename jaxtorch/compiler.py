@@ -18,7 +18,7 @@ __all__ = [
 
 
 def is_compiling() -> bool:
-    """Is a function being captured rather than run? Never: Python runs each time."""
+    """Is a function being captured rather than run? Never: the call that is captured runs as any other."""
     return False
 
 
@@ -46,12 +46,12 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """The function (or functions) itself: nothing is captured."""
+    """The function (or functions) itself: what it does is captured like anything else."""
     return fn
 
 
 def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, which runs each time."""
+    """The function itself: a captured call keeps what it has returned, as long as what it reads is unchanged."""
     return fn
 
 

@@ -24,7 +24,7 @@ from .capturing import Capture, Captured, Uncapturable
 from .conditions import Condition, Conditions, described
 from .graphing import Graph, Passage
 from .replaying import Replay, Stale
-from .trees import Signature, Unbuildable
+from .trees import Signature, Unbuildable, outline
 
 ATTEMPTS = 3
 """So often is the capture of one kind of call tried."""
@@ -158,6 +158,7 @@ class Compiled:
         arguments = [stand_ins[id(t)] for t in called.tensors]
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
         grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values() if t._rg]
+        outlined = outline((given, named))
         work = Capture(arguments)
         result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*given, **named)), work)
         trial.attempts += 1
@@ -170,7 +171,7 @@ class Compiled:
             if not seen.codes <= trial.codes:
                 trial.codes |= seen.codes
                 raise Uncapturable("each call runs other code")
-            if Signature(given, named).key != Signature(given, named).key:
+            if outline((given, named)) != outlined:
                 raise Uncapturable("it changes its arguments")
             made = capturing.settle(work, result, conditions)
             _check_reached(made, tensors)

@@ -71,6 +71,15 @@ class Signature:
             self.objects.append(x)
 
 
+def outline(x: Any) -> Any:
+    """The structure of an argument and what stands in it, for comparing before and after a call."""
+    if isinstance(x, (tuple, list)):
+        return type(x), [outline(y) for y in x]
+    if isinstance(x, dict):
+        return type(x), [(k, outline(y)) for k, y in x.items()]
+    return id(x), x if isinstance(x, (float, *_PLAIN)) else None
+
+
 class Unbuildable(Exception):
     """A result that a replay could not put together."""
 

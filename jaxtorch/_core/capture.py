@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 active: Any = None
-"""None, or the capture of the call that runs now in `thread`; see `_compile/capturing.py`."""
+"""None, or the capture of the call that runs now; see `_compile/capturing.py`."""
 
 
 class Again:
