@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -193,6 +194,33 @@ def test_what_cannot_be_captured_runs_as_ever(name: str, reason: str, capsys: py
                 close(got, f(x))
     assert variants(compiled) == 0
     assert re.search(reason, reasons(compiled)[0]), reasons(compiled)
+
+
+def test_seeding_saving_and_modes_are_not_replayed(tmp_path: Path):
+    path = str(tmp_path / "state.pt")
+
+    def seeded(x):
+        torch.manual_seed(7)
+        return x + torch.rand(2)
+
+    def saving(x):
+        torch.save({"step": 1}, path)
+        return x + 1
+
+    def switching(x):
+        torch.set_grad_enabled(not torch.is_grad_enabled())
+        return x + 1
+
+    with torch.enable_grad():
+        for f, reason in [(seeded, "seeds a generator"), (saving, "saves a file"), (switching, "changes a mode")]:
+            compiled = torch.compile(f)
+            results = [compiled(torch.zeros(2)).tolist() for _ in range(6)]
+            assert all(r == results[0] for r in results) and variants(compiled) == 0
+            assert reason in reasons(compiled)[0]
+            (tmp_path / "state.pt").unlink(missing_ok=f is not saving)
+            compiled(torch.zeros(2))
+            assert (tmp_path / "state.pt").exists() is (f is saving)
+    torch.set_grad_enabled(True)
 
 
 @pytest.mark.parametrize("what", ["number", "tensor"])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from . import _loading, _saving
+from ._core import capture
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
@@ -30,6 +31,7 @@ def save(
     f: a path, or an object with `write`. A file that exists is replaced only when the new one is complete.
     NotImplementedError for the format of before PyTorch 1.6, and for another `pickle_module`.
     """
+    capture.breaks("it saves a file")
     if not _use_new_zipfile_serialization:
         raise NotImplementedError(
             "jaxtorch has no torch.save(_use_new_zipfile_serialization=False): it writes zip files"
@@ -64,6 +66,7 @@ def load(
     weights_only: (the default) load nothing but tensors and plain containers, and call nothing else that the file names.
     Raises pickle.UnpicklingError where the file asks for more. With False the file can run any code: only for files you trust.
     """
+    capture.breaks("it loads a file")
     restricted = True if weights_only is None and pickle_module is None else bool(weights_only)
     if pickle_module is not None and weights_only:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")

@@ -158,7 +158,7 @@ class Compiled:
         arguments = [stand_ins[id(t)] for t in called.tensors]
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
         grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values() if t._rg]
-        outlined = outline((given, named))
+        outlined, modes_before = outline((given, named)), environment()
         work = Capture(arguments)
         result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*given, **named)), work)
         trial.attempts += 1
@@ -171,6 +171,8 @@ class Compiled:
             if not seen.codes <= trial.codes:
                 trial.codes |= seen.codes
                 raise Uncapturable("each call runs other code")
+            if environment() != modes_before:
+                raise Uncapturable("it changes a mode (gradients, types, devices) and leaves it changed")
             if outline((given, named)) != outlined:
                 raise Uncapturable("it changes its arguments")
             made = capturing.settle(work, result, conditions)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import draws
+from . import capture, draws
 from .device import DeviceSlot, cpu, device
 from .mersenne import MersenneTwister
 
@@ -31,12 +31,14 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed."""
+        capture.breaks("it seeds a generator")
         self.engine.manual_seed(seed)
         self.draws = 0
         return self
 
     def seed(self) -> int:
         """Start a stream from the system's own randomness; the seed."""
+        capture.breaks("it seeds a generator")
         self.draws = 0
         return self.engine.seed()
 
@@ -51,11 +53,13 @@ class Generator:
         return from_host(self._state())
 
     def _state(self) -> np.ndarray[Any, Any]:
+        capture.breaks("it reads the state of a generator")
         if self.slot is cpu.slot:
             return self.engine.get_state()
         return np.array([self.engine.initial_seed(), self.draws], "<u8").view(np.uint8)
 
     def _restore(self, state: np.ndarray[Any, Any]) -> None:
+        capture.breaks("it sets the state of a generator")
         if self.slot is cpu.slot:
             self.engine.set_state(state)
             return
