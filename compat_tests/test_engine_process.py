@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import sys
 import textwrap
 import threading
@@ -244,3 +245,45 @@ def test_a_child_forked_before_jax_began_uses_jax(run_python: Run):
         os.waitpid(child, 0)
     """
     assert script(run_python, text)[0].strip() == "[3.0, 3.0] False"
+
+
+# -- the allocator --
+
+LARGE_BLOCKS = """
+    import ctypes
+    import threading
+
+    import jaxtorch
+
+    libc = ctypes.CDLL(None)
+    libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
+    libc.free.argtypes, libc.sbrk.restype = [ctypes.c_void_p], ctypes.c_void_p
+    found = []
+
+    def allocate():
+        block = libc.malloc(100 << 20)
+        libc.free(block)
+        found.append(block < libc.sbrk(0))  # in the heap, where it stays when freed
+
+    allocate()
+    thread = threading.Thread(target=allocate)
+    thread.start()
+    thread.join()
+    print(*found)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+@pytest.mark.parametrize(
+    "env, kept",
+    [
+        ({}, "True True"),
+        ({"JAXTORCH_ALLOCATOR": "default"}, "False False"),
+        ({"MALLOC_TOP_PAD_": "131072"}, "False False"),
+        ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}, "False False"),
+        ({"JAX_PLATFORMS": "cuda,cpu"}, "False False"),
+    ],
+)
+def test_large_blocks_are_kept_by_the_heap(run_python: Run, env: dict[str, str], kept: str) -> None:
+    out, _ = script(run_python, LARGE_BLOCKS, **({"JAX_PLATFORMS": "cpu"} | env))
+    assert out.strip() == kept

@@ -15,7 +15,7 @@ import jax
 from jax._src import config as _config
 from jax._src import core as _core
 
-from . import dtypes
+from . import allocator, dtypes
 
 
 def x64() -> Any:
@@ -88,3 +88,4 @@ def use_persistent_cache() -> None:
 
 
 use_persistent_cache()
+allocator.keep_freed_memory()

@@ -1,0 +1,53 @@
+"""How the C library hands out memory: on the CPU, XLA takes the temporary memory of a program anew at every run.
+
+With glibc's defaults a large block is mapped at each allocation and unmapped when freed, so that every step of a training
+loop faults its pages in again, and threads keep heaps of their own, which hold nothing large. Here one heap serves all
+threads and keeps what is freed. The price: memory that was once used stays with the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+
+import jax
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
+_SETTINGS = ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+
+
+def keep_freed_memory() -> bool:
+    """Have this process's `malloc` keep large blocks for the next program; False where that does not apply.
+
+    It applies with glibc on Linux, where programs will run on the CPU. `JAXTORCH_ALLOCATOR=default` switches it off, and
+    so does any setting of glibc's own (`MALLOC_...`, `GLIBC_TUNABLES=glibc.malloc...`).
+    """
+    if os.environ.get("JAXTORCH_ALLOCATOR", "") == "default" or not sys.platform.startswith("linux"):
+        return False
+    if _settled_by_user() or not _programs_run_on_cpu():
+        return False
+    libc = ctypes.CDLL(None)
+    if not (hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")):
+        return False
+    return all(libc.mallopt(name, value) == 1 for name, value in _SETTINGS)
+
+
+def _settled_by_user() -> bool:
+    names = (
+        "MALLOC_ARENA_MAX",
+        "MALLOC_MMAP_MAX_",
+        "MALLOC_MMAP_THRESHOLD_",
+        "MALLOC_TRIM_THRESHOLD_",
+        "MALLOC_TOP_PAD_",
+    )
+    return any(name in os.environ for name in names) or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", "")
+
+
+def _programs_run_on_cpu() -> bool:
+    """As far as can be told before JAX starts its runtime, which would be too early at import."""
+    platforms = jax.config.jax_platforms  # pyright: ignore[reportAttributeAccessIssue]
+    if platforms:
+        return platforms.split(",")[0] == "cpu"
+    return not any(importlib.util.find_spec(name) for name in ("jax_plugins", "libtpu"))
