@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
+import tarfile
+import warnings
 import zipfile
 from collections import OrderedDict
 from pathlib import Path
@@ -242,6 +245,74 @@ def test_the_format_before_zip_is_read():
     assert found["base"].tolist() == [0, 1, 9, 3, 4, 5]
 
 
+@ways
+def test_the_format_before_zip_is_written(writer: Any, reader: Any):
+    base = writer.arange(6.0)
+    state = {"base": base, "part": base[2:4], "p": writer.nn.Parameter(writer.ones(2)), "n": [1, {"x": None}]}
+    buffer = io.BytesIO()
+    writer.save(state, buffer, _use_new_zipfile_serialization=False)
+    buffer.seek(0)
+    assert not zipfile.is_zipfile(buffer)
+    buffer.seek(0)
+    found = reader.load(buffer)
+    assert seen(found) == seen(state)
+    found["part"][0] = 9
+    assert found["base"].tolist() == [0, 1, 9, 3, 4, 5]
+
+
+def tar_file() -> bytes:
+    """As PyTorch wrote before 0.1.10: records of pickles and raw numbers."""
+
+    class Reference:
+        def __init__(self, key: int) -> None:
+            self.key = key
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, obj: Any) -> Any:
+            return str(obj.key) if isinstance(obj, Reference) else None
+
+    def pickled(*items: Any) -> bytes:
+        return b"".join([pickle.dumps(x, protocol=2) for x in items])
+
+    numbers = np.arange(6, dtype=np.float32)
+    storages = pickled(1, (10, "cpu", torch.FloatStorage)) + struct.pack("<q", 6) + numbers.tobytes()
+    storages += pickled([(11, 10, 2, 3)])
+    tensors = pickled(2)
+    for key, storage, size, stride, offset in ((20, 10, (2, 3), (1, 2), 0), (21, 11, (2,), (1,), 1)):
+        tensors += pickled((key, storage, torch.FloatTensor)) + struct.pack("<ii", len(size), 0)
+        tensors += (
+            struct.pack(f"<{len(size)}q", *size) + struct.pack(f"<{len(size)}q", *stride) + struct.pack("<q", offset)
+        )
+    text = io.BytesIO()
+    Pickler(text, protocol=2).dump({"a": Reference(20), "b": [Reference(21)]})
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in (("storages", storages), ("tensors", tensors), ("pickle", text.getvalue())):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_the_tar_format_is_read(tmp_path: Path):
+    raw = tar_file()
+    path = tmp_path / "old.pt"
+    path.write_bytes(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = torch.load(path, weights_only=False)
+    ours = jaxtorch.load(path, weights_only=False)
+    assert seen(ours["a"]) == seen(theirs["a"])
+    assert ours["b"][0].tolist() == theirs["b"][0].tolist() == [3, 4]
+    ours["a"][1, 1] = 9
+    assert ours["b"][0].tolist() == [9, 4]
+    for library in (jaxtorch, torch):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError), match="weights_only"):
+            library.load(path)
+    with pytest.raises((RuntimeError, tarfile.TarError)):
+        jaxtorch.load(io.BytesIO(raw[:1300]), weights_only=False)
+
+
 LOCATIONS = {
     "cpu": "'cpu'",
     "device": "t.device('cpu')",
@@ -250,6 +321,8 @@ LOCATIONS = {
     "function that leaves it": "lambda storage, location: None",
     "to meta": "'meta'",
     "none": "None",
+    "unknown": "'nowhere'",
+    "no function": "3",
 }
 
 
@@ -320,5 +393,5 @@ def test_wrong_arguments():
             library.load(3)
         with pytest.raises(RuntimeError, match="pickle_module"):
             library.load(io.BytesIO(), weights_only=True, pickle_module=pickle)
-    with pytest.raises(NotImplementedError, match="_use_new_zipfile_serialization"):
-        jaxtorch.save(1, io.BytesIO(), _use_new_zipfile_serialization=False)
+    with pytest.raises(NotImplementedError, match="pickle_module"):
+        jaxtorch.save(1, io.BytesIO(), pickle_module=io)

@@ -1,409 +1,283 @@
-"""`torch.load`: reads PyTorch's zip format and the one before it, by default without running anything the file names."""
+"""`torch.load`: reads PyTorch's zip format and the two before it, by default without running anything the file names.
+
+Whatever is wrong with a file is told as RuntimeError (the archive, a storage) or pickle.UnpicklingError (the pickle in it).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
 import struct
 import sys
+import tarfile
 import zipfile
-from collections import Counter, OrderedDict
-from collections.abc import Callable
+import zlib
+from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
 
-from ._core import dtypes, host, views
-from ._core.device import cpu, device, jax_devices
-from ._core.dtypes import dtype
-from ._core.size import Size
-from ._core.tensor import Tensor, from_host
-from ._ops.constants import _layout
-from ._saving import STORAGES
-from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
+from ._core.op import functions
+from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, typed
+from ._saving import MAGIC, PROTOCOL
+from ._unpickling import unpickle
 
-_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
+_NEWEST = 10  # the version of the zip format that PyTorch 2.13 still reads
+_TEXT = 64 << 20  # bytes of a record other than a storage that may be compressed as strongly as it likes
 
 
-class StorageKind:
-    """The class of a storage, as a file names it; without a dtype, plain bytes."""
-
-    def __init__(self, dtype: dtype | None) -> None:
-        self.dtype = dtype
-
-
-class LoadedStorage:
-    """The memory that tensors of a file share, and where it was saved; what a callable `map_location` is given."""
-
-    def __init__(self, flat: np.ndarray[Any, Any], dtype: dtype | None, location: str) -> None:
-        self.flat, self.dtype, self.location = flat, dtype, location
-        self.target = cpu
-        self.owner: Tensor | None = None
-
-    @property
-    def device(self) -> device:
-        """Where the tensors on it will be."""
-        return self.target
-
-    def cpu(self) -> LoadedStorage:
-        """Put it on the CPU."""
-        self.target = cpu
-        return self
-
-    def cuda(self, device_index: int | None = None, non_blocking: bool = False) -> LoadedStorage:
-        """Put it on a GPU."""
-        self.target = device("cuda", device_index or 0)
-        return self
-
-    def size(self) -> int:
-        """The number of elements."""
-        return self.flat.size
-
-    def nbytes(self) -> int:
-        """The number of bytes."""
-        return self.flat.nbytes
-
-    def __len__(self) -> int:
-        return self.flat.size
-
-    def tensor(self, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
-        """A tensor on this memory; all that are made share it."""
-        if self.owner is None:
-            flat = self.flat.view(d.np)
-            extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-            if min((offset, *size, *stride), default=0) < 0 or offset + extent > flat.size:
-                raise RuntimeError(f"sizes {size} and strides {stride} do not fit a storage of {flat.size} elements")
-            numel = int(np.prod(size, dtype=np.int64))
-            layout = views._normal(size, stride, offset)
-            if offset == 0 and numel == flat.size and (layout is None or numel == extent):
-                part = flat.reshape(size) if layout is None else host._part(flat, size, layout)
-                t = from_host(np.ascontiguousarray(part).reshape(size)).to(self.target)
-                t._layout = layout
-                self.owner = t
-                return t
-            self.owner = from_host(flat).to(self.target)
-        whole = self.owner if self.owner.dtype is d else self.owner.view(d)
-        return views.detached(whole.as_strided(size, stride, offset))
+def _checked(pid: Any) -> Any:
+    """A storage's persistent id: ('storage', kind, key, location, number of elements, ...)."""
+    if not (isinstance(pid, tuple) and len(pid) >= 5 and pid[0] == "storage" and isinstance(pid[1], StorageKind)):
+        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {pid!r}")
+    key, location, count = pid[2:5]
+    if not (isinstance(key, str) and isinstance(location, str) and type(count) is int and count >= 0):
+        raise pickle.UnpicklingError(f"{pid[2:5]!r} is no key, location and number of elements of a storage")
+    return pid
 
 
-# -- what a file may call
+def _refuse(pid: Any) -> Any:
+    raise pickle.UnpicklingError(f"unexpected storage in the header: {pid!r}")
 
 
-def _rebuild_tensor(storage: LoadedStorage, offset: int, size: Any, stride: Any) -> Tensor:
-    d = storage.dtype
-    if d is None:
-        raise RuntimeError("the file has a tensor without an element type")
-    return storage.tensor(d, offset, tuple(size), tuple(stride))
+def _nbytes(kind: StorageKind, count: int) -> int:
+    return count * (1 if kind.dtype is None else kind.dtype.itemsize)
 
 
-def _rebuild_tensor_v2(
-    storage: LoadedStorage, offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
-) -> Tensor:  # fmt: skip
-    t = _rebuild_tensor(storage, offset, size, stride)
-    if metadata:
-        t = t.conj() if metadata.get("conj") else t
-        t = t.neg() if metadata.get("neg") else t
-        t = t.detach()
-    t.requires_grad = requires_grad
-    return t
+class Defaults:
+    """What files that do not say it are taken to have."""
+
+    byteorder: str | None = None
 
 
-def _rebuild_tensor_v3(
-    storage: LoadedStorage, offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, d: dtype,
-    metadata: Any = None,
-) -> Tensor:  # fmt: skip
-    t = storage.tensor(d, offset, tuple(size), tuple(stride))
-    t.requires_grad = requires_grad
-    return t
+# -- the zip format
 
 
-def _rebuild_meta_tensor_no_storage(d: dtype, size: Any, stride: Any, requires_grad: bool) -> Tensor:
-    t = from_host(np.zeros((), d.np)).expand(tuple(size)).to("meta")
-    t._alias, t._layout = None, views._normal(tuple(size), tuple(stride), 0)
-    t.requires_grad = requires_grad
-    return t
+@contextlib.contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Context in which Python's errors for damaged archives become RuntimeErrors that say what was read."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, OSError, NotImplementedError,
+            OverflowError) as error:  # fmt: skip
+        raise RuntimeError(
+            f"PytorchStreamReader failed reading {what}: {error}. The file is corrupt or truncated"
+        ) from error
 
 
-def _rebuild_from_type_v2(function: Callable[..., Any], kind: type, args: Any, state: Any) -> Tensor:
-    t = function(*args)
-    if kind is not type(t):
-        t = t.as_subclass(kind)
-    if hasattr(kind, "__setstate__"):
-        t.__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
-    else:
-        t.__dict__.update(state[0] if isinstance(state, tuple) else state)
-    return t
+class _Archive:
+    """The records of a zip file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        with _reading("zip archive"):
+            self.zip = zipfile.ZipFile(file)
+            self.names = set(self.zip.namelist())
+        text = next((n for n in self.zip.namelist() if n.endswith("data.pkl") and n.count("/") <= 1), None)
+        if text is None:
+            raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
+        self.folder = text.removesuffix("data.pkl")
+
+    def small(self, name: str, default: bytes | None = None) -> bytes:
+        """A record other than a storage."""
+        path = self.folder + name
+        if path not in self.names and default is not None:
+            return default
+        with _reading(f"file {name}"):
+            info = self.zip.getinfo(path)
+            if info.file_size > max(_TEXT, 100 * info.compress_size):
+                raise ValueError(f"{info.compress_size} bytes would expand to {info.file_size}")
+            return self.zip.read(path)
+
+    def storage(self, key: str, nbytes: int, mmap: bool) -> Any:
+        """The bytes of a storage, of which the pickle says how many there are."""
+        name = f"data/{key}"
+        if self.folder + name not in self.names:
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
+        with _reading(f"file {name}"):
+            info = self.zip.getinfo(self.folder + name)
+            if info.file_size != nbytes:
+                raise ValueError(f"record size ({info.file_size} bytes) does not match expected size ({nbytes} bytes)")
+            affordable(nbytes, "a storage")
+            if not mmap:
+                return self.zip.read(info)
+            if info.compress_type != zipfile.ZIP_STORED:
+                raise ValueError("it is compressed and cannot be mapped into memory")
+            return self._mapped(info)
+
+    def _mapped(self, info: zipfile.ZipInfo) -> Any:
+        if not info.file_size:
+            return b""
+        self.file.seek(info.header_offset + 26)
+        in_name, in_extra = struct.unpack("<HH", self.file.read(4))
+        return np.memmap(self.file, np.uint8, "c", info.header_offset + 30 + in_name + in_extra, (info.file_size,))
 
 
-def _get_layout(name: str) -> Any:
-    return _layout(name.removeprefix("torch."))
+def _swapped(archive: _Archive) -> bool:
+    """Are the bytes of the file in another order than this machine's?"""
+    said = Defaults.byteorder or "little"
+    order = archive.small("byteorder", (sys.byteorder if said == "native" else said).encode()).decode(errors="replace")
+    if order not in ("little", "big"):
+        raise ValueError(f"Unknown endianness type: {order}")
+    return order != sys.byteorder
 
 
-_GLOBALS: dict[str, Any] = {
-    "torch._utils._rebuild_tensor": _rebuild_tensor,
-    "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
-    "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
-    "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor_no_storage,
-    "torch._utils._rebuild_parameter": _rebuild_parameter,
-    "torch._utils._rebuild_parameter_with_state": _rebuild_parameter_with_state,
-    "torch._tensor._rebuild_from_type_v2": _rebuild_from_type_v2,
-    "torch.serialization._get_layout": _get_layout,
-    "torch.Size": Size,
-    "torch.device": device,
-    "torch.Tensor": Tensor,
-    "torch.nn.parameter.Parameter": Parameter,
-    "torch.storage.UntypedStorage": StorageKind(None),
-    "collections.OrderedDict": OrderedDict,
-    "collections.Counter": Counter,
-    "builtins.set": set,
-    "builtins.bytearray": bytearray,
-    "builtins.complex": complex,
-    **{f"torch.{d.name}": d for d in dtypes.ALL},
-    **{f"torch.{prefix}{name}": StorageKind(d) for name, d in STORAGES.items() for prefix in ("", "cuda.")},
-}
-
-
-def _encode(text: str, encoding: str = "utf-8") -> bytes:
-    """`_codecs.encode`, with which protocol 2 writes bytes; no other encoding than what it writes."""
-    if encoding not in ("latin1", "utf-8"):
-        raise pickle.UnpicklingError(f"unexpected encoding {encoding!r} of bytes")
-    return text.encode(encoding)
-
-
-_GLOBALS["_codecs.encode"] = _encode
-
-
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # Python's own, whose steps can be checked
-    """Reads an object; `storage_of` gives the storage that a persistent id names."""
-
-    def __init__(self, file: IO[bytes], storage_of: Callable[[Any], Any], **options: Any) -> None:
-        super().__init__(file, **options)
-        self.storage_of = storage_of
-
-    def persistent_load(self, pid: Any) -> Any:
-        return self.storage_of(pid)
-
-    def find_class(self, module: str, name: str) -> Any:
-        module = "builtins" if module == "__builtin__" else module
-        found = _GLOBALS.get(f"{module}.{name}")
-        if found is not None:
-            return found
-        if module == "torch" or module.startswith("torch."):
-            module = "jaxtorch" + module.removeprefix("torch")
-            try:
-                return super().find_class(module, name)
-            except (ImportError, AttributeError):
-                shown = "torch" + module.removeprefix("jaxtorch")
-                raise AttributeError(f"the file needs {shown}.{name}, which jaxtorch does not have yet") from None
-        return super().find_class(module, name)
-
-
-safe: dict[str, Any] = {}
-"""What `add_safe_globals` has allowed, by full name."""
-
-
-def _refuse(what: str) -> pickle.UnpicklingError:
-    return pickle.UnpicklingError(
-        f"Weights only load failed. {what} To load it all the same, where the file comes from a source you trust, pass "
-        "weights_only=False: it then may run any code."
-    )
-
-
-class _RestrictedUnpickler(_Unpickler):
-    """Reads tensors and plain containers, and calls nothing but what builds them."""
-
-    stack: list[Any]
-
-    def find_class(self, module: str, name: str) -> Any:
-        full = f"{'builtins' if module == '__builtin__' else module}.{name}"
-        for table in (_GLOBALS, safe):
-            if full in table:
-                return table[full]
-        raise _refuse(
-            f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{name}])` to allow it if you trust this class or function."
+def _check_version(archive: _Archive) -> None:
+    said = archive.small("version", b"3").strip()
+    if not said.isdigit() or int(said) > _NEWEST:
+        raise RuntimeError(
+            f"Attempted to read a PyTorch file with version {said.decode(errors='replace')}, but the maximum supported "
+            f"version for reading is {_NEWEST}"
         )
-
-    def _check(self, called: Any) -> None:
-        """Only what `find_class` gave may be called, and no tensor or dtype that it gave."""
-        for allowed in (*_GLOBALS.values(), *safe.values()):
-            if called is allowed and callable(allowed):
-                return
-        raise _refuse(f"Trying to call {called!r}, which is not an allowed global.")
-
-    def _reduce(self) -> None:
-        self._check(self.stack[-2])
-        if self.stack[-2] in (Tensor, Parameter):
-            raise _refuse(f"Trying to call {self.stack[-2].__name__} directly.")
-        pickle._Unpickler.load_reduce(self)  # type: ignore[attr-defined]
-
-    def _newobj(self) -> None:
-        self._check(self.stack[-2])
-        pickle._Unpickler.load_newobj(self)  # type: ignore[attr-defined]
-
-    def _build(self) -> None:
-        target, state = self.stack[-2], self.stack[-1]
-        if type(target) in (OrderedDict, Counter) and isinstance(state, dict):
-            target.__dict__.update(state)
-        elif type(target) in safe.values():
-            pickle._Unpickler.load_build(self)  # type: ignore[attr-defined]
-            return
-        else:
-            raise _refuse(f"Can only build Tensor, Parameter, OrderedDict or allowed types, but got {type(target)}.")
-        del self.stack[-1]
-
-    def _forbidden(self) -> None:
-        raise _refuse("The file uses a pickle instruction that is not allowed.")
-
-    dispatch: dict[int, Any] = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
-    dispatch[pickle.REDUCE[0]] = _reduce
-    dispatch[pickle.NEWOBJ[0]] = _newobj
-    dispatch[pickle.BUILD[0]] = _build
-    for _code in (pickle.INST, pickle.OBJ, pickle.NEWOBJ_EX, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER):
-        dispatch[_code[0]] = _forbidden
-
-
-def unpickler(weights_only: bool) -> type[_Unpickler]:
-    return _RestrictedUnpickler if weights_only else _Unpickler
-
-
-# -- where tensors go
-
-
-def _default_place(storage: LoadedStorage) -> None:
-    where = device(storage.location)
-    if where.type == "cuda":
-        found = len(jax_devices("cuda"))
-        if not found:
-            raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
-                "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
-                "storages to the CPU."
-            )
-        if (where.index or 0) >= found:
-            raise RuntimeError(
-                f"Attempting to deserialize object on CUDA device {where.index} but torch.cuda.device_count() is {found}. "
-                "Please use torch.load with map_location to map your storages to an existing device."
-            )
-    storage.target = where
-
-
-def place(storage: LoadedStorage, map_location: Any) -> None:
-    """Decide where the tensors of a storage go: `map_location` is None, a device, a dict of locations, or a function."""
-    if map_location is None:
-        _default_place(storage)
-    elif isinstance(map_location, dict):
-        storage.location = str(map_location.get(storage.location, storage.location))
-        _default_place(storage)
-    elif isinstance(map_location, (str, device)):
-        storage.location = str(device(map_location))
-        _default_place(storage)
-    elif callable(map_location):
-        chosen = map_location(storage, storage.location)
-        if chosen is None:
-            _default_place(storage)
-        elif chosen is not storage:
-            raise RuntimeError("map_location has to return the storage it was given, moved, or None")
-    else:
-        raise TypeError(f"map_location must be None, a device, a dict or a function, not {type(map_location).__name__}")
-
-
-def _typed(content: Any, kind: StorageKind, count: int, swap: bool) -> np.ndarray[Any, Any]:
-    """Bytes as flat memory of the storage's type."""
-    d = kind.dtype
-    if d is None:
-        return np.frombuffer(content, np.uint8, count)
-    flat = np.frombuffer(content, np.uint8, count * d.itemsize).view(d.np)
-    if swap and d.itemsize > 1:
-        parts = flat.view(np.float64 if d is dtypes.complex128 else np.float32) if d.is_complex else flat
-        flat = parts.view(f"u{parts.dtype.itemsize}").byteswap().view(d.np)
-    return flat
-
-
-# -- the two formats
 
 
 def read_zip(file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
     """Read an object in the zip format; with `mmap`, storages are mapped from the file as they are used."""
-    with zipfile.ZipFile(file) as archive:
-        text = next((n for n in archive.namelist() if n.endswith("data.pkl") and n.count("/") <= 1), None)
-        if text is None:
-            raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
-        folder = text.removesuffix("data.pkl")
-        names = set(archive.namelist())
-        if f"{folder}constants.pkl" in names:
-            raise RuntimeError("the file is a TorchScript archive: jaxtorch has no torch.jit.load yet")
-        order = archive.read(f"{folder}byteorder") if f"{folder}byteorder" in names else b"little"
-        swap = order.decode() != sys.byteorder
-        storages: dict[str, LoadedStorage] = {}
+    archive = _Archive(file)
+    if f"{archive.folder}constants.pkl" in archive.names:
+        raise RuntimeError("the file is a TorchScript archive: jaxtorch has no torch.jit.load yet")
+    _check_version(archive)
+    swap = _swapped(archive)
+    storages: dict[str, LoadedStorage] = {}
 
-        def storage_of(pid: Any) -> LoadedStorage:
-            _, kind, key, location, count = _checked(pid)
-            found = storages.get(key)
-            if found is None:
-                name = f"{folder}data/{key}"
-                content = _mapped(file, archive, name) if mmap else archive.read(name)
-                found = storages[key] = LoadedStorage(_typed(content, kind, count, swap), kind.dtype, location)
-                place(found, map_location)
-            return found
+    def storage_of(pid: Any) -> LoadedStorage:
+        _, kind, key, location, count = _checked(pid)[:5]
+        found = storages.get(key)
+        if found is None:
+            content = archive.storage(key, _nbytes(kind, count), mmap)
+            found = storages[key] = LoadedStorage(typed(content, kind, count, swap), kind.dtype, location)
+            place(found, map_location)
+        return found
 
-        return unpickler(weights_only)(io.BytesIO(archive.read(text)), storage_of, **options).load()
+    return unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, weights_only, options)
 
 
-def _checked(pid: Any) -> Any:
-    if not (isinstance(pid, tuple) and len(pid) >= 5 and pid[0] == "storage" and isinstance(pid[1], StorageKind)):
-        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {pid!r}")
-    return pid
+def pickle_of_zip(file: IO[bytes]) -> bytes:
+    """The pickle in a zip file, as bytes."""
+    return _Archive(file).small("data.pkl")
 
 
-def _mapped(file: IO[bytes], archive: zipfile.ZipFile, name: str) -> Any:
-    info = archive.getinfo(name)
-    if not info.file_size:
-        return b""
-    file.seek(info.header_offset + 26)
-    in_name, in_extra = struct.unpack("<HH", file.read(4))
-    return np.memmap(file, np.uint8, "c", info.header_offset + 30 + in_name + in_extra, (info.file_size,))
+# -- the format before PyTorch 1.6
+
+
+def _exactly(file: IO[bytes], n: int) -> bytes:
+    found = file.read(n)
+    if len(found) != n:
+        raise RuntimeError(f"unexpected EOF, expected {n - len(found)} more bytes. The file might be corrupted.")
+    return found
+
+
+def _size_of(file: IO[bytes]) -> int:
+    here = file.tell()
+    end = file.seek(0, os.SEEK_END)
+    file.seek(here)
+    return end
+
+
+def _content(file: IO[bytes], kind: StorageKind, swap: bool, expected: int | None) -> np.ndarray[Any, Any]:
+    """The next storage of a file: its number of elements, then its bytes."""
+    (count,) = struct.unpack(">q" if swap else "<q", _exactly(file, 8))
+    if count < 0 or (expected is not None and count != expected):
+        raise RuntimeError(f"storage has wrong size: expected {expected} elements, got {count}")
+    if _nbytes(kind, count) > _size_of(file):
+        raise RuntimeError(
+            f"unexpected EOF, expected a storage of {_nbytes(kind, count)} bytes. The file might be corrupted."
+        )
+    return typed(_exactly(file, _nbytes(kind, count)), kind, count, swap)
 
 
 def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
     """Read an object in the format that PyTorch wrote before 1.6: pickles, then the storages one after another."""
-    kind_of = unpickler(weights_only)
-
-    def refuse(pid: Any) -> Any:
-        raise pickle.UnpicklingError(f"unexpected storage in the header: {pid!r}")
-
-    if kind_of(file, refuse, **options).load() != _MAGIC:
+    if unpickle(file, _refuse, weights_only, options) != MAGIC:
         raise RuntimeError("Invalid magic number; corrupt file?")
-    version = kind_of(file, refuse, **options).load()
-    if version != _PROTOCOL:
+    version = unpickle(file, _refuse, weights_only, options)
+    if version != PROTOCOL:
         raise RuntimeError(f"Invalid protocol version: {version}")
-    system = kind_of(file, refuse, **options).load()
-    swap = system.get("little_endian", True) != (sys.byteorder == "little")
+    system = unpickle(file, _refuse, weights_only, options)
+    if not isinstance(system, dict):
+        raise RuntimeError("Invalid system information; corrupt file?")
+    swap = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
     storages: dict[str, LoadedStorage] = {}
+    limit = _size_of(file)
 
-    def storage_of(pid: Any) -> LoadedStorage:
+    def storage_of(pid: Any) -> Any:
         _, kind, key, location, count, *view = _checked(pid)
-        if view and view[0] is not None:
-            raise RuntimeError("the file has a view of a storage, as PyTorch wrote before 0.4: jaxtorch cannot read it")
         if key not in storages:
-            d = kind.dtype
-            flat = np.zeros(count, np.uint8 if d is None else d.np)
-            storages[key] = LoadedStorage(flat, d, location)
+            if _nbytes(kind, count) > limit:
+                raise RuntimeError(f"a storage of {_nbytes(kind, count)} bytes in a file of {limit}: it is corrupt")
+            storages[key] = LoadedStorage(typed(bytes(_nbytes(kind, count)), kind, count, swap), kind.dtype, location)
             place(storages[key], map_location)
+        if view and view[0] is not None:
+            _, begin, size = view[0]
+            return StorageView(storages[key], begin, size)
         return storages[key]
 
     # The bytes come after the pickle whose tensors they fill: read it once to learn the storages, then again with them there.
     begin = file.tell()
-    kind_of(file, storage_of, **options).load()
-    for key in kind_of(file, refuse, **options).load():
-        (count,) = struct.unpack("<q" if not swap else ">q", file.read(8))
+    unpickle(file, storage_of, weights_only, options)
+    keys = unpickle(file, _refuse, weights_only, options)
+    if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(storages):
+        raise RuntimeError("the file does not have the storages that its tensors name; corrupt file?")
+    for key in keys:
         storage = storages[key]
-        kind = StorageKind(storage.dtype)
-        content = file.read(count * storage.flat.dtype.itemsize)
-        storage.flat, storage.owner = _typed(content, kind, count, swap), None
+        storage.flat, storage.owner = _content(file, StorageKind(storage.dtype), swap, storage.flat.size), None
     file.seek(begin)
-    return kind_of(file, storage_of, **options).load()
+    return unpickle(file, storage_of, weights_only, options)
+
+
+# -- the tar format, of before PyTorch 0.1.10
+
+
+def is_tar(file: IO[bytes]) -> bool:
+    """Is the file a tar archive?"""
+    start = file.tell()
+    try:
+        with tarfile.open(fileobj=file, mode="r:"):
+            return True
+    except tarfile.TarError:
+        return False
+    finally:
+        file.seek(start)
+
+
+def read_tar(file: IO[bytes], map_location: Any, options: dict[str, Any]) -> Any:
+    """Read an object from a tar archive of storages, tensors on them, and a pickle that names the tensors by key."""
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        records = []
+        for name in ("storages", "tensors", "pickle"):
+            try:
+                records.append(archive.extractfile(name))
+            except KeyError:
+                raise RuntimeError(f"the tar archive has no record {name!r}: it is no file of tensors") from None
+        storages, tensors, text = records
+        if storages is None or tensors is None or text is None:
+            raise RuntimeError("the tar archive has a link or folder where a record should be")
+
+        def read(record: IO[bytes], refer: Any = _refuse) -> Any:
+            return unpickle(record, refer, False, options)
+
+        known: dict[Any, Any] = {}
+        for _ in range(read(storages)):
+            key, location, kind = read(storages)
+            flat = _content(storages, kind, sys.byteorder != "little", None)
+            known[key] = LoadedStorage(flat, kind.dtype, location)
+            place(known[key], map_location)
+        for target, root, offset, count in read(storages):
+            known[target] = StorageView(known[root], offset, count)
+        for _ in range(read(tensors)):
+            key, storage, _ = read(tensors)
+            (ndim,) = struct.unpack("<i4x", _exactly(tensors, 8))
+            size, stride = (struct.unpack(f"<{ndim}q", _exactly(tensors, 8 * ndim)) for _ in range(2))
+            (offset,) = struct.unpack("<q", _exactly(tensors, 8))
+            made = functions["empty"](0) if storage is None else known[storage]
+            known[key] = made if storage is None else made.tensor(made.dtype, offset, size, stride)
+
+        def referred(pid: Any) -> Any:
+            return pid[0] if isinstance(pid, tuple) else known[int(pid)]
+
+        return read(text, referred)
 
 
 def is_zip(file: IO[bytes]) -> bool:

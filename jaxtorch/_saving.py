@@ -30,6 +30,7 @@ from ._ops.constants import layout, memory_format
 from ._tensor.conversion import to_numpy
 from .nn.parameter import Parameter
 
+MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
 _HEADER = 30  # bytes before the name in a zip archive's record
 ALIGNMENT = 64  # of the bytes of a storage in the file, so that it can be mapped into memory
 
@@ -68,10 +69,11 @@ def _name(module: str, name: str) -> Name:
 
 
 class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C's writes no name that it cannot import
-    """Writes an object, tensors by reference to `memories`."""
+    """Writes an object, tensors by reference to `memories`. old: for the format before PyTorch 1.6."""
 
-    def __init__(self, file: IO[bytes], protocol: int) -> None:
+    def __init__(self, file: IO[bytes], protocol: int, old: bool = False) -> None:
         super().__init__(file, protocol=protocol)
+        self.old = old
         self.memories: dict[int, _Memory] = {}
 
     def persistent_id(self, obj: Any) -> Any:
@@ -80,7 +82,8 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
         name = _STORAGE_OF.get(obj.dtype)
         kind = _name("torch", name) if name else _name("torch.storage", "UntypedStorage")
         count = obj.content.nbytes // (obj.dtype.itemsize if name else 1)
-        return "storage", kind, obj.key, obj.location, count
+        pid = ("storage", kind, obj.key, obj.location, count)
+        return (*pid, None) if self.old else pid
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Tensor):
@@ -225,6 +228,27 @@ def write(obj: Any, file: IO[bytes], stem: str, protocol: int) -> None:
         for memory in pickler.memories.values():
             _record(archive, f"{stem}/data/{memory.key}", _bytes_of(memory.content), ALIGNMENT)
         _record(archive, f"{stem}/version", b"3\n")
+
+
+def write_legacy(obj: Any, file: IO[bytes], protocol: int) -> None:
+    """Write an object in the format before PyTorch 1.6: pickles, then the storages one after another."""
+    system = {
+        "protocol_version": PROTOCOL,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    }
+    for part in (MAGIC, PROTOCOL, system):
+        pickle.dump(part, file, protocol=protocol)
+    text = io.BytesIO()
+    pickler = Pickler(text, protocol, old=True)
+    pickler.dump(obj)
+    file.write(text.getvalue())
+    memories = sorted(pickler.memories.values(), key=lambda m: m.key)
+    pickle.dump([m.key for m in memories], file, protocol=protocol)
+    for memory in memories:
+        unit = memory.dtype.itemsize if memory.dtype in _STORAGE_OF else 1
+        file.write(struct.pack("=q", memory.content.nbytes // unit))
+        file.write(memory.content.tobytes())
 
 
 @contextlib.contextmanager

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import mmap as _mmap
 import os
 import pickle
 from collections.abc import Callable
+from enum import Enum
 from typing import IO, Any
 
-from . import _loading, _saving
+from . import _loaded, _loading, _saving, _unpickling
 from ._core import capture
+from ._core.device import device
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = [
+    "LoadEndianness", "add_safe_globals", "clear_safe_globals", "get_crc32_options",
+    "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "location_tag", "register_package", "safe_globals", "save", "set_crc32_options", "set_default_load_endianness",
+    "set_default_mmap_options", "skip_data", "validate_cuda_device",
+]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
 
@@ -29,26 +37,30 @@ def save(
     """Write an object to a file that PyTorch and jaxtorch load.
 
     f: a path, or an object with `write`. A file that exists is replaced only when the new one is complete.
-    NotImplementedError for the format of before PyTorch 1.6, and for another `pickle_module`.
+    NotImplementedError for another `pickle_module`. `_use_new_zipfile_serialization=False` writes the format of before
+    PyTorch 1.6.
     """
     capture.breaks("it saves a file")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError(
-            "jaxtorch has no torch.save(_use_new_zipfile_serialization=False): it writes zip files"
-        )
     if pickle_module is not pickle:
         raise NotImplementedError(f"jaxtorch has no torch.save(pickle_module={pickle_module!r})")
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         stem = os.path.splitext(os.path.basename(path))[0] or "archive"
         with _saving.replacing(path) as file:
-            _saving.write(obj, file, stem, pickle_protocol)
+            _written(obj, file, stem, pickle_protocol, _use_new_zipfile_serialization)
         return
     if not hasattr(f, "write"):
         raise TypeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, not {type(f)}"
         )
-    _saving.write(obj, f, "archive", pickle_protocol)
+    _written(obj, f, "archive", pickle_protocol, _use_new_zipfile_serialization)
+
+
+def _written(obj: Any, file: IO[bytes], stem: str, protocol: int, new: bool) -> None:
+    if new:
+        _saving.write(obj, file, stem, protocol)
+    else:
+        _saving.write_legacy(obj, file, protocol)
 
 
 def load(
@@ -65,6 +77,8 @@ def load(
     map_location: None (where it was saved), a device, a dict from saved to new locations, or a function of (storage, location).
     weights_only: (the default) load nothing but tensors and plain containers, and call nothing else that the file names.
     Raises pickle.UnpicklingError where the file asks for more. With False the file can run any code: only for files you trust.
+    mmap: read storages from the file, which must be a path, as they are used; damage to them then goes unnoticed.
+    Raises EOFError for an empty file, RuntimeError or pickle.UnpicklingError for one that is damaged.
     """
     capture.breaks("it loads a file")
     restricted = True if weights_only is None and pickle_module is None else bool(weights_only)
@@ -90,6 +104,16 @@ def load(
             raise RuntimeError(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
             )
+        if not file.read(1):
+            raise EOFError(f"Ran out of input: {f} is empty")
+        file.seek(-1, os.SEEK_CUR)
+        if _loading.is_tar(file):
+            if restricted:
+                raise RuntimeError(
+                    "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. If you trust the file, pass "
+                    "weights_only=False: it then may run any code."
+                )
+            return _loading.read_tar(file, map_location, pickle_load_args)
         return _loading.read_legacy(file, map_location, restricted, pickle_load_args)
 
 
@@ -104,17 +128,17 @@ def _full_name(item: Any) -> tuple[str, Any]:
 
 def add_safe_globals(safe_globals: list[type | Callable[..., Any] | tuple[Any, str]]) -> None:
     """Allow classes and functions, each itself or as (object, full name), in files loaded with `weights_only=True`."""
-    _loading.safe.update(map(_full_name, safe_globals))
+    _unpickling.safe.update(map(_full_name, safe_globals))
 
 
 def get_safe_globals() -> list[Any]:
     """What `add_safe_globals` has allowed."""
-    return list(_loading.safe.values())
+    return list(_unpickling.safe.values())
 
 
 def clear_safe_globals() -> None:
     """Allow nothing beyond tensors and plain containers again."""
-    _loading.safe.clear()
+    _unpickling.safe.clear()
 
 
 class safe_globals:
@@ -124,9 +148,88 @@ class safe_globals:
         self.added = safe_globals
 
     def __enter__(self) -> None:
-        self.before = dict(_loading.safe)
+        self.before = dict(_unpickling.safe)
         add_safe_globals(self.added)
 
     def __exit__(self, *exc: Any) -> None:
-        _loading.safe.clear()
-        _loading.safe.update(self.before)
+        _unpickling.safe.clear()
+        _unpickling.safe.update(self.before)
+
+
+def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
+    """The full names of classes and functions in a file that `weights_only` refuses, read without running anything."""
+    with contextlib.ExitStack() as stack:
+        file: Any = stack.enter_context(open(os.fspath(f), "rb")) if isinstance(f, (str, os.PathLike)) else f
+        if not _loading.is_zip(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        return _unpickling.unsafe_globals(_loading.pickle_of_zip(file))
+
+
+# -- options
+
+
+class LoadEndianness(Enum):
+    """The order of bytes in files that do not say theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """The order of bytes that zip files without a record of it are taken to have; None means little."""
+    found = _loading.Defaults.byteorder
+    return None if found is None else LoadEndianness[found.upper()]
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the order of bytes that zip files without a record of it are taken to have."""
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _loading.Defaults.byteorder = None if endianness is None else endianness.name.lower()
+
+
+def get_default_mmap_options() -> int:
+    """How files are mapped: always `mmap.MAP_PRIVATE`."""
+    return _mmap.MAP_PRIVATE
+
+
+def set_default_mmap_options(flags: int) -> None:
+    """Accepts `mmap.MAP_PRIVATE`. NotImplementedError for MAP_SHARED: writes to tensors do not reach the file."""
+    if flags == _mmap.MAP_SHARED:
+        raise NotImplementedError("jaxtorch has no torch.load with mmap.MAP_SHARED")
+    if flags != _mmap.MAP_PRIVATE:
+        raise ValueError(
+            "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got "
+            f"{flags}"
+        )
+
+
+def get_crc32_options() -> bool:
+    """Does `save` write checksums? Always."""
+    return True
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Accepted without effect: `save` always writes checksums."""
+
+
+def location_tag(storage: Any) -> str:
+    """How a file names the device of a storage: 'cpu' or 'cuda:0'."""
+    return str(storage.device)
+
+
+def validate_cuda_device(location: str) -> int:
+    """The index of a CUDA device given by its name; RuntimeError if there is none."""
+    _loaded.check_cuda(device(location))
+    return device(location).index or 0
+
+
+def register_package(priority: int, tagger: Any, deserializer: Any) -> None:
+    """NotImplementedError: jaxtorch knows its devices."""
+    raise NotImplementedError("jaxtorch has no torch.serialization.register_package")
+
+
+def skip_data(materialize_fake_tensors: bool = False) -> Any:
+    """NotImplementedError: there are no fake tensors."""
+    raise NotImplementedError("jaxtorch has no torch.serialization.skip_data")

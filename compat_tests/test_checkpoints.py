@@ -1,0 +1,157 @@
+"""A training run that changes libraries on the way: checkpoints of model, optimizer and scheduler, PyTorch -> jaxtorch -> PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import jaxtorch
+
+
+def resnet18(t: Any) -> Any:
+    """ResNet-18 with torchvision's names, an eighth of its width, for small images."""
+    nn = t.nn
+
+    class BasicBlock(nn.Module):
+        def __init__(self, inner: int, outer: int, stride: int) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(inner, outer, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(outer)
+            self.relu = nn.ReLU(inplace=True)
+            self.conv2 = nn.Conv2d(outer, outer, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(outer)
+            self.downsample = None
+            if stride != 1 or inner != outer:
+                self.downsample = nn.Sequential(nn.Conv2d(inner, outer, 1, stride, bias=False), nn.BatchNorm2d(outer))
+
+        def forward(self, x: Any) -> Any:  # (N, C, H, W)
+            identity = x if self.downsample is None else self.downsample(x)
+            out = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+            out += identity
+            return self.relu(out)
+
+    class ResNet(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv1 = nn.Conv2d(3, 8, 7, 2, 3, bias=False)
+            self.bn1 = nn.BatchNorm2d(8)
+            self.relu = nn.ReLU(inplace=True)
+            self.maxpool = nn.MaxPool2d(3, 2, 1)
+            inner = 8
+            for k, outer in enumerate((8, 16, 32, 64), 1):
+                blocks = [BasicBlock(inner, outer, 1 if k == 1 else 2), BasicBlock(outer, outer, 1)]
+                setattr(self, f"layer{k}", nn.Sequential(*blocks))
+                inner = outer
+            self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+            self.fc = nn.Linear(64, 10)
+            for m in self.modules():
+                if isinstance(m, nn.Conv2d):
+                    nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+
+        def forward(self, x: Any) -> Any:  # (N, 3, 32, 32)
+            x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+            x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+            return self.fc(t.flatten(self.avgpool(x), 1))  # (N, 10)
+
+    return ResNet()
+
+
+def transformer(t: Any) -> Any:
+    """A classifier of token sequences, with two encoder layers and dropout."""
+    nn = t.nn
+
+    class Classifier(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(50, 32, padding_idx=0)
+            self.register_buffer("positions", t.arange(12))
+            self.place = nn.Embedding(12, 32)
+            layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.1, batch_first=True)
+            self.encoder = nn.TransformerEncoder(layer, 2)
+            self.head = nn.Linear(32, 10)
+
+        def forward(self, x: Any) -> Any:  # (N, 12)
+            y = self.encoder(self.embedding(x) + self.place(self.positions), src_key_padding_mask=x == 0)
+            return self.head(y.mean(1))  # (N, 10)
+
+    return Classifier()
+
+
+class Run:
+    """One training run in one library: what a training script holds."""
+
+    def __init__(self, t: Any, kind: str) -> None:
+        self.t, self.kind = t, kind
+        t.manual_seed(0)
+        if kind == "resnet18":
+            self.model = resnet18(t)
+            self.optimizer = t.optim.SGD(
+                self.model.parameters(), lr=0.002, momentum=0.9, weight_decay=1e-4, nesterov=True
+            )
+            self.scheduler = t.optim.lr_scheduler.MultiStepLR(self.optimizer, [2, 5], gamma=0.3)
+        else:
+            self.model = transformer(t)
+            decay = [p for p in self.model.parameters() if p.dim() > 1]
+            rest = [p for p in self.model.parameters() if p.dim() <= 1]
+            groups = [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
+            self.optimizer = t.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), amsgrad=True)
+            warm = t.optim.lr_scheduler.LinearLR(self.optimizer, 0.1, total_iters=3)
+            cool = t.optim.lr_scheduler.CosineAnnealingLR(self.optimizer, 10)
+            self.scheduler = t.optim.lr_scheduler.SequentialLR(self.optimizer, [warm, cool], [3])
+        self.step = 0
+
+    def batch(self) -> tuple[Any, Any]:
+        r = np.random.default_rng(self.step)
+        target = self.t.from_numpy(r.integers(0, 10, 8))
+        if self.kind == "resnet18":
+            return self.t.from_numpy(r.standard_normal((8, 3, 32, 32), np.float32)), target
+        return self.t.from_numpy(r.integers(0, 50, (8, 12))), target
+
+    def train(self, steps: int) -> list[float]:
+        losses = []
+        for _ in range(steps):
+            x, target = self.batch()
+            self.t.manual_seed(self.step)  # of dropout
+            self.optimizer.zero_grad()
+            loss = self.t.nn.functional.cross_entropy(self.model(x), target, label_smoothing=0.1)
+            loss.backward()
+            self.t.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.optimizer.step()
+            self.scheduler.step()
+            losses.append(loss.item())
+            self.step += 1
+        return losses
+
+    def save(self, path: Path) -> None:
+        parts = ("model", "optimizer", "scheduler")
+        self.t.save({**{p: getattr(self, p).state_dict() for p in parts}, "step": self.step}, path)
+
+    def load(self, path: Path) -> None:
+        checkpoint = self.t.load(path)
+        for p in ("model", "optimizer", "scheduler"):
+            getattr(self, p).load_state_dict(checkpoint[p])
+        self.step = checkpoint["step"]
+
+
+@pytest.mark.parametrize("kind", ["resnet18", "transformer"])
+def test_training_goes_on_in_the_other_library(kind: str, tmp_path: Path):
+    first = Run(torch, kind)
+    first.train(3)
+    first.save(tmp_path / "first.pt")
+    second = Run(jaxtorch, kind)
+    second.load(tmp_path / "first.pt")
+    np.testing.assert_allclose(second.train(3), first.train(3), rtol=1e-4)
+    second.save(tmp_path / "second.pt")
+    third = Run(torch, kind)
+    third.load(tmp_path / "second.pt")
+    assert third.step == 6
+    assert third.scheduler.get_last_lr() == pytest.approx(second.scheduler.get_last_lr())
+    np.testing.assert_allclose(third.train(2), second.train(2), rtol=1e-4)
+    ours, theirs = second.optimizer.state_dict(), third.optimizer.state_dict()
+    for a, b in zip(ours["param_groups"], theirs["param_groups"], strict=True):
+        assert {**a, "lr": 0} == {**b, "lr": 0}
+    assert [sorted(s) for s in ours["state"].values()] == [sorted(s) for s in theirs["state"].values()]

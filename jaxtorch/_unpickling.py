@@ -1,0 +1,180 @@
+"""Unpicklers of files of tensors: one that calls only what builds tensors, and one for files that are trusted."""
+
+from __future__ import annotations
+
+import pickle
+import pickletools
+import struct
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from typing import IO, Any, cast
+
+from ._core.tensor import Tensor
+from ._loaded import ABSENT, GLOBALS, FromOutside
+from .nn.parameter import Parameter
+
+
+def _named(full: str) -> Any:
+    """What jaxtorch has for a name in a file; None if nothing of its own."""
+    if full in ABSENT:
+        raise NotImplementedError(f"the file has {ABSENT[full]} ({full}): jaxtorch has none")
+    return GLOBALS.get(full)
+
+
+class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # Python's own, whose steps can be checked
+    """Reads an object; `storage_of` gives the storage that a persistent id names."""
+
+    def __init__(self, file: IO[bytes], storage_of: Callable[[Any], Any], **options: Any) -> None:
+        super().__init__(file, **options)
+        self.storage_of = storage_of
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self.storage_of(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        module = "builtins" if module == "__builtin__" else module
+        found = _named(f"{module}.{name}")
+        if found is not None:
+            return found
+        if module == "torch" or module.startswith("torch."):
+            module = "jaxtorch" + module.removeprefix("torch")
+            try:
+                return super().find_class(module, name)
+            except (ImportError, AttributeError):
+                shown = "torch" + module.removeprefix("jaxtorch")
+                raise AttributeError(f"the file needs {shown}.{name}, which jaxtorch does not have yet") from None
+        return super().find_class(module, name)
+
+
+safe: dict[str, Any] = {}
+"""What `add_safe_globals` has allowed, by full name."""
+
+
+_FAILED = "Weights only load failed."
+
+
+def _refuse(what: str) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        f"{_FAILED} {what} To load it all the same, where the file comes from a source you trust, pass "
+        "weights_only=False: it then may run any code."
+    )
+
+
+class _RestrictedUnpickler(_Unpickler):
+    """Reads tensors and plain containers, and calls nothing but what builds them."""
+
+    stack: list[Any]
+
+    def find_class(self, module: str, name: str) -> Any:
+        full = f"{'builtins' if module == '__builtin__' else module}.{name}"
+        found = safe.get(full)
+        if found is None:
+            found = _named(full)
+        if found is not None:
+            return found
+        raise _refuse(
+            f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{name}])` to allow it if you trust this class or function."
+        )
+
+    def _check(self, called: Any) -> None:
+        """Only what `find_class` gave may be called, and no tensor or dtype that it gave."""
+        for allowed in (*GLOBALS.values(), *safe.values()):
+            if called is allowed and callable(allowed):
+                return
+        raise _refuse(f"Trying to call {called!r}, which is not an allowed global.")
+
+    def _step(self, step: Callable[..., None], called: Any) -> None:
+        """Take a step that calls something: an error of what the user has allowed is the user's."""
+        if all(called is not allowed for allowed in safe.values()):
+            step(self)
+            return
+        try:
+            step(self)
+        except Exception as error:
+            raise FromOutside(error) from error
+
+    def _reduce(self) -> None:
+        self._check(self.stack[-2])
+        if self.stack[-2] in (Tensor, Parameter):
+            raise _refuse(f"Trying to call {self.stack[-2].__name__} directly.")
+        self._step(pickle._Unpickler.load_reduce, self.stack[-2])  # type: ignore[attr-defined]
+
+    def _newobj(self) -> None:
+        self._check(self.stack[-2])
+        self._step(pickle._Unpickler.load_newobj, self.stack[-2])  # type: ignore[attr-defined]
+
+    def _build(self) -> None:
+        target, state = self.stack[-2], self.stack[-1]
+        if type(target) in (OrderedDict, Counter) and isinstance(state, dict):
+            target.__dict__.update(state)
+        elif type(target) in safe.values():
+            self._step(pickle._Unpickler.load_build, type(target))  # type: ignore[attr-defined]
+            return
+        else:
+            raise _refuse(f"Can only build Tensor, Parameter, OrderedDict or allowed types, but got {type(target)}.")
+        del self.stack[-1]
+
+    def _forbidden(self) -> None:
+        raise _refuse("The file uses a pickle instruction that is not allowed.")
+
+    dispatch: dict[int, Any] = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+    dispatch[pickle.REDUCE[0]] = _reduce
+    dispatch[pickle.NEWOBJ[0]] = _newobj
+    dispatch[pickle.BUILD[0]] = _build
+    for _code in (pickle.INST, pickle.OBJ, pickle.NEWOBJ_EX, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER):
+        dispatch[_code[0]] = _forbidden
+
+
+_CORRUPT = (ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError,
+            ValueError, struct.error)  # fmt: skip
+"""What Python's unpickler raises where a pickle is damaged, besides its own error."""
+
+
+def unpickle(file: IO[bytes], storage_of: Callable[[Any], Any], weights_only: bool, options: dict[str, Any]) -> Any:
+    """Read one pickle. With `weights_only`, UnpicklingError for all that is wrong with it; RuntimeError for its tensors."""
+    if not weights_only:
+        try:
+            return _Unpickler(file, storage_of, **options).load()
+        except FromOutside as outside:
+            raise outside.error from None
+    try:
+        return _RestrictedUnpickler(file, storage_of, **options).load()
+    except FromOutside as outside:
+        raise outside.error from None
+    except pickle.UnpicklingError as error:
+        if str(error).startswith(_FAILED):
+            raise
+        raise pickle.UnpicklingError(f"{_FAILED} The file is corrupt: {error}") from error
+    except _CORRUPT as error:
+        raise pickle.UnpicklingError(f"{_FAILED} The file is corrupt: {type(error).__name__}: {error}") from error
+
+
+def _named_in(text: bytes) -> Iterator[str]:
+    """The globals that a pickle names, read without running it."""
+    memo: dict[int, str] = {}
+    strings = ["", ""]
+    for code, given, _ in pickletools.genops(text):
+        name, argument = code.name, cast(Any, given)
+        if name in ("GLOBAL", "INST"):
+            yield argument.replace(" ", ".")
+        elif name == "STACK_GLOBAL":
+            yield f"{strings[-2]}.{strings[-1]}"
+        elif "UNICODE" in name or "STRING" in name:
+            strings.append(argument)
+        elif name == "MEMOIZE":
+            memo[len(memo)] = strings[-1]
+        elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
+            memo[argument] = strings[-1]
+        elif name in ("GET", "BINGET", "LONG_BINGET"):
+            strings.append(memo.get(argument, ""))
+
+
+def unsafe_globals(text: bytes) -> list[str]:
+    """The globals that a pickle names and that `weights_only` does not allow, each once."""
+    try:
+        found = dict.fromkeys(_named_in(text))
+    except (ValueError, struct.error) as error:
+        raise pickle.UnpicklingError(f"the file is corrupt: {error}") from error
+    found = {n.replace("__builtin__.", "builtins."): None for n in found}
+    return [n for n in found if n not in GLOBALS and n not in safe and n not in ABSENT]
