@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core import checks, dtypes, host, views
+from ._core import checks, dtypes, host, layouts
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.program import force
@@ -138,7 +138,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
                 return _name("torch._utils", "_rebuild_parameter"), parts
             return _name("torch._utils", "_rebuild_parameter_with_state"), (*parts, dict(t.__dict__))
         if t._value.aval.slot.is_meta:
-            size, stride = tuple(t.shape), views.strides_of(t)
+            size, stride = tuple(t.shape), layouts.strides_of(t)
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), (t.dtype, size, stride, t._rg)
         function, args = self._plain(t)
         if type(t) is Tensor and not t.__dict__:
@@ -151,7 +151,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
         d = t._value.aval.dtype
         if t._alias is not None and t._alias.chain and not _describes(memory, t):
             return self._plain(from_host(np.array(to_numpy(t))).requires_grad_(t._rg))
-        args = (memory, views.offset_of(t), tuple(t._value.aval.shape), views.strides_of(t), t._rg, OrderedDict())
+        args = (memory, layouts.offset_of(t), tuple(t._value.aval.shape), layouts.strides_of(t), t._rg, OrderedDict())
         flags = {name: True for name, held in (("conj", t.is_conj()), ("neg", t.is_neg())) if held}
         if d in _STORAGE_OF:
             return _name("torch._utils", "_rebuild_tensor_v2"), (*args, flags) if flags else args
@@ -187,7 +187,7 @@ def _describes(memory: _Memory, t: Tensor) -> bool:
     They do not for the imaginary part of a conj, say, which jaxtorch does not mark as negated.
     """
     size, d = t._value.aval.shape, t._value.aval.dtype
-    found = host._part(memory.content.view(d.np), size, (views.strides_of(t), views.offset_of(t)))
+    found = host._part(memory.content.view(d.np), size, (layouts.strides_of(t), layouts.offset_of(t)))
     found = np.conj(found) if t.is_conj() else found
     found = -found if t.is_neg() else found
     return found.tobytes() == to_numpy(t).tobytes()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import strides
+from .layouts import offset_of, strides_of
 from .tensor import Tensor
-from .views import offset_of, strides_of
 
 
 def refuse_shared(out: Any, inputs: Any) -> None:

@@ -17,10 +17,10 @@ from . import tensor as _tensor
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .modes import Anomaly, state, watch
+from .permissions import check_place
 from .program import emit
 from .tape import Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
-from .views import check_place
 
 _sums: dict[Aval, Entry] = {}
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from . import autocasting, modes
+from . import autocasting, modes, permissions
 from . import tensor as _tensor
-from . import views as _views
 from .apart import refuse_shared
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
@@ -24,6 +23,8 @@ from .tensor import Tensor, finish
 from .value import Value, wrap_number
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
+_NUMBERS_APART = frozenset(("clamp", "clamp_min", "clamp_max", "_pow", "addcmul", "addcdiv", "lerp", "_fill_number"))
+"""Operations whose numbers PyTorch does not make tensors of, so that they have no say in the strides of the result."""
 """Operations that write one value, so that their target may have several elements in one place."""
 
 _ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
@@ -53,8 +54,9 @@ class _Source:
             "_OPERAND": _operand, "_FINISH": finish, "_NUMBER": wrap_number, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_OUT": _tensor.write_out,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
-            "_MAY_WRITE": _views.check_fillable if op.name in _FILLS else _tensor.check_writable,
-            "_OVERLAP": _views.check_overlap, "_ONCE": _views.check_once, "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
+            "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
+            "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
+            "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_APART": refuse_shared,
         }  # fmt: skip
         self.out = out
@@ -150,7 +152,8 @@ class _Source:
         elif op.elementwise:
             self.add("if _l is None:")
             self.add(f"return _FINISH(_e, _m, _vals, {ops})", 2)
-            self.add(f"return _LAY(_FINISH(_e, _m, _vals, {ops}), {ops})")
+            given = f"[x for x in {ops} if isinstance(x, _T)]" if op.name in _NUMBERS_APART else ops
+            self.add(f"return _LAY(_FINISH(_e, _m, _vals, {ops}), {given})")
         else:
             self.add(f"return _FINISH(_e, _m, _vals, {ops})")
 
@@ -289,7 +292,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     except (RuntimeError, IndexError):
         if modes.state.grad:
             for x in operands:
-                _views.check_place(x)
+                permissions.check_place(x)
         raise
 
 

@@ -57,7 +57,8 @@ def plan(
     is_tensor: Callable[[Any], bool],
     as_int: Callable[[Any], int | None] = operator.index,
 ) -> Plan:
-    """The plan for `x[index]`, x of this size. Raises PyTorch's IndexError, TypeError or ValueError.
+    """The plan for `x[index]`, x of this size. Raises PyTorch's IndexError, TypeError or ValueError; an IndexError is marked
+    `viewed` where the items before it have made a view of the tensor by then.
 
     is_tensor(obj): is it a tensor (with .dtype, .shape, .tolist())? as_int(t): the value of a 0-d integer or
     boolean tensor, or None for an integer that cannot be read (it is then selected by `select_at`).
@@ -168,7 +169,11 @@ class _Planner:
             if item is Ellipsis:
                 self.dim += len(size) - named
             else:
-                self._take(item, position)
+                try:
+                    self._take(item, position)
+                except IndexError as error:
+                    error.viewed = bool(self.steps)  # pyright: ignore[reportAttributeAccessIssue]
+                    raise
 
     def _dims_named(self, item: Any) -> int:
         if item is None or item is Ellipsis or isinstance(item, bool):

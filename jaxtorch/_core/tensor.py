@@ -252,7 +252,7 @@ def attend(node: Any, operands: Any) -> None:
     """Look at a node that has just been made, for the reasons in `watch`."""
     form = node.form
     if "invalid views" in watch:
-        from .views import check_place
+        from .permissions import check_place
 
         for i in form.wanted:
             check_place(operands[i])
@@ -362,20 +362,20 @@ def check_writable(t: Tensor) -> None:
     """Raise PyTorch's errors for tensors that may not be written in place."""
     alias = t._alias
     if alias is not None:
-        from .views import check_history
+        from .permissions import check_history
 
         check_history(t, alias)  # pyright: ignore[reportArgumentType]
     if t._rg and t._node is None and state.grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if t._layout is not None:
-        from .views import check_single
+        from .permissions import check_single
 
         check_single(t)  # pyright: ignore[reportArgumentType]
 
 
 def lay_out(result: Any, operands: Any) -> Any:
     """Give the result of an elementwise operation PyTorch's strides where some operand is not contiguous."""
-    from .views import elementwise_layout
+    from .layouts import elementwise_layout
 
     if isinstance(result, Tensor):
         result._layout = elementwise_layout(result, operands)  # pyright: ignore[reportArgumentType]

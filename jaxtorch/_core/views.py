@@ -7,8 +7,6 @@ such steps is read, or written, as one operation: `view_read` and `view_write`.
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +17,13 @@ import numpy as np
 
 from . import strides
 from .entry import Entry, Kernel
+from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
+from .permissions import REPEATED, forbidden
 from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Version, alias_of
-from .tape import Nowhere, shown
+from .tape import Nowhere, node_type, shown
 from .tensor import Tensor, apply_entry, check_writable, kept_value, wrap
 from .value import Aval, Value, wrap_number
 
@@ -45,23 +45,7 @@ class ViewRule:
     places: Callable[..., Any] | None = None
 
 
-Layout = tuple[tuple[int, ...], int]
 _layouts: dict[Any, Any] = {}
-
-
-def strides_of(t: Tensor) -> tuple[int, ...]:
-    """The strides PyTorch reports, in elements."""
-    return strides.contiguous(t._value.aval.shape) if t._layout is None else t._layout[0]
-
-
-def offset_of(t: Tensor) -> int:
-    return 0 if t._layout is None else t._layout[1]
-
-
-def _normal(size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Layout | None:
-    """A layout in the form tensors keep: None where it is that of a fresh contiguous tensor."""
-    stride = tuple(stride)
-    return None if offset == 0 and stride == strides.contiguous(tuple(size)) else (stride, offset)
 
 
 def attach(out: Any, base: Tensor, entry: Entry, values: list[Value], op: Any) -> Any:
@@ -98,9 +82,9 @@ def _join(
         try:
             t._layout = _layouts[key]
         except KeyError:
-            t._layout = _layouts[key] = _normal(*rule.layout(size, strides.contiguous(size), 0, **arguments))
+            t._layout = _layouts[key] = normal(*rule.layout(size, strides.contiguous(size), 0, **arguments))
     else:
-        t._layout = _normal(*rule.layout(size, strides_of(base), offset_of(base), **arguments))
+        t._layout = normal(*rule.layout(size, strides_of(base), offset_of(base), **arguments))
     made = view_alias(base, alias, (*alias.chain, step), several)
     made.placed = alias.counted()
     if made.base is not None and made.base._rg and not t._rg:
@@ -263,14 +247,6 @@ def expand_write(whole: Any, part: Any, size_: Any) -> Any:
     return jnp.take_along_axis(flat, pick, axis=1).reshape(whole.shape)
 
 
-def memory_places(size: Any, stride: Any, offset: int) -> np.ndarray[Any, Any]:
-    """The place in memory of each element."""
-    places = np.asarray(offset)
-    for n, s in zip(size, stride, strict=True):
-        places = np.add.outer(places, np.arange(n) * s)
-    return places
-
-
 def _put_back(op: Any, whole: Any, part: Any, arguments: dict[str, Any]) -> Any:
     """The whole with `part` in place of its view: by the operation's own rule, or by the numbers of the elements."""
     rule = op.view
@@ -319,16 +295,6 @@ def _displaced(t: Tensor, alias: Alias, base: Tensor) -> bool:
             watch.append("invalid views")
         return False
     return True
-
-
-def check_place(t: Any) -> None:
-    """Raise PyTorch's error for a view that has lost its place in the graph: no gradient can be recorded for it."""
-    alias = getattr(t, "_alias", None)
-    if alias is None or not (alias.multi or alias.no_grad) or alias.base is None:
-        return
-    alias.read(t)
-    if t._rg and alias.placed != alias.counted() and (alias.base._rg or shown(t._node) is not None):
-        raise RuntimeError(_forbidden(t, alias, True))
 
 
 def refresh(t: Tensor, alias: Alias) -> Value:
@@ -416,17 +382,31 @@ def apply_identity(value: Value) -> Value:
     return value if value.array is None else same
 
 
+class Overlapping(node_type("CopySlices")):
+    """The write through a view with several elements in one place: PyTorch makes it and cannot differentiate it."""
+
+    __slots__ = ()
+
+    def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
+        raise RuntimeError(REPEATED)
+
+
+Overlapping.__name__ = "CopySlices"
+
+
 def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     """An in-place result stored through a differentiable view: the base's history becomes the write (CopySlices)."""
     base = alias.base
     assert base is not None
     if state.grad and (alias.multi or alias.no_grad):
-        raise RuntimeError(_forbidden(t, alias, False))
+        raise RuntimeError(forbidden(t, alias, False))
     chain = _chain_from(base, alias, t)
     steps, numbers = _chain_key(chain)
     whole = base._read()
     out = apply_entry(_write_entry(whole.aval, result._value.aval, steps, numbers), [base, result, *numbers])
     node = out._node
+    if node is not None and t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):
+        node = out._node = Overlapping(node.form, node.edges, ())
     if node is not None and node.saved:  # what it needs, if anything, it keeps: it does not mind later writes
         mine = whole, result._value
         node.saved = [kept_value(v) if any(v is m for m in mine) else v for v in node.saved]
@@ -450,124 +430,6 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
         base._node, base._index, base._rg = None, 0, False
     alias.seen = -2
     alias.read(t)
-
-
-@functools.lru_cache(maxsize=4096)
-def _repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
-    places = memory_places(size, stride, 0)
-    return len(np.unique(places)) < places.size
-
-
-def check_single(t: Tensor) -> None:
-    """Raise PyTorch's error for a tensor with several elements in one place."""
-    if strides.may_overlap(t._value.aval.shape, t._layout[0]):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
-        )
-
-
-def check_fillable(t: Tensor) -> None:
-    """Raise PyTorch's errors for tensors that may not be filled; elements in one place do not matter."""
-    if t._alias is not None:
-        check_history(t, t._alias)
-    if t._rg and t._node is None and state.grad:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-
-
-def check_once(t: Tensor) -> None:
-    """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
-    size, layout = t._value.aval.shape, t._layout
-    if layout is not None and not strides.is_dense(size, layout[0]) and _repeats(size, layout[0]):
-        raise NotImplementedError(
-            "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "
-            "the order in which they are written; clone() the view"
-        )
-
-
-def check_overlap(t: Tensor, others: Any) -> None:
-    """Raise PyTorch's error where an operand lies partly in the memory that is written."""
-    alias = t._alias
-    assert alias is not None
-    for x in others:
-        if isinstance(x, Tensor) and x is not t and x._alias is not None and x._alias.storage is alias.storage:
-            mine = t._value.aval.shape, strides_of(t), offset_of(t), t._value.aval.dtype.itemsize
-            other = x._value.aval.shape, strides_of(x), offset_of(x), x._value.aval.dtype.itemsize
-            if _partly(mine, other):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
-
-
-@functools.lru_cache(maxsize=4096)
-def _partly(a: Any, b: Any) -> bool:
-    """PyTorch's test for (size, stride, offset, bytes of an element); it leaves out what is not dense."""
-    if 0 in a[0] or 0 in b[0] or not strides.is_dense(*a[:2]) or not strides.is_dense(*b[:2]):
-        return False
-    begin, end = a[2] * a[3], (a[2] + math.prod(a[0])) * a[3]
-    other, until = b[2] * b[3], (b[2] + math.prod(b[0])) * b[3]
-    if (begin, end) == (other, until):
-        return a[1] != b[1]
-    return begin < until and other < end
-
-
-def check_history(t: Tensor, alias: Alias) -> None:
-    """Raise PyTorch's errors for views whose place in the graph does not allow in-place operations."""
-    base = alias.base
-    if not state.grad or base is None:
-        return
-    unplaced = alias.placed not in (-1, alias.counted()) and shown(t._node) is None  # -1: a view made for this write
-    dtype = t._value.aval.dtype
-    inherits = unplaced and base._rg and (dtype.is_floating_point or dtype.is_complex)
-    if alias.placed != -1 and not inherits:
-        alias.read(t)
-    requires = t._rg or inherits
-    if alias.no_grad == "inference" or (requires and (alias.multi or alias.no_grad)):
-        raise RuntimeError(_forbidden(t, alias, False))
-    if requires and base._node is None:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-
-
-def _forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
-    """PyTorch's message for a view that must not be written (indirect: used, once its memory has been written)."""
-    if alias.no_grad == "inference":
-        return (
-            "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
-            "you want the inplace to be tracked)."
-        )
-    changed = (
-        "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
-    )
-    if alias.multi:
-        return (
-            f"Output {t._index} of {alias.multi.removesuffix('Backward0')} is a view and {changed}. This view is the output "
-            "of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-            "You should replace the inplace operation by an out-of-place one."
-        )
-    return (
-        f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "
-        "view, so gradients could not be computed correctly: create it with grad mode enabled, or modify it under no_grad."
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _elementwise(shapes: Any, layouts: Any) -> Layout | None:
-    size = strides.broadcast_shapes(*shapes)
-    return _normal(size, strides.elementwise_strides(shapes, layouts), 0)
-
-
-def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
-    """The layout of an elementwise result: operands that are permuted or channels-last pass theirs on."""
-    shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])
-    if strides.broadcast_shapes(*shapes) != result._value.aval.shape:
-        return None
-    return _elementwise(shapes, tuple([strides_of(x) if isinstance(x, Tensor) else () for x in operands]))
 
 
 def store_out(out: Tensor, result: Tensor) -> None:

@@ -17,8 +17,9 @@ from .._core import dtypes, strides
 from .._core.indexing import Plan, plan
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
+from .._core.permissions import check_fillable, check_once, check_overlap
 from .._core.tensor import Tensor, check_writable, kept_value
-from .._core.views import check_fillable, check_once, check_overlap, set_at
+from .._core.views import set_at
 from .casting import _LEGACY, cast, convert, move
 from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
 

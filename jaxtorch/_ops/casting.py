@@ -12,10 +12,10 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.device import device as Device
 from .._core.entry import Entry, Kernel
+from .._core.layouts import normal
 from .._core.op import Array, function, method, op
 from .._core.tensor import Tensor, apply_entry
 from .._core.value import Aval, aval_of
-from .._core.views import _normal
 from . import constants
 
 _BUILTIN = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
@@ -111,7 +111,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     out = _clone(input)
     if input._layout is not None:
         size = input._value.aval.shape
-        out._layout = _normal(size, strides.preserved(size, input._layout[0]), 0)
+        out._layout = normal(size, strides.preserved(size, input._layout[0]), 0)
     return out if memory_format is None else _formatted(out, memory_format)
 
 
@@ -125,7 +125,7 @@ def _formatted(t: Tensor, memory_format: Any) -> Tensor:
         rank = 4 if name == "channels_last" else 5
         if len(shape) != rank:
             raise RuntimeError(f"required rank {rank} tensor to use {name} format")
-        t._layout = _normal(shape, strides.channels_last(shape, name), 0)
+        t._layout = normal(shape, strides.channels_last(shape, name), 0)
     return t
 
 
@@ -158,7 +158,7 @@ def cast(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     out = _cast(t, dtype)
     if t._layout is not None:
         size = t._value.aval.shape
-        out._layout = _normal(size, strides.preserved(size, t._layout[0]), 0)
+        out._layout = normal(size, strides.preserved(size, t._layout[0]), 0)
     return out
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes, host
+from .._core.layouts import normal
 from .._core.op import function, method
 from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import _normal
 from .casting import as_dtype, cast, move, to_integer
 from .creation import leaf
 
@@ -342,7 +342,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     out = from_host(_of_array(ndarray, None))
     item = ndarray.itemsize
     if not any(s % item for s in ndarray.strides):
-        out._layout = _normal(ndarray.shape, tuple([s // item for s in ndarray.strides]), 0)
+        out._layout = normal(ndarray.shape, tuple([s // item for s in ndarray.strides]), 0)
     warnings.warn(
         "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a "
         "copy: writing to it does not change the array.",

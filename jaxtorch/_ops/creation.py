@@ -10,10 +10,11 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes, hostmode, strides
+from .._core.layouts import normal
 from .._core.op import Array, Number, Operand, Scalar, function, method, methods, op
+from .._core.permissions import check_fillable
 from .._core.size import Size
 from .._core.tensor import Tensor, check_writable, from_host, write_out
-from .._core.views import _normal, check_fillable
 from . import constants
 from .casting import as_dtype, check_number, convert
 
@@ -142,9 +143,9 @@ def with_format(t: Tensor, memory_format: Any, model: Tensor | None = None) -> T
         rank = 4 if name == "channels_last" else 5
         if len(shape) != rank:
             raise RuntimeError(f"required rank {rank} tensor to use {name} format")
-        t._layout = _normal(shape, strides.channels_last(shape, name), 0)
+        t._layout = normal(shape, strides.channels_last(shape, name), 0)
     elif model is not None and model._layout is not None and name in (None, "preserve_format"):
-        t._layout = _normal(shape, strides.preserved(shape, model._layout[0]), 0)
+        t._layout = normal(shape, strides.preserved(shape, model._layout[0]), 0)
     return t
 
 
@@ -304,7 +305,7 @@ def _strided(t: Tensor, stride: Any) -> Tensor:
         raise RuntimeError(
             "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
         )
-    t._layout = _normal(shape, stride, 0)
+    t._layout = normal(shape, stride, 0)
     return t
 
 

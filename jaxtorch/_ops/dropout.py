@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._core import strides
+from .._core.layouts import strides_of
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host
-from .._core.views import strides_of
 
 _ALPHA = 1.7580993408473766
 

@@ -18,14 +18,16 @@ from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
 from .._core.indexing import Plan, check_operands, plan
+from .._core.layouts import normal
 from .._core.modes import state
 from .._core.op import Array, Arrays, method, op
+from .._core.permissions import check_place
 from .._core.program import emit
 from .._core.runner import ArrayImpl
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import ViewRule, _chain_key, _normal, _read_entry, belong_nowhere, view_alias
+from .._core.views import ViewRule, _chain_key, _read_entry, belong_nowhere, view_alias
 from .casting import move
 from .views import _slice, select, unsqueeze
 
@@ -113,7 +115,7 @@ def _view_of(base: Tensor, steps: Any) -> Tensor:
             chain.append((_UNSQUEEZE, (d,), ()))
             size, stride, _ = strides.unsqueeze(size, stride, 0, d)
     out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
-    out._layout = (stride, offset) if offset else _normal(size, stride, 0)
+    out._layout = (stride, offset) if offset else normal(size, stride, 0)
     out._alias = view_alias(base, alias, tuple(chain))
     if alias.base is not None:
         alias.read(base)
@@ -200,7 +202,12 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         shape = self._value.aval.shape
         if shape and 0 <= index < shape[0]:
             return _basic(self, (("select", 0, index),))
-    found = plan(index, self._value.aval.shape, _is_tensor, _number_of)
+    try:
+        found = plan(index, self._value.aval.shape, _is_tensor, _number_of)
+    except IndexError as error:
+        if getattr(error, "viewed", False):
+            check_place(self)
+        raise
     if found.numbers:
         self = _traced(self, found)
     elif found.steps:
@@ -310,7 +317,7 @@ def _laid_out(out: Tensor, source: Tensor, operands: Any) -> Tensor:
     for shape in arrays:
         own = (0,) * (len(spread) - len(shape)) + strides.contiguous(shape)
         rows.append((*(0,) * at, *own, *(0,) * (len(kept) - at)))
-    out._layout = _normal(size, strides.elementwise_strides([size] * len(rows), rows), 0)
+    out._layout = normal(size, strides.elementwise_strides([size] * len(rows), rows), 0)
     return out
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.apart import refuse_shared
+from .._core.layouts import strides_of
 from .._core.modes import state
 from .._core.op import Arrays, function, op
 from .._core.tensor import Tensor, from_host, strict_out, write_out
-from .._core.views import strides_of
 from .indexing import host_content
 
 

@@ -16,8 +16,8 @@ from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.checks import flag
 from .._core.op import Array, Operand, Scalar, function, method, op
+from .._core.permissions import check_history
 from .._core.tensor import Tensor, from_host, strict_out, write_out
-from .._core.views import check_history
 from .assignment import C_NAMES, assignable
 from .casting import cast
 from .indexing import _content

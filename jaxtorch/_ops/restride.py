@@ -8,12 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import strides
-from .._core.modes import state
+from .._core.layouts import memory_places, offset_of, strides_of
+from .._core.modes import no_grad, state
 from .._core.op import Array, function, functions, method, methods, op
+from .._core.permissions import check_fillable, check_place
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, wrap, write_out
-from .._core.views import ViewRule, _arguments, check_fillable, memory_places, offset_of, set_at, strides_of
+from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
 from .constants import contiguous_format
 from .indexing import _alias
 from .views import slice_dim, squeeze, t, transpose, unsqueeze
@@ -34,6 +36,14 @@ def _elements(shape: Any, own: Any, size: Any, stride: Any, offset: int) -> np.n
     return table[wanted]
 
 
+def _found(shape: Any, own: Any, size: Any, stride: Any, offset: int) -> np.ndarray:
+    """`_elements`, all of which must be there."""
+    places = _elements(shape, own, size, stride, offset)
+    if (places < 0).any():
+        raise NotImplementedError("as_strided() to memory that holds no elements of the base")
+    return places
+
+
 def _strided_layout(old: Any, steps: Any, start: int, size: Any, stride: Any, offset: int, own: Any) -> Any:
     return size, stride, offset
 
@@ -44,11 +54,20 @@ def _strided_layout(old: Any, steps: Any, start: int, size: Any, stride: Any, of
     method=False,
     grad="AsStridedBackward0",
     view=ViewRule(
-        _strided_layout, places=lambda shape, size, stride, offset, own: _elements(shape, own, size, stride, offset)
+        _strided_layout, places=lambda shape, size, stride, offset, own: _found(shape, own, size, stride, offset)
     ),
 )
 def _as_strided(input: Array, size: Any, stride: Any, offset: int, own: Any):
-    return input.reshape(-1)[_elements(input.shape, own, size, stride, offset)]
+    return input.reshape(-1)[_found(input.shape, own, size, stride, offset)]
+
+
+@op(name="_as_strided_beyond", function=False, method=False, out=False, grad="AsStridedBackward0")
+def _as_strided_beyond(input: Array, seen: Array, own: Any, stride: Any, offset: int):
+    """Elements of the input where it has them, else those of `seen`: all are equal, but the input's have its gradient."""
+    places = _elements(input.shape, own, seen.shape, stride, offset)
+    if not input.size:
+        return seen
+    return jnp.where(places >= 0, input.reshape(-1)[np.maximum(places, 0)], seen)
 
 
 def _reaches(x: Tensor, size: Any, stride: Any, offset: int) -> bool:
@@ -87,19 +106,36 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
     )  # fmt: skip
-    whole = input
-    if not _reaches(input, *given):
-        base = None if input._alias is None else input._alias.base
-        if base is not None and base._rg and state.grad and _reaches(base, *given):
-            return _as_strided(base, *given, base._layout)
-        if input._rg and state.grad:
-            raise NotImplementedError(
-                "as_strided() of a view that requires a gradient, to elements outside the view: call it on the base"
-            )
-        whole = _whole(input)
-        if not _reaches(whole, *given):
-            raise NotImplementedError("as_strided() to memory that holds no elements of the base")
-    return _as_strided(whole, *given, whole._layout)
+    if _reaches(input, *given):
+        return _as_strided(input, *given, input._layout)
+    whole = _whole(input)
+    if not _reaches(whole, *given):
+        raise NotImplementedError("as_strided() to memory that holds no elements of the base")
+    return _beyond(input, whole, given)
+
+
+def _beyond(input: Tensor, whole: Tensor, given: Any) -> Tensor:
+    """A view to elements of the storage that the input, itself a view, lacks. In the graph it is a view of the input."""
+    with no_grad():
+        out = _as_strided(whole, *given, whole._layout)
+    mine, made = input._alias, out._alias
+    if input._rg and state.grad:
+        check_place(input)
+        graded = _as_strided_beyond(input, out.detach(), input._layout, *given[1:])
+        graded._value.guard = out._value.guard
+        out._value, out._node, out._index, out._rg = graded._value, graded._node, graded._index, True
+    else:
+        out._node, out._rg = None, False
+    if mine.base is None:
+        made.base = None
+    else:
+        made.base, made.depth = mine.base, -1
+    made.multi, made.no_grad = mine.multi, mine.no_grad
+    if not state.grad:
+        made.no_grad = "inference" if state.inference else "no_grad"
+    elif mine.base is not None and mine.base._rg and not out._rg:
+        belong_nowhere(out)
+    return out
 
 
 @op(name="_as_strided_scatter", function=False, method=False, out=False, grad="AsStridedScatterBackward0")

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes, sampling, strides
+from .._core.layouts import strides_of
 from .._core.op import Array, function, op
 from .._core.random import Generator, check_generator, draw, key_of
 from .._core.tensor import Tensor, from_host, write_out
-from .._core.views import strides_of
 from . import constants
 from .casting import cast
 from .creation import finish_factory, like_filled, out_dtype, size_of

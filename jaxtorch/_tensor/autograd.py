@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from .._core import backward as engine
-from .._core import views
+from .._core import permissions, views
 from .._core.device import default_device
 from .._core.modes import state
 from .._core.removable import RemovableHandle
@@ -115,7 +115,7 @@ MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated
 
 def _get_grad_fn(self: Tensor) -> Any:
     if self._alias is not None:
-        views.check_place(self)
+        permissions.check_place(self)
         self._alias.read(self)
     return shown(self._node)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, strides, views
+from .._core import dtypes, layouts, strides
 from .._core.device import device
 from .._core.size import Size
 from .._core.storage import alias_of
@@ -82,14 +82,14 @@ def numel(self: Tensor) -> int:
 @member
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
-    found = views.strides_of(self)
+    found = layouts.strides_of(self)
     return found if dim is None else found[strides.wrap_dim(dim, len(found))]
 
 
 @member
 def storage_offset(self: Tensor) -> int:
     """Where the tensor begins in its storage, in elements."""
-    return views.offset_of(self)
+    return layouts.offset_of(self)
 
 
 @member
@@ -100,7 +100,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
         if self._layout is None:
             return True
         return strides.is_contiguous(self._value.aval.shape, self._layout[0])
-    return strides.is_contiguous(self._value.aval.shape, views.strides_of(self), name)
+    return strides.is_contiguous(self._value.aval.shape, layouts.strides_of(self), name)
 
 
 @member
@@ -203,7 +203,7 @@ def data_ptr(self: Tensor) -> int:
     if not self._value.aval.numel:
         return 0
     start = address(alias_of(self).storage)
-    return start and start + views.offset_of(self) * self.element_size()
+    return start and start + layouts.offset_of(self) * self.element_size()
 
 
 @member
@@ -212,7 +212,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return (
         data_ptr(self) == data_ptr(tensor)
         and shape(self) == shape(tensor)
-        and views.strides_of(self) == views.strides_of(tensor)
+        and layouts.strides_of(self) == layouts.strides_of(tensor)
     )
 
 
@@ -227,7 +227,7 @@ def __len__(self: Tensor) -> int:
 @member
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the largest stride to the smallest."""
-    found = views.strides_of(self)
+    found = layouts.strides_of(self)
     return tuple(sorted(range(len(found)), key=lambda d: -found[d]))
 
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from .._core import dtypes, host, strides
 from .._core.device import cpu, device
+from .._core.layouts import normal, offset_of
 from .._core.program import force
 from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import _normal, offset_of
 
 MEMBERS: dict[str, Any] = {}
 
@@ -444,11 +444,11 @@ def _show(t: Tensor, storage: Storage, dtype: dtypes.dtype, size: Any, stride: A
             if restride._reaches(flat, size, stride, offset):
                 seen = restride._as_strided(flat, tuple(size), tuple(stride), offset, None)
                 t._value, t._alias = seen._value, seen._alias
-                t._layout = _normal(size, stride, offset)
+                t._layout = normal(size, stride, offset)
                 return
         _pin(storage, _flat(storage))
     t._value = Value(aval_of(tuple(size), dtype, slot))
-    t._layout = _normal(size, stride, offset)
+    t._layout = normal(size, stride, offset)
     t._alias = Alias(storage, (), None, 0)
     t._alias.seen = -1
 

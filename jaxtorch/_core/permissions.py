@@ -1,0 +1,134 @@
+"""What PyTorch forbids where tensors share memory: writes to views and to overlapping places, and views that have lost their
+place in the graph."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from . import strides
+from .layouts import memory_places, offset_of, strides_of
+from .modes import state
+from .storage import Alias
+from .tape import node_name, shown
+from .tensor import Tensor
+
+REPEATED = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
+def check_place(t: Any) -> None:
+    """Raise PyTorch's error for a view that has lost its place in the graph: no gradient can be recorded for it."""
+    alias = getattr(t, "_alias", None)
+    if alias is None or not (alias.multi or alias.no_grad) or alias.base is None:
+        return
+    alias.read(t)
+    if t._rg and alias.placed != alias.counted() and (alias.base._rg or shown(t._node) is not None):
+        raise RuntimeError(forbidden(t, alias, True))
+
+
+@functools.lru_cache(maxsize=4096)
+def _repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
+    places = memory_places(size, stride, 0)
+    return len(np.unique(places)) < places.size
+
+
+def check_single(t: Tensor) -> None:
+    """Raise PyTorch's error for a tensor with several elements in one place."""
+    if strides.may_overlap(t._value.aval.shape, t._layout[0]):
+        raise RuntimeError(REPEATED)
+
+
+def check_fillable(t: Tensor) -> None:
+    """Raise PyTorch's errors for tensors that may not be filled; elements in one place do not matter."""
+    if t._alias is not None:
+        check_history(t, t._alias)
+    if t._rg and t._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_once(t: Tensor) -> None:
+    """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
+    size, layout = t._value.aval.shape, t._layout
+    if layout is not None and not strides.is_dense(size, layout[0]) and _repeats(size, layout[0]):
+        raise NotImplementedError(
+            "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "
+            "the order in which they are written; clone() the view"
+        )
+
+
+def check_overlap(t: Tensor, others: Any) -> None:
+    """Raise PyTorch's error where an operand lies partly in the memory that is written."""
+    alias = t._alias
+    assert alias is not None
+    for x in others:
+        if isinstance(x, Tensor) and x is not t and x._alias is not None and x._alias.storage is alias.storage:
+            mine = t._value.aval.shape, strides_of(t), offset_of(t), t._value.aval.dtype.itemsize
+            other = x._value.aval.shape, strides_of(x), offset_of(x), x._value.aval.dtype.itemsize
+            if _partly(mine, other):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+@functools.lru_cache(maxsize=4096)
+def _partly(a: Any, b: Any) -> bool:
+    """PyTorch's test for (size, stride, offset, bytes of an element); it leaves out what is not dense."""
+    if 0 in a[0] or 0 in b[0] or not strides.is_dense(*a[:2]) or not strides.is_dense(*b[:2]):
+        return False
+    begin, end = a[2] * a[3], (a[2] + math.prod(a[0])) * a[3]
+    other, until = b[2] * b[3], (b[2] + math.prod(b[0])) * b[3]
+    if (begin, end) == (other, until):
+        return a[1] != b[1]
+    return begin < until and other < end
+
+
+def check_history(t: Tensor, alias: Alias) -> None:
+    """Raise PyTorch's errors for views whose place in the graph does not allow in-place operations."""
+    base = alias.base
+    if not state.grad or base is None:
+        return
+    unplaced = alias.placed not in (-1, alias.counted()) and shown(t._node) is None  # -1: a view made for this write
+    dtype = t._value.aval.dtype
+    inherits = unplaced and base._rg and (dtype.is_floating_point or dtype.is_complex)
+    if alias.placed != -1 and not inherits:
+        alias.read(t)
+    requires = t._rg or inherits
+    if alias.no_grad == "inference" or (requires and (alias.multi or alias.no_grad)):
+        raise RuntimeError(forbidden(t, alias, False))
+    if requires and base._node is None:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
+    """PyTorch's message for a view that must not be written (indirect: used, once its memory has been written)."""
+    if alias.no_grad == "inference":
+        return (
+            "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+            "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
+            "you want the inplace to be tracked)."
+        )
+    changed = (
+        "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
+    )
+    if alias.multi:
+        maker = alias.multi if shown(t._node) is None else node_name(type(t._node))
+        return (
+            f"Output {t._index} of {maker.split('Backward')[0]} is a view and {changed}. This view is the output "
+            "of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+            "You should replace the inplace operation by an out-of-place one."
+        )
+    return (
+        f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "
+        "view, so gradients could not be computed correctly: create it with grad mode enabled, or modify it under no_grad."
+    )
