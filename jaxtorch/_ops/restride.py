@@ -118,7 +118,7 @@ def _beyond(input: Tensor, whole: Tensor, given: Any) -> Tensor:
     """A view to elements of the storage that the input, itself a view, lacks. In the graph it is a view of the input."""
     with no_grad():
         out = _as_strided(whole, *given, whole._layout)
-    mine, made = input._alias, out._alias
+    mine, made = alias_of(input), alias_of(out)
     if input._rg and state.grad:
         check_place(input)
         graded = _as_strided_beyond(input, out.detach(), input._layout, *given[1:])
