@@ -133,6 +133,8 @@ _LATE = {
 
 def __getattr__(name: str) -> _Any:
     """Import a submodule that nothing has asked for yet; AttributeError names what jaxtorch does not have."""
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module(f"{__name__}._foreach"), name)
     if name in _LATE:
         return getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
     public = not name.startswith("_") or name in _PRIVATE

@@ -8,7 +8,7 @@ from torchvision.transforms import v2
 
 torch.manual_seed(0)
 model = torchvision.models.resnet18(num_classes=5)
-x, y = torch.randn(2, 3, 32, 32), torch.tensor([1, 3])
+x, y = torch.randn(4, 3, 64, 64), torch.tensor([1, 3, 0, 2])
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 for _ in range(3):
     loss = nn.functional.cross_entropy(model(x), y)
