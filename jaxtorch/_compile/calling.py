@@ -17,12 +17,13 @@ from .._core import context, draws, dtypes, hostmode, modes, overrides, program
 from .._core.device import default_device
 from .._core.entry import define
 from .._core.log import logger
-from .._core.tensor import Tensor, is_inference, wrap
+from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
 from . import capturing, observing, watching
-from .capturing import Capture, Captured, Uncapturable
+from .border import Border
+from .capturing import Capture, Captured, Source, Uncapturable
 from .conditions import Condition, Conditions, described
-from .graphing import Graph, Passage
+from .graphing import Graph
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
 
@@ -153,18 +154,30 @@ class Compiled:
         except watching.Unwatchable as error:
             self._give_up(trial, str(error))
             return self.fn(*args, **kwargs)
-        stand_ins = {id(t): _stand_in(t) for t in called.tensors}
-        given, named = _substituted(args, stand_ins), _substituted(kwargs, stand_ins)
-        arguments = [stand_ins[id(t)] for t in called.tensors]
+        border = Border(called.tensors)
+        try:
+            return self._try(trial, called, args, kwargs, conditions, tensors, border)
+        finally:
+            border.lift()
+
+    def _try(
+        self,
+        trial: Trial,
+        called: Signature,
+        args: Any,
+        kwargs: Any,
+        conditions: Conditions,
+        tensors: Any,
+        border: Border,
+    ) -> Any:
+        """The call, captured if it can be; otherwise the reason is kept."""
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
         grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values() if t._rg]
-        outlined, modes_before = outline((given, named)), environment()
-        work = Capture(arguments)
-        result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*given, **named)), work)
+        outlined, modes_before = outline((args, kwargs)), environment()
+        work = Capture(called.tensors)
         trial.attempts += 1
-        borders = [t._node for t in arguments if isinstance(t._node, Passage)]
-        for node in borders:
-            node.edges = []
+        result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*args, **kwargs)), work)
+        border.close()
         try:
             if seen.reason is not None:
                 raise Uncapturable(seen.reason)
@@ -173,7 +186,7 @@ class Compiled:
                 raise Uncapturable("each call runs other code")
             if environment() != modes_before:
                 raise Uncapturable("it changes a mode (gradients, types, devices) and leaves it changed")
-            if outline((given, named)) != outlined:
+            if outline((args, kwargs)) != outlined:
                 raise Uncapturable("it changes its arguments")
             made = capturing.settle(work, result, conditions)
             _check_reached(made, tensors)
@@ -184,10 +197,7 @@ class Compiled:
         except (Uncapturable, Unbuildable) as error:
             if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
                 self._give_up(trial, str(error))
-            return _returned(result, stand_ins, called.tensors)
-        finally:
-            for node in borders:
-                node.edges = node.outside
+            return result
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
         if uses_grad or any("grad" in code.co_names for code in trial.codes):
             before += grads
@@ -199,7 +209,7 @@ class Compiled:
         trial.variants.append(Variant(replay, Conditions(kept), called))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
-        return _returned(result, stand_ins, called.tensors)
+        return result
 
 
 def _fitting(called: Signature) -> Any:
@@ -234,58 +244,11 @@ def environment() -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _stand_in(t: Tensor) -> Tensor:
-    """What the captured call gets for an argument: itself, or a tensor with its content where it has a history, which the
-    call's graph is cut off from, or lies in memory shared with NumPy."""
-    alias = t._alias
-    shared = alias is not None and getattr(alias.storage, "host", None) is not None
-    if t._node is None and not shared:
-        return t
-    new = wrap(t._read())
-    new._rg, new._layout = t._rg, t._layout
-    if t._node is not None:
-        new._node = Passage(t)
-    return new
-
-
-def _substituted(x: Any, stand_ins: dict[int, Tensor]) -> Any:
-    if isinstance(x, Tensor):
-        return stand_ins[id(x)]
-    if isinstance(x, (tuple, list)):
-        items = [_substituted(y, stand_ins) for y in x]
-        changed = any(a is not b for a, b in zip(items, x, strict=True))
-        if not changed and type(x) is list:
-            return x
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-    if isinstance(x, dict):
-        items = {k: _substituted(y, stand_ins) for k, y in x.items()}
-        if all(items[k] is y for k, y in x.items()):
-            return x
-        return type(x)(items)
-    return x
-
-
-def _returned(result: Any, stand_ins: dict[int, Tensor], tensors: list[Tensor]) -> Any:
-    """The result of a captured call, with the arguments themselves in place of their stand-ins."""
-    back = {id(stand_ins[id(t)]): t for t in tensors if stand_ins[id(t)] is not t}
-    if not back:
-        return result
-
-    def swap(x: Any) -> Any:
-        if isinstance(x, Tensor):
-            return back.get(id(x), x)
-        if isinstance(x, (tuple, list)):
-            items = [swap(y) for y in x]
-            return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-        return {k: swap(y) for k, y in x.items()} if type(x) is dict else x
-
-    return swap(result)
-
-
 def _check_reached(made: Captured, tensors: dict[int, tuple[Tensor, str]]) -> None:
     """Uncapturable if the call used a tensor that no condition pins down."""
     storages = {id(t._alias.storage) for t, _ in tensors.values() if t._alias is not None}
-    for source in [*made.sources, *(w.source for w in made.writes)]:
+    handed = [t for t in made.tensors if isinstance(t, Source)]
+    for source in [*made.sources, *(w.source for w in made.writes), *handed]:
         if source.kind in ("tensor", "grad") and id(source.of) not in tensors:
             raise Uncapturable(
                 f"it uses a tensor of shape {tuple(source.of.shape)} that jaxtorch cannot tell where it is from"

@@ -25,6 +25,7 @@ from .._core.tape import Node
 from .._core.tensor import Tensor
 from .._core.value import Value
 from .conditions import Condition, Conditions
+from .sharing import Refused, Shared, families, owner_of
 from .trees import taken_apart
 
 
@@ -59,15 +60,19 @@ class Source:
 
 
 class Result:
-    """A tensor that the call made and something outside it keeps: its place in the program, and what else it was."""
+    """A tensor that the call made and something outside it keeps: its place in the program, and what else it was.
 
-    __slots__ = ("slot", "aval", "requires_grad", "node", "index", "layout", "cls")
+    slot:   where its content is, None where that is read from memory that existed before.
+    shared: whose memory it is on (see sharing.py), None for its own.
+    """
 
-    def __init__(self, t: Tensor) -> None:
+    __slots__ = ("slot", "aval", "requires_grad", "node", "index", "layout", "shared")
+
+    def __init__(self, t: Tensor, computed: bool, shared: Shared | None = None) -> None:
         value = t._value
-        self.slot, self.aval = value.slot, value.aval
+        self.slot, self.aval = value.slot if computed else None, value.aval
         self.requires_grad, self.node, self.index, self.layout = t._rg, t._node, t._index, t._layout
-        self.cls = type(t)
+        self.shared = shared
 
 
 class Write:
@@ -92,8 +97,9 @@ class Capture:
         self.updated: list[tuple[str, engine.Again, list[str], list[Value]]] = []
         self.afterwards: list[Any] = []
         self.nested = 0
-        self.before: list[tuple[Tensor, Value, int, Any, bool, Any]] = []
+        self.before: list[tuple[Tensor, Value, int, Any, tuple[Any, ...]]] = []
         self.by_value: dict[int, Source] = {}
+        self.of_grad: dict[int, Tensor] = {}
         self._look_around()
 
     # -- told by the engine
@@ -132,7 +138,7 @@ class Capture:
             self.reason = "gc.freeze() was called, which hides tensors"
             return
         found = [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
-        of_grad: dict[int, Tensor] = {}
+        of_grad = self.of_grad
         for t in found:
             if t._grad is not None:
                 of_grad[id(t._grad)] = t
@@ -140,7 +146,7 @@ class Capture:
             alias = t._alias
             value = t._value if alias is None else alias.storage.value
             version = t._ver if alias is None else alias.version.n
-            self.before.append((t, value, version, t._grad, t._rg, t._node))
+            self.before.append((t, value, version, t._grad, (t._rg, t._node, t._layout)))
             if id(t) in of_grad:
                 source = Source("grad", of_grad[id(t)])
             else:
@@ -159,6 +165,7 @@ class Capture:
         self.existing = found
         self.known = {id(t) for t in found}
         self.storages = {t._alias.storage for t in found if t._alias is not None}
+        self.sharing = {id(t) for t in found if t._alias is not None}
 
     # -- after the call
 
@@ -189,14 +196,16 @@ class Capture:
             raise Uncapturable(f"random numbers ({method}) are used otherwise than as a tensor")
         return found
 
-    def writes(self, moved: dict[int, Source], own: dict[int, Any]) -> tuple[list[Write], list[tuple[Tensor, Any]]]:
+    def writes(self, moved: dict[int, Source]) -> tuple[list[Write], list[tuple[Tensor, Any]]]:
         """What the call wrote into tensors that existed before, and the gradients it put on them."""
         writes: list[Write] = []
         grads: list[tuple[Tensor, Any]] = []
         storages: set[int] = set()
         stepped = {id(s["step"]) for _, a, _, _ in self.updated for s in a.states if isinstance(s.get("step"), Tensor)}
         argument = {id(t): i for i, t in enumerate(self.arguments)}
-        for t, value, version, grad, rg, node in self.before:
+        for t, value, version, grad, (rg, node, layout) in self.before:
+            if t._layout != layout:
+                raise Uncapturable("it changes the strides of a tensor in place")
             if t._rg is not rg or t._node is not node:
                 raise Uncapturable("it gives a tensor that existed before another history")
             if t._grad is not grad:
@@ -221,6 +230,13 @@ class Capture:
                 source = Source("tensor", t)
             if source.kind == "tensor":
                 source = moved.get(id(t), source if source.of is t else Source("tensor", t))
+            if (
+                alias is not None
+                and alias.storage not in self.storages
+                and alias.storage.owner() is not t
+                and id(t) in self.sharing
+            ):
+                raise Uncapturable("it gives a tensor other memory")
             if now.program is None or now.array is not None:
                 raise Uncapturable("it makes one tensor take over the content of another")
             count = (t._ver if alias is None else alias.version.n) - version
@@ -287,24 +303,8 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     current = programs[0]
     made = Captured()
     made.slot, made.program = current.slot, current
-    exported: dict[int, Any] = {}
-    storages: set[int] = set()
-    argument = {id(t): i for i, t in enumerate(work.arguments)}
-
-    def export(t: Tensor) -> int:
-        if id(t) not in exported:
-            exported[id(t)] = len(made.tensors)
-            if id(t) in argument:
-                made.tensors.append(Source("argument", argument[id(t)]))
-            elif id(t) in work.known:
-                made.tensors.append(Source("tensor", t))
-            else:
-                made.tensors.append(_result(t, current, storages, work.known, work.storages))
-            made.handles.append(t)
-        return exported[id(t)]
-
-    made.spec = taken_apart(result, export)
     moved: dict[int, Source] = {}
+    rebound = []
     for condition in conditions.broken():
         now = condition.now()
         if not isinstance(now, Tensor) or not isinstance(condition.value, Tensor) or condition.kind not in (
@@ -312,10 +312,17 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
         ):  # fmt: skip
             raise Uncapturable(f"{condition.path} changes at each call")
         moved[id(condition.value)] = Source("place", condition)
-        made.places.append((condition, export(now)))
-    made.writes, grads = work.writes(moved, exported)
+        rebound.append((condition, now))
+    export = _Exports(work, made, moved)
+    made.spec = taken_apart(result, export)
+    made.places = [(condition, export(now)) for condition, now in rebound]
+    made.writes, grads = work.writes(moved)
     for t, grad in grads:
         made.grads.append((t, None if grad is None else export(grad)))
+    try:
+        export.settle(current)
+    except Refused as error:
+        raise Uncapturable(str(error)) from None
     made.inputs = list(current.inputs)
     made.sources = work.sources(made.inputs, moved)
     made.values = list(current.values)
@@ -325,7 +332,7 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     made.updated = [(again, names) for _, again, names, _ in work.updated]
     made.afterwards = work.afterwards
     live = {w.slot for w in made.writes} | {f[0] for f in made.flags}
-    live |= {r.slot for r in made.tensors if isinstance(r, Result)}
+    live |= {r.slot for r in made.tensors if isinstance(r, Result) and r.slot is not None}
     graphs = [r.node for r in made.tensors if isinstance(r, Result) and is_alive(r.node)]
     live |= {v.slot for v in saved_by(graphs) if v.program is current and v.array is None}
     made.live = sorted(live)
@@ -334,23 +341,86 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     return made
 
 
-def _result(t: Any, current: Any, storages: set[int], known: set[int], before: set[Any]) -> Result:
-    if type(t) is not Tensor:
-        raise Uncapturable(f"it makes a {type(t).__name__}")
-    alias = t._alias
-    value = t._value
-    if alias is not None:
-        if id(alias.storage) in storages:
-            raise Uncapturable("two of the tensors it returns share their memory")
-        storages.add(id(alias.storage))
-        if alias.storage.host is not None:
-            raise Uncapturable("it returns memory that is shared with NumPy")
-        if alias.storage in before or ((owner := alias.storage.owner()) is not None and id(owner) in known):
-            raise Uncapturable("it returns a view of a tensor that existed before")
-        value = t._read()
-    if value.array is not None or value.program is not current:
-        raise Uncapturable("it returns a tensor that was not computed in the call")
-    return Result(t)
+class _Exports:
+    """The tensors that a call hands out, numbered as they are met; `settle` says of each where a replay gets it from."""
+
+    def __init__(self, work: Capture, made: Captured, moved: dict[int, Source]) -> None:
+        self.work, self.made, self.moved = work, made, moved
+        self.numbers: dict[int, int] = {}
+        self.arguments = {id(t): i for i, t in enumerate(work.arguments)}
+
+    def __call__(self, t: Tensor) -> int:
+        if id(t) not in self.numbers:
+            self.numbers[id(t)] = len(self.made.handles)
+            self.made.handles.append(t)
+        return self.numbers[id(t)]
+
+    def _existed(self, t: Any) -> bool:
+        return id(t) in self.arguments or id(t) in self.work.known
+
+    def settle(self, current: Any) -> None:
+        """Fill `made.tensors`; tensors that others are views of join them. Refused or Uncapturable where it cannot be."""
+        made = self.made
+        for t in made.handles:
+            t._read()
+        sharing = families([t for t in made.handles if not self._existed(t)])
+        while len(made.tensors) < len(made.handles):
+            t = made.handles[len(made.tensors)]
+            if id(t) in self.arguments:
+                made.tensors.append(Source("argument", self.arguments[id(t)]))
+            elif id(t) in self.moved:
+                made.tensors.append(self.moved[id(t)])
+            elif id(t) in self.work.of_grad:
+                made.tensors.append(Source("grad", self.work.of_grad[id(t)]))
+            elif id(t) in self.work.known:
+                made.tensors.append(Source("tensor", t))
+            else:
+                made.tensors.append(self._new(t, current, sharing))
+
+    def _new(self, t: Tensor, current: Any, sharing: dict[int, list[Tensor]]) -> Result:
+        if type(t) is not Tensor:
+            raise Uncapturable(f"it makes a {type(t).__name__}")
+        computed = t._value.program is current and t._value.array is None
+        if t._alias is None:
+            if not computed:
+                raise Uncapturable("it returns a tensor that was not computed in the call")
+            return Result(t, True)
+        storage = t._alias.storage
+        origin = self._origin(t, storage)
+        if origin is None:
+            if len(sharing.get(id(storage), ())) < 2 and t._alias.base is not t:
+                if not computed:
+                    raise Uncapturable("it returns a tensor that was not computed in the call")
+                return Result(t, True)
+            origin = owner_of(storage)
+            whole = storage.value
+            if whole.program is not current or whole.array is not None:
+                raise Uncapturable("it returns a view of a tensor that was not computed in the call")
+            if id(origin) not in self.numbers:
+                sharing[id(storage)].append(origin)  # also keeps the one that was made here
+            if t is origin:
+                return Result(t, True)
+        base = t._alias.base
+        if base is not None and base is alias_base(origin):
+            base = "root's"
+        elif base is not None:
+            base = self(base)
+        return Result(t, computed, Shared(t, self(origin), origin, base))
+
+    def _origin(self, t: Tensor, storage: Any) -> Tensor | None:
+        """The tensor from before the call on whose memory a new one is."""
+        for s in (t._alias.base, storage.owner(), *self.work.arguments, *self.work.existing):  # pyright: ignore[reportOptionalMemberAccess]
+            if s is not None and s._alias is not None and s._alias.storage is storage and self._existed(s):
+                if storage not in self.work.storages and storage.owner() is not s:
+                    raise Uncapturable("a tensor that existed before takes over the memory of a result")
+                return s
+        return None
+
+
+def alias_base(t: Tensor) -> Any:
+    """What a view of the tensor is a view of in the graph."""
+    base = t._alias.base if t._alias is not None else None
+    return t if base is None else base
 
 
 def _seen_all(made: Captured) -> None:

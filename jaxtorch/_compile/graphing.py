@@ -18,6 +18,7 @@ from .._core.tape import Node, node_type
 from .._core.tensor import wrap
 from .._core.value import Value
 from .capturing import Capture, Captured, Result, Source, Uncapturable, is_alive, nodes_below
+from .trees import numbers_in
 
 _MOST_PATTERNS = 6
 
@@ -99,6 +100,11 @@ class Graph:
         self.programs: dict[tuple[bool, ...], tuple[Kernel, list[Any], list[Any]]] = {}
         n = len(outs)
         patterns = [(True,) * n]
+        above = {t.shared.root for t in made.tensors if isinstance(t, Result) and t.shared is not None}
+        returned = set(numbers_in(made.spec))
+        seen = tuple(k not in above or k in returned for k in self.roots)
+        if any(seen) and not all(seen):
+            patterns.append(seen)  # nobody uses the tensor itself that the results are views of
         if 1 < n <= _MOST_PATTERNS:
             patterns += [tuple(i == k for i in range(n)) for k in range(n)]
         for k in self.roots:

@@ -22,7 +22,7 @@ from .._core.tensor import Tensor, wrap
 from .._core.value import FLOAT, Value
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
-from .trees import put_together
+from .trees import numbers_in, put_together
 
 
 class Stale(Exception):
@@ -123,8 +123,13 @@ class Replay:
         self._held = [_VALUE_HELD] * len(self.donors), [_ARRAY_HELD] * len(self.donors)
         self._quick = self._quick_writes()
         held = {k: p for p, k in self.grads if k is not None}
-        returned = set(_numbers_in(self.spec)) | {k for _, k in self.places}
+        returned = set(numbers_in(self.spec)) | {k for _, k in self.places}
+        views = [k for k, t in enumerate(self.tensors) if isinstance(t, Result) and t.shared is not None]
+        roots = {t.shared.root for t in self.tensors if isinstance(t, Result) and t.shared is not None}
+        for k in {*views, *roots}:
+            held.pop(k, None)
         self._grad_of = [held.get(k) if k not in returned else None for k in range(len(self.tensors))]
+        self._views = sorted(views, key=lambda k: len(self.tensors[k].shared.steps))
 
     def _quick_writes(self) -> Any:
         """A function that makes all writes, where they go to tensors that can be overwritten in memory; else None."""
@@ -247,7 +252,9 @@ class Replay:
         place = {k: i for i, k in enumerate(self._order)}
         for source, k, n in self.writes:
             self._write(source.tensor(arguments), outs[place[k]], n)
-        made = [outs[place[self.at[t.slot]]] if isinstance(t, Result) else t for t in self.tensors]
+        made = [
+            outs[place[self.at[t.slot]]] if isinstance(t, Result) and t.slot is not None else None for t in self.tensors
+        ]
         result = self._hand_out(arguments, made, outs if self.graph is not None else None, values)
         outs = values = made = None
         if self.updated:
@@ -310,11 +317,15 @@ class Replay:
             if isinstance(t, Source):
                 tensors.append(t.tensor(arguments))
                 continue
-            new = wrap(value)
+            new = wrap(value)  # a view gets its content below
             new._layout = t.layout
             if t.requires_grad:
                 new._rg, new._node, new._index = True, t.node, t.index
             tensors.append(new)
+        if self._views:
+            silent: dict[int, Version] = {}
+            for k in self._views:
+                self.tensors[k].shared.place(tensors[k], made[k], self.tensors[k].aval, tensors, silent)
         if outs is not None:
             self.graph.attach(tensors, outs, values, self._order, arguments)
         for p, k in self.grads:
@@ -331,13 +342,6 @@ def _copy(array: Any) -> Any:
         return jnp.array(array, copy=True)
 
 
-def _numbers_in(spec: Any) -> list[int]:
-    """The numbers of the tensors in the description of a result."""
-    if spec[0] == "tensor":
-        return [spec[1]]
-    return [] if spec[0] == "same" else [n for part in spec[-1] for n in _numbers_in(part)]
-
-
 def _owned(array: Any, aval: Any) -> Value:
     value = Value(aval, array)
     value.owned = True
@@ -345,4 +349,4 @@ def _owned(array: Any, aval: Any) -> Value:
 
 
 def _value(outs: list[Any], at: dict[int, int], t: Any) -> Any:
-    return _owned(outs[at[t.slot]], t.aval) if isinstance(t, Result) else None
+    return _owned(outs[at[t.slot]], t.aval) if isinstance(t, Result) and t.slot is not None else None

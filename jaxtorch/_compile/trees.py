@@ -125,3 +125,10 @@ def put_together(spec: Any, tensors: list[Any]) -> Any:
     for name, item in zip(spec[2], items, strict=True):
         object.__setattr__(made, name, item)
     return made
+
+
+def numbers_in(spec: Any) -> list[int]:
+    """The numbers of the tensors in the description of a result."""
+    if spec[0] == "tensor":
+        return [spec[1]]
+    return [] if spec[0] == "same" else [n for part in spec[-1] for n in numbers_in(part)]
