@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import capture, program
 from .device import default_device
-from .modes import state
+from .modes import finished, state
 
 depth = 0
 
@@ -16,10 +16,12 @@ def outermost_returned() -> None:
 
 
 def outermost_entered() -> None:
-    """Run what a finished backward pass has recorded before the next forward pass begins.
+    """Run what a finished backward pass has recorded before the next forward pass begins: at a call of a module, or, in a program
+    without modules, at the first operation with a gradient.
 
     So gradient accumulation over many micro-batches holds one micro-batch's activations.
     """
+    finished.clear()
     current = default_device().slot.program
     if current is not None and current.backwards and capture.active is None:
         program.flush(current)

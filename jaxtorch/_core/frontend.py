@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -76,7 +77,7 @@ class _Source:
         parts, star_seen, keyword = [], False, False
         for p in self.op.params:
             if p.keyword_only and not keyword and not star_seen:
-                parts.append("*")
+                parts.append("*_more" if self.op.numbers_first else "*")
                 keyword = True
             if p.star:
                 parts.append(f"*{p.name}_items")
@@ -106,6 +107,10 @@ class _Source:
     def _write(self) -> None:
         op = self.op
         self.add(f"def {op.name}({self._signature()}):", 0)
+        if op.numbers_first:
+            first = "".join([p.name + ", " for p in op.params if not p.keyword_only])
+            self.namespace["_OLD"] = _numbers_first
+            self.add(f"if _more: return _OLD(_OP, {op.name}, ({first}*_more){', out' * self.out})")
         for p in op.params:
             if p.star:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
@@ -218,6 +223,34 @@ def _again(op: Op, public: Callable[..., Any], values: tuple[Any, ...]) -> Any:
         elif p.required or value is not p.default:
             kwargs[p.name] = value
     return public(*args, **kwargs)
+
+
+def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], out: Any = None) -> Any:
+    """A call in the order of old PyTorch: `x.add_(alpha, y)`, `torch.addmm(beta, x, alpha, mat1, mat2)`."""
+    name, keywords = public.__name__, op.numbers_first
+    tensors = [x for x in given if isinstance(x, Tensor)]
+    numbers = [x for x in given if isinstance(x, (int, float, complex, np.number, np.bool_))]
+    n = op.n_operands - len(keywords)
+    if len(tensors) != n or len(tensors) + len(numbers) != len(given) or not 0 < len(numbers) <= len(keywords):
+        kinds = ", ".join([type(x).__name__ for x in given])
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+    settings = dict(zip(keywords, numbers, strict=False))
+    if not _Warned.numbers_first:
+        _Warned.numbers_first = True
+        old = ", ".join([f"Number {k}" for k in settings] + [f"Tensor {p.name}" for p in op.operands[1:n]])
+        new = ", ".join([f"Tensor {p.name}" for p in op.operands[1:n]] + ["*"] + [f"Number {k}" for k in keywords])
+        warnings.warn(
+            f"This overload of {name} is deprecated:\n\t{name}({old})\nConsider using one of the following signatures "
+            f"instead:\n\t{name}({new})",
+            stacklevel=3,
+        )
+    if out is not None:
+        settings["out"] = out
+    return public(*tensors, **settings)
+
+
+class _Warned:
+    numbers_first = False
 
 
 class _Missing:

@@ -58,6 +58,13 @@ class GradForm:
         self._traced: Any = None
         self._derive()
 
+    def is_unsaved(self, kind: str, k: int) -> bool:
+        """Does PyTorch's derivative do without this input ("in") or output ("out")? Then overwriting it is no error."""
+        op = self.entry.op
+        if op is None or not op.unsaved:
+            return False
+        return ("result" if kind == "out" else op.operands[min(k, op.n_operands - 1)].name) in op.unsaved
+
     def _derive(self) -> None:
         entry, wanted = self.entry, self.wanted
         fn, n_out = entry.kernel.fn, entry.n_out

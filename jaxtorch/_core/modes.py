@@ -37,6 +37,10 @@ watch: list[str] = []
 """Why every new node must be looked at: "anomaly", "hooks" (on saved tensors), "inference" (there are inference tensors),
 "invalid views" (there may be views without a place in the graph). Almost always empty, which is all that recording asks."""
 
+finished: list[bool] = []
+"""Not empty after a backward pass that keeps no graph, until the next node is made: what was recorded so far can run then, as
+where a module is called."""
+
 
 class Anomaly:
     """Anomaly detection, of the whole process."""

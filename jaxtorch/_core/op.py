@@ -87,6 +87,8 @@ class Op:
     opmath: bool = False
     broadcast: bool = False
     check: Callable[..., None] | None = None
+    unsaved: tuple[str, ...] = ()
+    numbers_first: tuple[str, ...] = ()
     entries: dict[Any, Entry] = field(default_factory=dict)
     inplace_entries: dict[Any, Entry] = field(default_factory=dict)
     public: Any = None
@@ -392,6 +394,8 @@ def op(
     grad: str | Callable[..., str] = "",
     star: str | None = None,
     aliases: Sequence[str] = (),
+    unsaved: Sequence[str] = (),
+    numbers_first: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Any]:
     """Define an operation from its pure body; the decorated name becomes the public function.
 
@@ -402,6 +406,8 @@ def op(
     broadcast: the operands are broadcast to one shape, or PyTorch's error is raised.
     check:    called with the operands' types (`Aval`, None where left out) before conversion, to raise PyTorch's errors.
     star:     the name of a static parameter that also takes its items as separate positional arguments.
+    unsaved:  operands, or "result", that PyTorch's derivative does not keep: they may be overwritten before backward.
+    numbers_first: keywords that old programs give as numbers between the tensors: `add(x, alpha, y)`.
     """
 
     def define(fn: Callable[..., Any]) -> Any:
@@ -420,6 +426,8 @@ def op(
             opmath=opmath,
             broadcast=broadcast,
             check=check,
+            unsaved=tuple(unsaved),
+            numbers_first=tuple(numbers_first),
         )
         if not callable(made.grad_name):
             node_type(made.grad_name)

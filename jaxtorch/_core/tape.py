@@ -181,6 +181,8 @@ class Node:
         edge = None
         roots = self.form.roots
         kind, k = roots[position] if position < len(roots) else ("in", position - len(roots))
+        if self.form.is_unsaved(kind, k):
+            return v
         if kind == "out":
             edge = (self, k)
         elif kind == "in" and k in self.form.wanted:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from . import dtypes
+from . import calls, dtypes
 from .device import cpu
 from .entry import Entry
 from .gradient import grad_form
-from .modes import Anomaly, inferring, no_grad, state, watch
+from .modes import Anomaly, finished, inferring, no_grad, state, watch
 from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
@@ -216,6 +216,8 @@ def finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
 
 
 def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
+    if finished:
+        calls.outermost_entered()
     form = entry.forms.get(mask)
     if form is None:
         form = grad_form(entry, mask)

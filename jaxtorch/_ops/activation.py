@@ -282,7 +282,7 @@ def softshrink(input: Array, lambd: float = 0.5):
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, input * 0))
 
 
-@op(promote=True, method=False, function=False, out=False, grad="SubBackward0")
+@op(promote=True, method=False, function=False, out=False, grad="SubBackward0", unsaved=["input"])
 def tanhshrink(input: Array):
     """input - tanh(input)."""
     x = to_float(input)

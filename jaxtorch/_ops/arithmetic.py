@@ -57,7 +57,7 @@ def _check_sub(a: Any, b: Any, *_: Any) -> None:
     )
 
 
-@op(promote=True, opmath=True, inplace=True, operator="add", broadcast=True)
+@op(promote=True, opmath=True, inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
     """`input + alpha * other`, broadcast."""
     return input + _scaled(other, alpha)
@@ -71,6 +71,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
     aliases=["subtract"],
     check=_check_sub,
     broadcast=True,
+    numbers_first=["alpha"],
 )
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1):
     """`input - alpha * other`, broadcast; bools are refused."""
@@ -97,7 +98,7 @@ def mul(input: Operand, other: Operand):
     return input * other
 
 
-@op(promote=True, opmath=True, inplace=True, broadcast=True)
+@op(promote=True, opmath=True, inplace=True, broadcast=True, numbers_first=["value"])
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`, broadcast."""
     refuse("addcmul_cpu_out", input, "bool")
@@ -117,7 +118,7 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *_: Any) -> None:
         )
 
 
-@op(promote=True, opmath=True, inplace=True, check=_check_addcdiv, broadcast=True)
+@op(promote=True, opmath=True, inplace=True, check=_check_addcdiv, broadcast=True, numbers_first=["value"])
 def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 / tensor2`, broadcast; two integer tensors are refused."""
     scaled = tensor1 if isinstance(value, int) else value.astype(input.dtype) * tensor1

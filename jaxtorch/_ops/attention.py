@@ -26,7 +26,7 @@ def _name(operands: Any, statics: Any) -> str:
     return "ScaledDotProductFlashAttentionForCpuBackward0" if fused and same else "UnsafeViewBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_name, name="_attention")
+@op(function=False, method=False, out=False, grad=_name, name="_attention", unsaved=["query", "key"])
 def _attention(
     query: Array,
     key: Array,

@@ -123,7 +123,7 @@ def _torch_embedding(
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)
 
 
-@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0")
+@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0", unsaved=["weight"])
 def _embedding_bag(
     input: Array,
     weight: Array,

@@ -221,13 +221,13 @@ def _not_positive(order: int) -> str:
     )
 
 
-@op(function=False, method=False, grad="LinalgCholeskyExBackward0")
+@op(function=False, method=False, grad="LinalgCholeskyExBackward0", unsaved=["A"])
 def linalg_cholesky(A: Array, *, upper: bool = False):
     """The lower triangular L of A = L L^H (or its adjoint, with `upper`); LinAlgError if A is not positive-definite."""
     return cholesky_of("linalg.cholesky", A, upper, True)[0]
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["A"])
 def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False):
     """As `cholesky`, with the order of the first minor that is not positive (0: all is well) instead of an error.
 
@@ -236,7 +236,7 @@ def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = Fa
     return types.linalg_cholesky_ex(cholesky_of("linalg.cholesky_ex", A, upper, check_errors))
 
 
-@op(grad="CholeskyBackward0")
+@op(grad="CholeskyBackward0", unsaved=["input"])
 def cholesky(input: Array, upper: bool = False):
     """The Cholesky factor of positive-definite matrices."""
     return cholesky_of("cholesky", input, upper, True)[0]

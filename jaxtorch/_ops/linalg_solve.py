@@ -102,13 +102,13 @@ def _solve(A: Any, B: Any, left: Any, name: str, check: bool) -> tuple[Any, Any]
     return (x[..., 0] if vector else x), info
 
 
-@op(function=False, method=False, grad="LinalgSolveExBackward0")
+@op(function=False, method=False, grad="LinalgSolveExBackward0", unsaved=["B"])
 def linalg_solve(A: Array, B: Array, *, left: bool = True):
     """X of A X = B (of X A = B unless `left`); LinAlgError where A is singular. Batches broadcast."""
     return _solve(A, B, left, "torch.linalg.solve", True)[0]
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["B"])
 def linalg_solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False):
     """As `solve`, with codes that say where A is singular instead of an error."""
     return types.linalg_solve_ex(_solve(A, B, left, "torch.linalg.solve_ex", check_errors))
@@ -171,7 +171,7 @@ def _inv(A: Any, name: str, check: bool) -> tuple[Any, Any]:
     return x, info
 
 
-@op(function=False, method=False, grad="LinalgInvExBackward0")
+@op(function=False, method=False, grad="LinalgInvExBackward0", unsaved=["A"])
 def linalg_inv(A: Array):
     """The inverse of square matrices; LinAlgError where they are singular."""
     return _inv(A, "linalg.inv", True)[0]
@@ -185,7 +185,7 @@ def _tensor_inverse(A: Array):
 functions["inverse"] = methods["inverse"] = linalg_inv
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["A"])
 def linalg_inv_ex(A: Array, *, check_errors: bool = False):
     """As `inv`, with the position of the first zero pivot (0: there is none) instead of an error."""
     return types.linalg_inv_ex(_inv(A, "linalg.inv_ex", check_errors))
@@ -289,13 +289,13 @@ def _zero_on_diagonal(code: int) -> str:
     )
 
 
-@op(function=False, method=False, grad="LinalgLuFactorExBackward0")
+@op(function=False, method=False, grad="LinalgLuFactorExBackward0", unsaved=["A"])
 def linalg_lu_factor(A: Array, *, pivot: bool = True):
     """L and U in one matrix, and the row swaps counted from 1; RuntimeError where U has a zero on its diagonal."""
     return types.linalg_lu_factor(_lu("linalg.lu_factor", A, pivot, True)[:2])
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["A"])
 def linalg_lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False):
     """As `lu_factor`, with the position of the first zero on U's diagonal instead of an error."""
     return types.linalg_lu_factor_ex(_lu("linalg.lu_factor_ex", A, pivot, check_errors))
@@ -328,7 +328,7 @@ def _lower_upper(packed: Any) -> tuple[Any, Any]:
     return lower, jnp.triu(packed[..., :k, :])
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["A"])
 def linalg_lu(A: Array, *, pivot: bool = True):
     """P, L and U with A = P L U."""
     packed, pivots, _ = _lu("linalg.lu", A, pivot)

@@ -145,7 +145,7 @@ def linalg_svd(A: Array, full_matrices: bool = True, *, driver: object = None):
     return types.linalg_svd(svd_of(A, bool(full_matrices)))
 
 
-@op(function=False, method=False, grad="LinalgSvdBackward0")
+@op(function=False, method=False, grad="LinalgSvdBackward0", unsaved=["A"])
 def linalg_svdvals(A: Array, *, driver: object = None):
     """The singular values, largest first; shapes (..., m, n) to (..., min(m, n))."""
     _check_driver(driver)
@@ -212,7 +212,7 @@ def linalg_eigh(A: Array, UPLO: str = "L"):
     return types.linalg_eigh(_eigh(A, UPLO, "linalg.eigh"))
 
 
-@op(function=False, method=False, grad="LinalgEighBackward0")
+@op(function=False, method=False, grad="LinalgEighBackward0", unsaved=["A"])
 def linalg_eigvalsh(A: Array, UPLO: str = "L"):
     """The eigenvalues of Hermitian matrices in ascending order."""
     return _eigh(A, UPLO, "linalg.eigh")[0]

@@ -166,7 +166,7 @@ def nll_loss(
     return in_single(fn)(input)
 
 
-@op(function=False, method=False, out=False, grad=_nll_name)
+@op(function=False, method=False, out=False, grad=_nll_name, unsaved=["input"])
 def cross_entropy(
     input: Array,
     target: Array,
@@ -371,7 +371,7 @@ def _common(*xs: Any) -> Any:
     return found.np
 
 
-@op(function=False, method=False, out=False, grad="SoftMarginLossBackward0")
+@op(function=False, method=False, out=False, grad="SoftMarginLossBackward0", unsaved=["result"])
 def soft_margin_loss(
     input: Array, target: Array, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ):

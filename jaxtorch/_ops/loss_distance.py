@@ -66,7 +66,7 @@ def _absolute(x: Any) -> Any:
     return jnp.abs(x)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AbsBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "AbsBackward0"), unsaved=["input", "target"])
 def l1_loss(
     input: Array,
     target: Array,
@@ -173,7 +173,7 @@ def kl_div(
     return _kl_div(input, target, size_average, reduce, reduction, log_target)
 
 
-@op(function=False, method=False, out=False, grad=named("", "SubBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "SubBackward0"), unsaved=["input"])
 def poisson_nll_loss(
     input: Array,
     target: Array,
@@ -246,7 +246,7 @@ def _above_zero(x: Any) -> Any:
     return jnp.where(x >= 0, x, 0)
 
 
-@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"), unsaved=["input1"])
 def margin_ranking_loss(
     input1: Array,
     input2: Array,
@@ -269,7 +269,7 @@ def margin_ranking_loss(
     return reduced(_above_zero(gap + margin), reduction)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AddBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "AddBackward0"), unsaved=["input", "target"])
 def hinge_embedding_loss(
     input: Array,
     target: Array,
@@ -285,7 +285,7 @@ def hinge_embedding_loss(
     return reduced(far + jnp.where(y != -1, x, 0), reduction)
 
 
-@op(function=False, method=False, out=False, grad=named("", "AddBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "AddBackward0"), unsaved=["target"])
 def cosine_embedding_loss(
     input1: Array,
     input2: Array,
@@ -381,7 +381,13 @@ def multilabel_margin_loss(
     return reduced(loss.reshape(()) if input.ndim < 2 else loss, reduction)
 
 
-@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"))
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad=named("", "ClampMinBackward0"),
+    unsaved=["anchor", "positive", "negative"],
+)
 def triplet_margin_loss(
     anchor: Array,
     positive: Array,

@@ -147,7 +147,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     return _filled((_fill_number.inplace, _fill_tensor.inplace), self, mask, value)
 
 
-@op(inplace=True, out=False)
+@op(inplace=True, out=False, unsaved=["input", "source"])
 def masked_scatter(input: Array, mask: Array, source: Array):
     """A copy with the elements of `source`, in order, at the places where the mask holds."""
     if input.dtype != source.dtype:

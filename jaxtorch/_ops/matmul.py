@@ -235,7 +235,7 @@ def _expandable(input: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-@op(inplace=True)
+@op(inplace=True, numbers_first=["beta", "alpha"])
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (mat1 @ mat2)`."""
     if mat1.ndim != 2 or mat2.ndim != 2:
@@ -251,7 +251,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Scalar = 1, alpha: Sc
     return _scaled_sum(input, product(mat1, mat2), beta, alpha, shape)
 
 
-@op(inplace=True)
+@op(inplace=True, numbers_first=["beta", "alpha"])
 def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (mat @ vec)`."""
     if mat.ndim != 2 or vec.ndim != 1:
@@ -263,7 +263,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scal
     return _scaled_sum(input, product(mat, vec), beta, alpha, (mat.shape[0],))
 
 
-@op(inplace=True)
+@op(inplace=True, numbers_first=["beta", "alpha"])
 def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
     _check_batches("baddbmm", batch1, batch2)
@@ -272,7 +272,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alp
     return _scaled_sum(input, product(batch1, batch2), beta, alpha, shape)
 
 
-@op(inplace=True)
+@op(inplace=True, numbers_first=["beta", "alpha"])
 def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * sum_i(batch1[i] @ batch2[i])`."""
     _check_batches("addbmm", batch1, batch2)
@@ -281,7 +281,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alph
     return _scaled_sum(input, jnp.einsum("bnm,bmp->np", batch1, batch2), beta, alpha, shape)
 
 
-@op(inplace=True)
+@op(inplace=True, numbers_first=["beta", "alpha"])
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if vec1.ndim != 1 or vec2.ndim != 1:

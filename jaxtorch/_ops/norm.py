@@ -443,7 +443,7 @@ def broadcast_shape(a: Any, b: Any) -> tuple[int, ...]:
     return tuple(r if x == 1 else x for x, r in zip(left, right, strict=True))
 
 
-@op(promote=True, method=False, out=False, grad="NormBackward1")
+@op(promote=True, method=False, out=False, grad="NormBackward1", unsaved=["x1", "x2"])
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
     x1, x2 = _broadcast(to_float(x1), to_float(x2))

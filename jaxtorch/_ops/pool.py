@@ -249,8 +249,10 @@ def _define_max(n: int, grad: str) -> tuple[Any, Any]:
     plain.__doc__ = f"The largest element of each window of the last {n} dimensions."
     with_indices.__doc__ = plain.__doc__ + " With its flat position."
     return (
-        op(name=f"max_pool{n}d", method=False, out=False, grad=grad)(plain),
-        op(name=f"max_pool{n}d_with_indices", function=n == 1, method=False, out=False, grad=grad)(with_indices),
+        op(name=f"max_pool{n}d", method=False, out=False, grad=grad, unsaved=["result"])(plain),
+        op(name=f"max_pool{n}d_with_indices", function=n == 1, method=False, out=False, grad=grad, unsaved=["result"])(
+            with_indices
+        ),
     )
 
 

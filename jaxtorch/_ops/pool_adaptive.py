@@ -170,7 +170,7 @@ def _define_adaptive_max(n: int, grad: str) -> Any:
     adaptive_max_pool.__doc__ = f"Maxima, and their flat positions, of windows dividing the last {n} dimensions."
     name = f"adaptive_max_pool{n}d_with_indices"
     public = f"adaptive_max_pool{n}d" if n == 1 else False
-    return op(name=name, function=public, method=False, out=False, grad=grad)(adaptive_max_pool)
+    return op(name=name, function=public, method=False, out=False, grad=grad, unsaved=["result"])(adaptive_max_pool)
 
 
 adaptive_max_pool1d_with_indices = _define_adaptive_max(1, "SqueezeBackward1")

@@ -422,12 +422,12 @@ def _min_all(input: Array):
     return _whole("min", jnp.min, input)
 
 
-@op(function=False, method=False, grad="MaxBackward0")
+@op(function=False, method=False, grad="MaxBackward0", unsaved=["input"])
 def _max_dim(input: Array, dim: int, keepdim: bool):
     return _along("max", True, input, dim, keepdim)
 
 
-@op(function=False, method=False, grad="MinBackward0")
+@op(function=False, method=False, grad="MinBackward0", unsaved=["input"])
 def _min_dim(input: Array, dim: int, keepdim: bool):
     return _along("min", False, input, dim, keepdim)
 

@@ -191,7 +191,7 @@ def _area_name(operand_keys: Any, statics: Any) -> str:
     return "MulBackward1" if operand_keys[1] is None else "DivBackward1"
 
 
-@op(method=False, out=False, aliases=["trapz"], grad=_area_name)
+@op(method=False, out=False, aliases=["trapz"], grad=_area_name, unsaved=["y", "x"])
 def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
     """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
     _check_trapezoid("trapezoid", x, dx)
@@ -199,7 +199,12 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int =
     return jnp.sum(_areas("trapezoid", y, x, 1 if dx is None else dx, axis), axis)
 
 
-@op(method=False, out=False, grad=lambda keys, _: "CumsumBackward0" if keys[1] is None else "DivBackward1")
+@op(
+    method=False,
+    out=False,
+    grad=lambda keys, _: "CumsumBackward0" if keys[1] is None else "DivBackward1",
+    unsaved=["y", "x"],
+)
 def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
     """The running integral along a dimension by the trapezoidal rule."""
     _check_trapezoid("cumulative_trapezoid", x, dx)

@@ -184,7 +184,7 @@ def _rot90(input: Array, k: int, dims: Any):
 # -- diagonals
 
 
-@op()
+@op(unsaved=["input"])
 def trace(input: Array):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:

@@ -53,7 +53,7 @@ def argsort(input: Array, dim: int = -1, descending: bool = False, *, stable: bo
     return _sort(input, dim, descending)[1]
 
 
-@op(grad="SortBackward0")
+@op(grad="SortBackward0", unsaved=["input"])
 def msort(input: Array):
     """The elements in order along the first dimension."""
     return _sort(input, 0, False)[0]
@@ -95,7 +95,7 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     return types.topk(follow(select, input, axis))
 
 
-@op()
+@op(unsaved=["input"])
 def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False):
     """The k-th smallest element along a dimension, counted from 1, and its index."""
     axis = one_axis("kthvalue", dim, input.ndim)

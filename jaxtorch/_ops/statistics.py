@@ -246,7 +246,7 @@ nanmedian = function("nanmedian", method=True)(_median_overloads("nanmedian", _n
 nanmedian.__doc__ = "The lower median of what is not NaN, of all elements or along a dimension with its index."
 
 
-@op()
+@op(unsaved=["input"])
 def mode(input: Array, dim: int = -1, keepdim: bool = False):
     """The most frequent element along a dimension (of several the smallest), and its last index."""
     axis = one_axis("mode", dim, input.ndim)
@@ -274,7 +274,7 @@ def mode(input: Array, dim: int = -1, keepdim: bool = False):
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward4")
+@op(function=False, method=False, out=False, grad="SqueezeBackward4", unsaved=["input", "q"])
 def _quantile(input: Array, q: Operand, dim: int | None, keepdim: bool, interpolation: str, name: str, number: bool):
     x = input
     if x.size == 0:
@@ -410,13 +410,13 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
     return jnp.squeeze(found)
 
 
-@op(out=False, grad="SqueezeBackward0")
+@op(out=False, grad="SqueezeBackward0", unsaved=["input"])
 def cov(input: Array, *, correction: Number = 1, fweights: Array | None = None, aweights: Array | None = None):
     """The covariance matrix of variables (rows) over observations (columns), with weights."""
     return _covariance("cov", input, correction, fweights, aweights)
 
 
-@op(out=False, grad="ClampBackward1")
+@op(out=False, grad="ClampBackward1", unsaved=["input", "result"])
 def corrcoef(input: Array):
     """The correlation coefficients of variables (rows) over observations (columns)."""
     found = _covariance("corrcoef", input, 1, None, None)

@@ -8,7 +8,7 @@ from typing import Any
 from .._core import backward as engine
 from .._core import permissions, views
 from .._core.device import default_device
-from .._core.modes import state
+from .._core.modes import finished, state
 from .._core.removable import RemovableHandle
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
 from .._core.tensor import Tensor
@@ -252,6 +252,8 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
     program = default_device().slot.program
     if program is not None:
         program.backwards += 1
+        if not (retain_graph or finished):
+            finished.append(True)
 
 
 def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[Any, Tensor]]:

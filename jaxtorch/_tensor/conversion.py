@@ -110,11 +110,16 @@ def __bool__(self: Tensor) -> bool:
     return bool(item(self))
 
 
+_warned: list[bool] = []
+"""Not empty once a conversion of a tensor with a gradient has been warned of, which PyTorch does once."""
+
+
 def _one(self: Tensor, kind: Any, name: str) -> Any:
     aval = self._value.aval
     if aval.numel != 1:
-        raise RuntimeError(f"a Tensor with {aval.numel} elements cannot be converted to Scalar")
-    if self._rg:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    if self._rg and not _warned:
+        _warned.append(True)
         warnings.warn(
             f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
             f"tensor.detach() first. (Triggered by {name}.)",

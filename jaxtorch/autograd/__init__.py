@@ -19,8 +19,7 @@ from .._tensor.autograd import run_backward as _run_backward
 from . import graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function, once_differentiable
-
-Variable = Tensor
+from .variable import Variable
 
 __all__ = [
     "Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",

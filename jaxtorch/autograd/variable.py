@@ -1,5 +1,34 @@
 """`torch.autograd.variable`: the old name of tensors."""
 
-from .._core.tensor import Tensor as Variable
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .._core import views
+from .._core.tensor import Tensor
 
 __all__ = ["Variable"]
+
+
+class _VariableMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableMeta):
+    """`Variable(data, requires_grad=False)`: a leaf that shares the memory of `data`. Tensors have long done without it."""
+
+    def __new__(cls, data: Any = None, requires_grad: Any = False, volatile: Any = None) -> Any:
+        if volatile is not None:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
+            )
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        if data is None:
+            data = Tensor()
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        leaf = views.detached(data)
+        return leaf.requires_grad_(True) if requires_grad else leaf

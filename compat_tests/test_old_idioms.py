@@ -1,0 +1,118 @@
+"""What programs for PyTorch 0.x and 1.x say, and PyTorch still takes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from parity import candidate
+
+C = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
+
+
+def _of(t: Any) -> tuple[Any, Any, Any]:
+    matrix = t.from_numpy(C.copy())
+    return matrix, matrix[0], t.stack([matrix, 2 * matrix, -matrix])
+
+
+NUMBERS_FIRST = {
+    "x.add_(a, y)": lambda t, m, v, b: m.add_(-0.1, 2 * m),
+    "x.add(a, y)": lambda t, m, v, b: m.add(2, v),
+    "add(x, a, y)": lambda t, m, v, b: t.add(m, 3, m),
+    "x.sub_(a, y)": lambda t, m, v, b: m.sub_(0.5, v * 1),
+    "sub(x, a, y)": lambda t, m, v, b: t.sub(m, 2, v),
+    "x.addcmul_(a, y, z)": lambda t, m, v, b: m.addcmul_(0.5, m * 1, m * 2),
+    "x.addcdiv_(a, y, z)": lambda t, m, v, b: m.addcdiv_(-0.1, v * 1, m * 2),
+    "addcdiv(x, a, y, z)": lambda t, m, v, b: t.addcdiv(m, 2, m, v),
+    "addmm(b, x, y, z)": lambda t, m, v, b: t.addmm(2, m, m, m),
+    "addmm(b, x, a, y, z)": lambda t, m, v, b: t.addmm(2, m, 3, m, m),
+    "x.addmm(b, y, z)": lambda t, m, v, b: m.addmm(2, m, m),
+    "x.addmm_(b, a, y, z)": lambda t, m, v, b: m.addmm_(0.5, 0.25, m * 1, m * 2),
+    "x.addmv(b, y, z)": lambda t, m, v, b: v.addmv(2, m, v),
+    "x.addr(b, y, z)": lambda t, m, v, b: m.addr(2, v, v),
+    "x.baddbmm(b, a, y, z)": lambda t, m, v, b: b.baddbmm(2, 3, b, b),
+    "addbmm(b, x, y, z)": lambda t, m, v, b: t.addbmm(2, m, b, b),
+    "out=": lambda t, m, v, b: t.add(m, 2, m, out=t.empty(3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", list(NUMBERS_FIRST))
+@pytest.mark.filterwarnings("ignore:This overload of")
+def test_numbers_between_the_tensors(name: str):
+    expected, found = (NUMBERS_FIRST[name](t, *_of(t)).numpy() for t in (torch, candidate()))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+WRONG = {
+    "three tensors": lambda t, m: t.add(m, m, m),
+    "a string": lambda t, m: m.add(m, "a"),
+    "three numbers": lambda t, m: t.addmm(m, 1, 2, 3, m, m),
+}
+
+
+@pytest.mark.parametrize("name", list(WRONG))
+@pytest.mark.filterwarnings("ignore:This overload of")
+def test_other_mixtures_are_refused(name: str):
+    for t in (torch, candidate()):
+        with pytest.raises(TypeError):
+            WRONG[name](t, t.ones(2, 2))
+
+
+def test_the_old_order_is_warned_of_once():
+    from jaxtorch._core.frontend import _Warned
+
+    _Warned.numbers_first = False
+    x = candidate().ones(2)
+    with pytest.warns(UserWarning, match="This overload of add_ is deprecated"):
+        x.add_(2, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x.add_(2, x)
+
+
+VARIABLES = {
+    "keyword": lambda V, t, x: V(x, requires_grad=True),
+    "positional": lambda V, t, x: V(x, True),
+    "plain": lambda V, t, x: V(x),
+    "of a result": lambda V, t, x: V(x.requires_grad_() * 2),
+    "of a parameter": lambda V, t, x: V(t.nn.Parameter(x)),
+    "data=": lambda V, t, x: V(data=x),
+    "empty": lambda V, t, x: V(),
+    "of a list": lambda V, t, x: V([1, 2]),
+    "of integers": lambda V, t, x: V(t.LongTensor([1]), requires_grad=True),
+    "unknown keyword": lambda V, t, x: V(x, foo=1),
+}
+
+
+@pytest.mark.parametrize("name", list(VARIABLES))
+def test_variable(name: str):
+    def outcome(t: Any) -> Any:
+        try:
+            made = VARIABLES[name](t.autograd.Variable, t, t.ones(2))
+        except (TypeError, RuntimeError) as error:
+            return type(error).__name__
+        return isinstance(made, t.autograd.Variable), made.requires_grad, made.is_leaf, made.tolist()
+
+    assert outcome(candidate()) == outcome(torch)
+
+
+def test_variable_shares_memory():
+    t = candidate()
+    x = t.zeros(2)
+    v = t.autograd.Variable(x, requires_grad=True)
+    x.fill_(3)
+    assert v.tolist() == [3, 3]
+    assert not x.requires_grad
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        t.autograd.Variable(x, volatile=True)
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_several_elements_are_no_number(kind: type):
+    for t in (torch, candidate()):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            kind(t.ones(2))
