@@ -334,7 +334,11 @@ def _compile(source: _Source, name: str) -> Callable[..., Any]:
     filename = f"<jaxtorch op {name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), source.namespace)
-    return source.namespace[source.op.name]
+    made = source.namespace[source.op.name]
+    if source.op.numbers_first:  # what old programs may write is not offered to new ones
+        shown = inspect.signature(made)
+        made.__signature__ = shown.replace(parameters=[p for p in shown.parameters.values() if p.name != "_more"])
+    return made
 
 
 def make(op: Op, out: bool) -> Callable[..., Any]:

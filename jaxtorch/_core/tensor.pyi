@@ -204,33 +204,33 @@ class Tensor:
         """The inverse hyperbolic cosine."""
     def acosh_(self) -> Self:
         """In-place form of `acosh`."""
-    def add(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def add(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input + alpha * other`, broadcast."""
-    def add_(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ...) -> Self:
+    def add_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
         """`beta * input + alpha * sum_i(batch1[i] @ batch2[i])`."""
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addbmm`."""
-    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *_more: Any, value: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input + value * tensor1 / tensor2`, broadcast; two integer tensors are refused."""
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *_more: Any, value: Tensor | _Number | None = ...) -> Self:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addcdiv`."""
-    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *_more: Any, value: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input + value * tensor1 * tensor2`, broadcast."""
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *_more: Any, value: Tensor | _Number | None = ...) -> Self:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addcmul`."""
-    def addmm(self, mat1: Tensor, mat2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * (mat1 @ mat2)`."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
         """`beta * input + alpha * (mat @ vec)`."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addmv`."""
-    def addr(self, vec1: Tensor, vec2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * outer(vec1, vec2)`."""
-    def addr_(self, vec1: Tensor, vec2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addr`."""
     def adjoint(self) -> Tensor:
         """The conjugate transpose of the last two dimensions."""
@@ -316,9 +316,9 @@ class Tensor:
         """In-place form of `atanh`."""
     def backward(self, gradient: Any = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ...) -> None:
         """Add the gradients of this tensor to the `.grad` of the leaves it was computed from."""
-    def baddbmm(self, batch1: Tensor, batch2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *_more: Any, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `baddbmm`."""
     def bernoulli(self, p: _float | None = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
         """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
@@ -1188,13 +1188,13 @@ class Tensor:
         """Where the tensor begins in its storage, in elements."""
     def stride(self, dim: _int | None = ...) -> Any:
         """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
-    def sub(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def sub(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input - alpha * other`, broadcast; bools are refused."""
-    def sub_(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ...) -> Self:
+    def sub_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `sub`."""
-    def subtract(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def subtract(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input - alpha * other`, broadcast; bools are refused."""
-    def subtract_(self, other: Tensor | _Number, *_more: Any, alpha: Tensor | _Number | None = ...) -> Self:
+    def subtract_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `sub`."""
     def sum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
