@@ -181,7 +181,8 @@ class Node:
         edge = None
         roots = self.form.roots
         kind, k = roots[position] if position < len(roots) else ("in", position - len(roots))
-        if self.form.is_unsaved(kind, k):
+        unsaved = getattr(self.form, "is_unsaved", None)
+        if unsaved is not None and unsaved(kind, k):
             return v
         if kind == "out":
             edge = (self, k)
