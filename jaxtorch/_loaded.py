@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._core import dtypes, host, views
+from ._core import dtypes, host, layouts, views
 from ._core.device import cpu, device, jax_devices
 from ._core.dtypes import dtype
 from ._core.op import functions
@@ -79,7 +79,7 @@ class LoadedStorage:
         if numel > flat.size:  # elements that share a place
             affordable(numel * d.itemsize, "a tensor")
         if self.owner is None:
-            layout = views._normal(size, stride, offset)
+            layout = layouts.normal(size, stride, offset)
             if offset == 0 and numel == flat.size and (layout is None or numel == extent):
                 part = flat.reshape(size) if layout is None else host._part(flat, size, layout)
                 t = from_host(np.ascontiguousarray(part).reshape(size)).to(self.target)
@@ -166,7 +166,7 @@ def _rebuild_tensor_v3(
 
 def _rebuild_meta_tensor_no_storage(d: dtype, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     t = functions["empty"](tuple(size), dtype=d, device="meta")
-    t._layout = views._normal(tuple(size), tuple(stride), 0)
+    t._layout = layouts.normal(tuple(size), tuple(stride), 0)
     t.requires_grad = requires_grad
     return t
 
