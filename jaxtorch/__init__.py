@@ -127,6 +127,8 @@ _LATE = {
     **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
         _check_tensor_all_with _check_type _check_value _check_with sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
         sym_sum""".split(), "_symbols"),
+    **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe""".split(), "sparse"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 
@@ -136,7 +138,8 @@ def __getattr__(name: str) -> _Any:
     if name.startswith("_foreach_"):
         return getattr(_importlib.import_module(f"{__name__}._foreach"), name)
     if name in _LATE:
-        return getattr(_importlib.import_module(f"{__name__}.{_LATE[name]}"), name)
+        module = _importlib.import_module(f"{__name__}.{_LATE[name]}")
+        return module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__name__}.{name}") is not None:
         return _importlib.import_module(f"{__name__}.{name}")

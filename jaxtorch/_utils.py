@@ -35,6 +35,17 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
     return found.index or 0
 
 
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor from its layout and its pickled parts."""
+    from .sparse._create import sparse_compressed_tensor, sparse_coo_tensor
+
+    if layout.name == "sparse_coo":
+        indices, values, size, *merged = data
+        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(merged and merged[0]))
+    compressed, plain, values, size = data
+    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout)
+
+
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
     """All elements of tensors of one type in one."""
     from ._core.op import functions

@@ -19,6 +19,7 @@ from .gradient import GradForm
 from .modes import Anomaly, state, watch
 from .permissions import check_place
 from .program import emit
+from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
 from .tape import Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
 
@@ -41,25 +42,36 @@ class _Plain:
 
     @staticmethod
     def add(a: Value, b: Value) -> Value:
-        return emit(_sum_entry(a.aval).kernel, [a, b])[0]
+        try:
+            return emit(_sum_entry(a.aval).kernel, [a, b])[0]
+        except NoContent:
+            return add_values(a, b)
 
     @staticmethod
     def to_tensor(g: Value) -> Any:
-        return _tensor.wrap(g)
+        return _tensor.wrap(g) if g.__class__ is Value else g.tensor  # pyright: ignore[reportAttributeAccessIssue]
 
     @staticmethod
     def of_tensor(t: Any) -> Value:
-        return t._read()
+        try:
+            return t._read()
+        except NoContent:
+            return SparseValue(t)
 
     @staticmethod
     def run(node: Node, grads: list[Any]) -> Any:
         form: GradForm = node.form
         saved = node.checked()
-        if len(grads) == 1:
-            entry = form.backward(_ONE)
-            return emit(entry.kernel, [*saved[: len(form.roots)], grads[0]])
-        entry = form.backward(tuple([g is not None for g in grads]))
-        return emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
+        try:
+            if len(grads) == 1:
+                entry = form.backward(_ONE)
+                return emit(entry.kernel, [*saved[: len(form.roots)], grads[0]])
+            entry = form.backward(tuple([g is not None for g in grads]))
+            return emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
+        except NoContent:
+            if not any(type(g) is SparseValue for g in grads):
+                raise
+            return _Plain.run(node, [dense_value(g) for g in grads])
 
 
 _ONE = (True,)
@@ -72,6 +84,8 @@ class _Graph:
 
     @staticmethod
     def add(a: Any, b: Any) -> Any:
+        if is_sparse(a) or is_sparse(b):
+            return b + a if is_sparse(a) else a + b
         return _tensor.apply_entry(_sum_entry(a._read().aval), [a, b])
 
     @staticmethod
@@ -99,6 +113,7 @@ class _Graph:
                 _with_history(v, edges.get(k) if kind == "in" else (node, k))
                 for v, (kind, k) in zip(saved, form.roots, strict=True)
             ]
+        given = [g.to_dense() if is_sparse(g) else g for g in given]
         outs = _tensor.apply_entry(entry, [*operands, *given])
         return outs if isinstance(outs, tuple) else (outs,)
 
@@ -329,9 +344,12 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
     if old is None:
         t._grad = mode.to_tensor(g)
     elif mode.graph:
-        t._grad = old + g
+        t._grad = g + old if is_sparse(old) else old + g
     else:
-        old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])
+        try:
+            old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])
+        except NoContent:
+            t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
 
 
 class _Entry(tuple):
@@ -418,7 +436,7 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
             if result.shape != given.shape:
                 raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
             g = mode.of_tensor(result)
-        elif not mode.graph and given._read() is not g:
+        elif not mode.graph and not is_sparse(given) and given._read() is not g:
             g = mode.of_tensor(given)  # the hook wrote to its argument in place
     return g
 

@@ -20,6 +20,7 @@ from . import tensor as _tensor
 from .apart import refuse_shared
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
+from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
 
@@ -63,8 +64,8 @@ class _Source:
         self.out = out
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
-        self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER:"]
-        self.add(f"return _AGAIN(_OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
+        self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER as _error:"]
+        self.add(f"return _AGAIN(_error, _OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -214,15 +215,15 @@ class _Source:
         self.add(f"_vals.append(_v); _ops.append(None); _k{i} = _v.aval", depth)
 
 
-def _again(op: Op, public: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """The call that met a stranger, once more, with the arguments that are not the defaults."""
+def _again(error: Stranger, op: Op, public: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+    """The call that met a stranger or a sparse tensor, once more, with the arguments that are not the defaults."""
     args, kwargs = [], {}
     for p, value in zip(op.params, values, strict=True):
         if p.required and not p.keyword_only and not p.star:
             args.append(value)
         elif p.required or value is not p.default:
             kwargs[p.name] = value
-    return public(*args, **kwargs)
+    return answers[-1](public, args, kwargs) if isinstance(error, NoContent) else public(*args, **kwargs)
 
 
 def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], out: Any = None) -> Any:

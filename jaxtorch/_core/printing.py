@@ -253,13 +253,14 @@ def _body(data: np.ndarray, shape: tuple[int, ...], indent: int) -> str:
     return _nested(cells, width, shown, elided, indent)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
-    """Append keyword-like suffixes, each on a new line where it would pass the line width."""
+def _with_suffixes(text: str, suffixes: list[str], indent: int, newline: bool = False) -> str:
+    """Append keyword-like suffixes, each on a new line where it would pass the line width, the first if told to."""
     linewidth = _options.linewidth
     used = len(text) - text.rfind("\n") + 1
     parts = [text]
     for suffix in suffixes:
-        if used + len(suffix) + 2 > linewidth:
+        if newline or used + len(suffix) + 2 > linewidth:
+            newline = False
             parts.append(",\n" + " " * indent + suffix)
             used = indent + len(suffix)
         else:
@@ -317,6 +318,18 @@ def format_tensor(
     elif requires_grad:
         suffixes.append("requires_grad=True")
     return _with_suffixes(prefix + text, suffixes, indent)
+
+
+def format_sparse(parts: Sequence[tuple[str, np.ndarray, tuple[int, ...]]], facts: list[str], newline: bool) -> str:
+    """`repr` of a sparse tensor: (name, data, shape) of its parts, and what follows them, on a new line if told to."""
+    shown = []
+    for name, data, shape in parts:
+        opening = f"{name}=tensor("
+        body = f"[], size={shape}" if 0 in shape else _body(data, shape, len("tensor(") + len(opening))
+        shown.append(f"{opening}{body})")
+    indent = len("tensor(")
+    text = "tensor(" + (",\n" + " " * indent).join(shown)
+    return _with_suffixes(text, facts, indent, newline)
 
 
 def format_parameter(data: np.ndarray | None, **facts: Any) -> str:

@@ -71,6 +71,7 @@ _FAMILIES = (
     "torch_forms",
     "segments",
     "linalg_lowrank",
+    "sparse",
     "out_types",
 )
 

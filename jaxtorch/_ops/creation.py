@@ -11,9 +11,10 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, hostmode, strides
 from .._core.layouts import normal
-from .._core.op import Array, Number, Operand, Scalar, function, method, methods, op
+from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
 from .._core.size import Size
+from .._core.sparsity import NO_MEMORY, answers, makers
 from .._core.tensor import Tensor, check_writable, from_host, write_out
 from . import constants
 from .casting import as_dtype, check_number, convert
@@ -113,8 +114,11 @@ def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str
     return leaf(t) if requires_grad else t
 
 
+SPARSE = (constants.sparse_coo, constants.sparse_csr, constants.sparse_csc, constants.sparse_bsr, constants.sparse_bsc)
+
+
 def check_layout(layout: Any, name: str) -> None:
-    """Sparse layouts are not there."""
+    """Most factories make strided tensors only."""
     if layout is not None and layout is not constants.strided:
         raise NotImplementedError(f"{name}(): jaxtorch has strided tensors only, not layout={layout!r}")
 
@@ -156,6 +160,12 @@ def _factory(name: str, value: int) -> Any:
         names: Any = None,
     ) -> Tensor:  # fmt: skip
         if layout is not None or names is not None:
+            if layout is not constants.strided and layout in SPARSE:
+                if value:
+                    raise RuntimeError("full(...) is not implemented for sparse layout")
+                return makers["empty"](
+                    size_of(items, size, name), layout, out_dtype(dtype, out, None, name), device, requires_grad
+                )
             check_layout(layout, name)
             if names is not None:
                 raise NotImplementedError(f"{name}(): jaxtorch has no named tensors")
@@ -230,6 +240,10 @@ def like_filled(
     """A filled tensor that has its size, and what is not given, from a model."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input._alias is NO_MEMORY:
+        return answers[-1](
+            functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        )
     aval = input._value.aval
     t = filled(
         aval.shape,

@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from .._core.checks import flag
-from .._core.op import Array, function, op
+from .._core.modes import state
+from .._core.op import Array, function, functions, op
+from .._core.sparsity import makers
 from .._core.tensor import Tensor
 from .rules import scalar_name
 
@@ -97,7 +99,7 @@ def embedding(
     """Rows of `weight`: (*) indices give (*, dim). IndexError at the next synchronisation if one is out of
     range.
 
-    `sparse=True` is accepted; the gradient is dense.
+    sparse: the gradient of `weight` is a sparse tensor of the rows that were looked up.
     """
     if padding_idx is None:
         padding_idx = -1
@@ -108,6 +110,8 @@ def embedding(
         padding_idx %= n
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
+    if sparse and weight.requires_grad and state.grad:
+        return makers["embedding"](weight, input, padding_idx, scale_grad_by_freq)
     return _embedding(input, weight, padding_idx, scale_grad_by_freq)
 
 
@@ -120,6 +124,8 @@ def _torch_embedding(
     sparse: bool = False,
 ) -> Tensor:
     """Rows of `weight`, with the arguments in the order of `torch.embedding`."""
+    if sparse and weight.requires_grad and state.grad:
+        return makers["embedding"](weight, indices, padding_idx, scale_grad_by_freq)
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)
 
 
@@ -231,15 +237,34 @@ def embedding_bag(
             "mode='sum' "
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
+    if sparse and mode == "max":
+        raise ValueError("max mode does not support sparse weights")
     _renormalise(weight, input, max_norm, norm_type)
     n = weight.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:
             raise RuntimeError("padding_idx must be within the number of embeddings")
         padding_idx %= n
+    if sparse and weight.requires_grad and state.grad:
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding_bag: scale_grad_by_freq is not supported with sparse gradients")
+        weight, input, padding_idx = _looked_up(weight, input, padding_idx)
     return _embedding_bag(
         input, weight, offsets, per_sample_weights, mode, scale_grad_by_freq, padding_idx, include_last_offset
     )
+
+
+def _looked_up(weight: Tensor, input: Tensor, padding: int | None) -> tuple[Tensor, Tensor, int | None]:
+    """The rows that are looked up as a weight of their own, with the sparse gradient, and the indices into it."""
+    flat = input.reshape(-1)
+    rows = makers["embedding"](weight, flat, -1 if padding is None else padding, False)
+    count = flat.shape[0]
+    index = functions["arange"](count, device=flat.device)
+    if padding is not None:
+        rows = functions["cat"]([rows, functions["zeros"](1, rows.shape[1], dtype=rows.dtype, device=rows.device)])
+        index = functions["where"](flat == padding, count, index)
+        padding = count
+    return rows, index.reshape(input.shape), padding
 
 
 @op(function=False, method=False, out=False, differentiable=False)

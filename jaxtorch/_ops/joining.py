@@ -16,6 +16,7 @@ from .._core.apart import refuse_shared
 from .._core.layouts import strides_of
 from .._core.modes import state
 from .._core.op import Arrays, function, op
+from .._core.sparsity import NoContent, answers
 from .._core.tensor import Tensor, from_host, strict_out, write_out
 from .indexing import host_content
 
@@ -76,7 +77,7 @@ def _join(tensors: list[Tensor], dim: int) -> Tensor:
     first = shapes[0]
     if (0,) in shapes:
         full = [s for s in shapes if s != (0,)]
-        if full and len(full) < len(shapes):
+        if full and len(full) < len(shapes) and len(full[0]) != 1:
             dim = _check_cat(full, dim)
             return _join([_emptied(t, full[0], dim) if t._value.aval.shape == (0,) else t for t in tensors], dim)
     d = _check_cat(shapes, dim)
@@ -101,7 +102,11 @@ def _cat_like(tensors: Any, dim: int, out: Any, axis: Any) -> Tensor:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if out is not None:
         refuse_shared(out, tensors)
-    result = _join(tensors, dim if axis is None else axis)
+    dim = dim if axis is None else axis
+    try:
+        result = _join(tensors, dim)
+    except NoContent:
+        result = answers[-1](cat, (tensors, dim), {})
     return result if out is None else write_out(out, result, "cat")
 
 
@@ -130,7 +135,10 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(t._value.aval.shape)} at entry {i}"
             )
-    arrays = _on_host(tensors)
+    try:
+        arrays = _on_host(tensors)
+    except NoContent:
+        return answers[-1](stack, (tensors, dim), {})
     result = from_host(np.stack(arrays, dim)) if arrays is not None else _stack(tensors, dim)
     return result if out is None else write_out(out, result, "stack")
 

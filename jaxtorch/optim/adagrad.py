@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.op import functions
-from . import _rules
+from .._core.sparsity import is_sparse
+from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._family import check_group
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, run_closure, update
@@ -61,6 +62,10 @@ class Adagrad(Optimizer):
                 continue
             check_group(group, params)
             self._start(group, params)
+            for p in params:
+                if is_sparse(p._grad):
+                    _sparse_steps.adagrad(self, p, group)
+            params = [p for p in params if not is_sparse(p._grad)]
             states = [self.state[p] for p in params]
             for count, where in by_step(params, states).items():
                 static, numbers = self._numbers(group, count)

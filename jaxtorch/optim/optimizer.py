@@ -23,6 +23,7 @@ from .._core import capture, dtypes, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.removable import RemovableHandle
+from .._core.sparsity import NoContent
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, wrap_number
 
@@ -337,6 +338,9 @@ def _type_name(x: Any) -> str:
 # -- the update instruction
 
 
+_NO_SPARSE = dict.fromkeys(
+    ("Adam", "AdamW"), "Adam does not support sparse gradients, please consider SparseAdam instead"
+)
 _kernels: dict[Any, Kernel] = {}
 
 
@@ -374,7 +378,10 @@ def update(
 
         _differentiable.update(name, rule, static, params, grads, states, numbers)
         return
-    values += [g._read() for g in grads]
+    try:
+        values += [g._read() for g in grads]
+    except NoContent:
+        raise RuntimeError(_NO_SPARSE.get(name, f"{name} does not support sparse gradients")) from None
     for kind in states:
         values += [s._read() for s in kind]
     key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])

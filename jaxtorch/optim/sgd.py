@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.op import functions
+from .._core.sparsity import is_sparse
 from .._core.tensor import wrap
-from . import _rules
+from . import _rules, _sparse_steps
 from ._differentiable import option
 from .optimizer import Again, Optimizer, check_number, check_switches, number, run_closure, update
 
@@ -51,6 +52,9 @@ class SGD(Optimizer):
             running: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
             for p in group["params"]:
                 if p._grad is None:
+                    continue
+                if is_sparse(p._grad):
+                    _sparse_steps.sgd(self, p, group)
                     continue
                 buffer = self.state[p].get("momentum_buffer") if momentum else None
                 if momentum and buffer is not None:

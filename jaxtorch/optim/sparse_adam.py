@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
+from . import _sparse_steps
 from .optimizer import Optimizer, number, run_closure
 
 
 class SparseAdam(Optimizer):
-    """Adam for sparse gradients. jaxtorch makes none, and dense ones are refused, as PyTorch refuses them: use Adam."""
+    """Adam (Kingma and Ba, 2015) whose moments move only where a sparse gradient has rows; dense gradients are refused."""
 
     def __init__(
         self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
@@ -30,8 +32,13 @@ class SparseAdam(Optimizer):
             raise ValueError(f"Complex params at indices {found}: SparseAdam does not support complex parameters")
 
     def step(self, closure: Any = None) -> Any:
-        """Raise RuntimeError where some parameter has a gradient, which is dense."""
+        """Update the rows that have gradients; `closure` recomputes the loss and is returned."""
         loss = run_closure(closure)
-        if any(p._grad is not None for group in self.param_groups for p in group["params"]):
-            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p._grad is None:
+                    continue
+                if not is_sparse(p._grad):
+                    raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+                _sparse_steps.adam(self, p, group)
         return loss

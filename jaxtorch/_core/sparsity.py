@@ -1,0 +1,84 @@
+"""What keeps sparse tensors out of the way of dense ones.
+
+A sparse tensor is a `Tensor` without content of its own: whatever reads it meets `NO_MEMORY` in the place of its storage, or
+`NO_PROGRAM` in that of the program that makes its value, and these raise `NoContent`. The generated functions catch that
+and ask `answer`, so that operations on dense tensors pay nothing for sparse ones.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .overrides import Stranger
+from .value import Value
+
+_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+
+class NoContent(Stranger, NotImplementedError):
+    """The dense content of a sparse tensor was asked for."""
+
+    def __str__(self) -> str:
+        return f"{operation(self.__traceback__)}(): there is no form of it for sparse tensors; see Tensor.to_dense()"
+
+
+def operation(trace: Any) -> str:
+    """The name of the outermost of jaxtorch's own functions that a traceback passes through."""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith((_FOLDER, "<jaxtorch op")):
+            return code.co_name.strip("_")
+        trace = trace.tb_next
+    return "this operation"
+
+
+class _Nothing:
+    """Stands where a storage or a program would; any use of it raises."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise NoContent
+
+
+NO_MEMORY: Any = _Nothing()
+NO_PROGRAM: Any = _Nothing()
+
+answers: list[Callable[..., Any]] = []
+"""answers[-1](public function, args, kwargs): what a generated function gives for sparse tensors."""
+
+
+makers: dict[str, Callable[..., Any]] = {}
+"""What makes sparse tensors, by name, for code that stands below them: 'empty' and 'embedding'."""
+
+
+class SparseValue(Value):
+    """A sparse gradient on its way through a backward pass."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        super().__init__(tensor._value.aval)
+        self.program = NO_PROGRAM
+        self.tensor = tensor
+
+
+def dense_value(v: Any) -> Any:
+    """A gradient's value as a dense one."""
+    return v.tensor.to_dense()._read() if type(v) is SparseValue else v
+
+
+def add_values(a: Value, b: Value) -> Value:
+    """The sum of two gradients of which one is sparse at least: sparse if both are."""
+    from .tensor import wrap
+
+    x, y = (v.tensor if type(v) is SparseValue else wrap(v) for v in (a, b))
+    total = x + y if type(a) is type(b) or type(b) is SparseValue else y + x
+    return SparseValue(total) if is_sparse(total) else total._read()
+
+
+def is_sparse(x: Any) -> bool:
+    """Is it a sparse tensor?"""
+    return getattr(x, "_alias", None) is NO_MEMORY

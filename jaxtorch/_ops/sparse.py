@@ -1,0 +1,99 @@
+"""The arithmetic of sparse tensors, on their indices and values.
+
+Indices are (sparse dimensions, n); values are (n, *dense dimensions).
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from .._core.op import Array, op
+
+
+@op(function=False, method=False, out=False, grad="ToDenseBackward0")
+def _sparse_to_dense(indices: Array, values: Array, size: tuple):
+    """The dense tensor: values at the same place are added."""
+    if not indices.shape[0]:
+        return values.sum(0).reshape(size).astype(values.dtype)
+    at = jnp.zeros(size, values.dtype).at[tuple(indices)]
+    return at.max(values) if values.dtype == jnp.bool_ else at.add(values)
+
+
+@op(function=False, method=False, out=False)
+def _sparse_gather(input: Array, indices: Array):
+    """The elements (or slices) of a dense tensor at indices."""
+    if not indices.shape[0]:
+        return jnp.broadcast_to(input, (indices.shape[1], *input.shape))
+    return input[tuple(indices)]
+
+
+@op(function=False, method=False, out=False, grad="CoalesceBackward0")
+def _segments_added(values: Array, place: Array, count: int):
+    """(count, ...) sums of the values whose `place` is 0, 1, ..."""
+    at = jnp.zeros((count, *values.shape[1:]), values.dtype).at[place]
+    return at.max(values) if values.dtype == jnp.bool_ else at.add(values)
+
+
+@op(function=False, method=False, out=False, grad=lambda operands, statics: statics[1])
+def _sparse_matmul(indices: Array, values: Array, dense: Array, rows: int, made_by: str = "MmBackward0"):
+    """(rows, m) times (m, k) -> (rows, k), with values (n,) at indices (2, n)."""
+    out = jnp.zeros((rows, dense.shape[1]), dense.dtype)
+    return out.at[indices[0]].add(values[:, None] * dense[indices[1]])
+
+
+@op(function=False, method=False, out=False, grad="BmmBackward0")
+def _sparse_bmm(indices: Array, values: Array, dense: Array, rows: int):
+    """(b, rows, m) times (b, m, k) -> (b, rows, k), with values (n,) at indices (3, n)."""
+    out = jnp.zeros((dense.shape[0], rows, dense.shape[2]), dense.dtype)
+    return out.at[indices[0], indices[1]].add(values[:, None] * dense[indices[0], indices[2]])
+
+
+@op(function=False, method=False, out=False, grad="SparseSampledAddmmBackward0")
+def _sampled_product(indices: Array, a: Array, b: Array):
+    """The elements of `a @ b` at indices: (..., n, m) and (..., m, k) give (..., count)."""
+    rows = jnp.take(a, indices[0], axis=-2)
+    columns = jnp.take(jnp.swapaxes(b, -1, -2), indices[1], axis=-2)
+    return (rows * columns).sum(-1)
+
+
+@op(function=False, method=False, out=False)
+def _sparse_extreme(values: Array, weights: Array, dense: Array, rows: Array, columns: Array, count: int, reduce: str):
+    """Per row and column of `dense`, the largest or smallest (or the mean, or the sum) of value times element.
+
+    A row without values gives 0.
+    """
+    terms = (values * weights)[:, None] * dense[columns]
+    if reduce in ("sum", "mean"):
+        total = jax.ops.segment_sum(terms, rows, count)
+        if reduce == "sum":
+            return total
+        return total / jnp.maximum(jax.ops.segment_sum(jnp.ones_like(rows), rows, count), 1)[:, None].astype(
+            terms.dtype
+        )
+    best = (jax.ops.segment_max if reduce == "amax" else jax.ops.segment_min)(terms, rows, count)
+    filled = jax.ops.segment_sum(jnp.ones_like(rows), rows, count) > 0
+    return jnp.where(filled[:, None], best, 0)
+
+
+@op(function=False, method=False, out=False, grad="SparseSoftmaxBackward0")
+def _segment_softmax(values: Array, place: Array, count: int, log: bool):
+    """Softmax over the values of one place."""
+    top = jax.lax.stop_gradient(jax.ops.segment_max(values, place, count))
+    shifted = values - top[place]
+    total = jax.ops.segment_sum(jnp.exp(shifted), place, count)[place]
+    return shifted - jnp.log(total) if log else jnp.exp(shifted) / total
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _spread_indices(compressed: Array, plain: Array, by_column: bool, block: tuple):
+    """(2, n) indices of a compressed matrix; with blocks, of each element of the blocks."""
+    n = plain.shape[0]
+    lines = jnp.repeat(jnp.arange(compressed.shape[0] - 1), jnp.diff(compressed), total_repeat_length=n)
+    rows, columns = (plain, lines) if by_column else (lines, plain)
+    if block:
+        down, along = jnp.arange(block[0])[None, :, None], jnp.arange(block[1])[None, None, :]
+        shape = (n, *block)
+        rows = jnp.broadcast_to(rows[:, None, None] * block[0] + down, shape).reshape(-1)
+        columns = jnp.broadcast_to(columns[:, None, None] * block[1] + along, shape).reshape(-1)
+    return jnp.stack([rows, columns]).astype(jnp.int64)

@@ -1,0 +1,163 @@
+"""Sparse layouts: conversions from dense tensors, and what dense tensors say when they are asked for sparse parts.
+
+`jaxtorch.sparse` is imported when something is made sparse.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .._core.sparsity import makers
+from .._core.tensor import Tensor
+from .._ops import constants
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+@member
+def to_sparse(
+    self: Tensor, *args: Any, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+) -> Tensor:
+    """The elements that are not zero as a sparse tensor of a layout, COO by default.
+
+    to_sparse(sparse_dim): only the first dimensions are sparse, the values have the others.
+    """
+    from ..sparse._methods import convert_to_sparse
+
+    return convert_to_sparse(self, args, layout, blocksize, dense_dim)
+
+
+@member
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """As a COO tensor."""
+    return to_sparse(self)
+
+
+@member
+def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """As a CSR tensor: compressed rows."""
+    return to_sparse(self, layout=constants.sparse_csr, dense_dim=dense_dim)
+
+
+@member
+def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
+    """As a CSC tensor: compressed columns."""
+    return to_sparse(self, layout=constants.sparse_csc, dense_dim=dense_dim)
+
+
+@member
+def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """As a BSR tensor: compressed rows of blocks of the size `blocksize`."""
+    return to_sparse(self, layout=constants.sparse_bsr, blocksize=blocksize, dense_dim=dense_dim)
+
+
+@member
+def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """As a BSC tensor: compressed columns of blocks of the size `blocksize`."""
+    return to_sparse(self, layout=constants.sparse_bsc, blocksize=blocksize, dense_dim=dense_dim)
+
+
+@member
+def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
+    if self.layout is constants.strided:
+        return self if dtype is None else self.to(dtype)
+    from ..sparse._convert import to_dense as convert
+
+    return convert(self, dtype)
+
+
+@member
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements at the places of a sparse tensor, as a tensor of its layout."""
+    from ..sparse._methods import sparse_mask as masked
+
+    return masked(self, mask)
+
+
+@member
+def smm(self: Tensor, mat: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a COO tensor."""
+    from ..sparse._methods import smm as product
+
+    return product(self, mat)
+
+
+@member
+def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta self + alpha mat1 @ mat2 as a COO tensor."""
+    from ..sparse._methods import sspaddmm as product
+
+    return product(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+@member
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions are sparse: 0."""
+    return 0
+
+
+@member
+def dense_dim(self: Tensor) -> int:
+    """How many dimensions are dense: all."""
+    return self.dim()
+
+
+def _refuse(name: str, what: str) -> None:
+    def ask(self: Tensor) -> NoReturn:
+        raise RuntimeError(f"{name} expected sparse {what}tensor layout but got Strided")
+
+    ask.__name__ = name
+    ask.__doc__ = f"A part of a sparse {what}tensor; RuntimeError for a dense one."
+    MEMBERS[name] = ask
+
+
+for _name, _what in (("coalesce", "coordinate "), ("is_coalesced", "coordinate "), ("indices", "coordinate "), ("values", ""),
+                     ("crow_indices", "row compressed "), ("col_indices", "row compressed "),
+                     ("ccol_indices", "column compressed "), ("row_indices", "column compressed ")):  # fmt: skip
+    _refuse(_name, _what)
+
+
+def _refuse_private(name: str) -> None:
+    def ask(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: the tensor is dense"
+        )
+
+    ask.__name__ = name
+    ask.__doc__ = "Of sparse tensors; NotImplementedError for a dense one."
+    MEMBERS[name] = ask
+
+
+for _name in (
+    "_nnz",
+    "_indices",
+    "_values",
+    "_coalesced_",
+    "sparse_resize_",
+    "sparse_resize_and_clear_",
+    "resize_as_sparse_",
+):
+    _refuse_private(_name)
+MEMBERS["_dimI"], MEMBERS["_dimV"] = sparse_dim, dense_dim
+MEMBERS["_to_dense"], MEMBERS["_to_sparse"] = to_dense, to_sparse
+
+
+def _make_embedding(*args: Any) -> Tensor:
+    from ..sparse._embedding import embedding
+
+    return embedding(*args)
+
+
+def _make_empty(*args: Any) -> Tensor:
+    from ..sparse._create import empty
+
+    return empty(*args)
+
+
+makers["embedding"], makers["empty"] = _make_embedding, _make_empty
