@@ -19,6 +19,7 @@ from ._core.size import Size
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import _layout
 from ._saving import STORAGES
+from ._utils import _rebuild_sparse_tensor
 from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
 
 
@@ -203,6 +204,7 @@ def _encode(text: str, encoding: str = "utf-8") -> bytes:
 GLOBALS: dict[str, Any] = {
     "torch._utils._rebuild_tensor": _rebuild_tensor,
     "torch._utils._rebuild_tensor_v2": _rebuild_tensor_v2,
+    "torch._utils._rebuild_sparse_tensor": _rebuild_sparse_tensor,
     "torch._utils._rebuild_tensor_v3": _rebuild_tensor_v3,
     "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta_tensor_no_storage,
     "torch._utils._rebuild_parameter": _rebuild_parameter,

@@ -25,6 +25,7 @@ from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.program import force
 from ._core.size import Size
+from ._core.sparsity import is_sparse
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import layout, memory_format
 from ._tensor.conversion import to_numpy
@@ -137,6 +138,8 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
             if not t.__dict__:
                 return _name("torch._utils", "_rebuild_parameter"), parts
             return _name("torch._utils", "_rebuild_parameter_with_state"), (*parts, dict(t.__dict__))
+        if is_sparse(t):
+            return _name("torch._utils", "_rebuild_sparse_tensor"), t.__reduce_ex__(2)[1]
         if t._value.aval.slot.is_meta:
             size, stride = tuple(t.shape), layouts.strides_of(t)
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), (t.dtype, size, stride, t._rg)

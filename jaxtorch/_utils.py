@@ -41,9 +41,9 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
 
     if layout.name == "sparse_coo":
         indices, values, size, *merged = data
-        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(merged and merged[0]))
+        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(merged and merged[0]), check_invariants=True)
     compressed, plain, values, size = data
-    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout)
+    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout, check_invariants=True)
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
