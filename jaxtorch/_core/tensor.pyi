@@ -168,6 +168,12 @@ class Tensor:
         """In-place form of `abs`."""
     @property
     def _base(self) -> Tensor | None: ...
+    def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
+        """Of sparse tensors; NotImplementedError for a dense one."""
+    def _dimI(self) -> _int:
+        """How many dimensions are sparse: 0."""
+    def _dimV(self) -> _int:
+        """How many dimensions are dense: all."""
     def _dropped_(self, keep: Any, p: Any) -> Any:
         """In-place form of `_dropped`."""
     def _fill_(self, value: Any) -> Any:
@@ -176,14 +182,24 @@ class Tensor:
     def _grad_fn(self) -> Any: ...
     def _host_array(self) -> Any:
         """The content where it lies in host memory as NumPy's already, else None. Nobody may write to it."""
+    def _indices(self, *args: Any, **kwargs: Any) -> Any:
+        """Of sparse tensors; NotImplementedError for a dense one."""
     def _is_view(self) -> _bool: ...
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
+    def _nnz(self, *args: Any, **kwargs: Any) -> Any:
+        """Of sparse tensors; NotImplementedError for a dense one."""
     def _pow_(self, exponent: Any) -> Any:
         """In-place form of `_pow`."""
     def _pow_number_(self, exponent: Any) -> Any:
         """In-place form of `_pow_number`."""
+    def _to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
+    def _to_sparse(self, *args: Any, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+        """The elements that are not zero as a sparse tensor of a layout, COO by default."""
     def _typed_storage(self) -> Any: ...
+    def _values(self, *args: Any, **kwargs: Any) -> Any:
+        """Of sparse tensors; NotImplementedError for a dense one."""
     @property
     def _version(self) -> _int: ...
     def _zero_(self) -> Any:
@@ -362,6 +378,8 @@ class Tensor:
         """The tensor as torch.uint8; itself where it is already."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Self:
         """Fill with Cauchy numbers, in place."""
+    def ccol_indices(self) -> Any:
+        """A part of a sparse column compressed tensor; RuntimeError for a dense one."""
     def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128; itself where it is already."""
     def ceil(self, *, out: Any = ...) -> Tensor:
@@ -400,6 +418,10 @@ class Tensor:
         """In-place form of `clamp`."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """A copy with its own memory; gradients flow through it."""
+    def coalesce(self) -> Any:
+        """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
+    def col_indices(self) -> Any:
+        """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def conj(self) -> Tensor:
         """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
@@ -432,6 +454,8 @@ class Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Any:
         """The cross product along a dimension, by default the first of size 3."""
+    def crow_indices(self) -> Any:
+        """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
         """The tensor on a GPU."""
     def cummax(self, dim: Any, *, out: Any = ...) -> Any:
@@ -456,6 +480,8 @@ class Tensor:
         """Degrees in radians."""
     def deg2rad_(self) -> Self:
         """In-place form of `deg2rad`."""
+    def dense_dim(self) -> _int:
+        """How many dimensions are dense: all."""
     def det(self, *, out: Any = ...) -> Tensor:
         """The determinant of square matrices; shapes (..., n, n) to (...)."""
     def detach(self) -> Tensor:
@@ -682,12 +708,16 @@ class Tensor:
         """In-place form of `index_reduce`."""
     def index_select(self, dim: Any, index: Tensor, *, out: Any = ...) -> Any:
         """The slices of a dimension at the indices of a 1-d tensor."""
+    def indices(self) -> Any:
+        """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def inner(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""
     def inverse(self, *, out: Any = ...) -> Tensor:
         """The inverse of square matrices; LinAlgError where they are singular."""
+    def is_coalesced(self) -> Any:
+        """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def is_complex(self) -> _bool:
         """Is the element type complex?"""
     def is_conj(self) -> _bool:
@@ -1082,6 +1112,8 @@ class Tensor:
         """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Self:
         """`resize_` to the shape of another tensor."""
+    def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Self:
+        """Of sparse tensors; NotImplementedError for a dense one."""
     def resolve_conj(self) -> Tensor:
         """A copy of a conjugating view; any other tensor itself."""
     def resolve_neg(self) -> Tensor:
@@ -1098,6 +1130,8 @@ class Tensor:
         """Rounded to that many decimals (0); halves go to the even neighbour. Integers take no `decimals`."""
     def round_(self, *, decimals: Any = ...) -> Self:
         """In-place form of `round`."""
+    def row_indices(self) -> Any:
+        """A part of a sparse column compressed tensor; RuntimeError for a dense one."""
     def rsqrt(self, *, out: Any = ...) -> Tensor:
         """`1 / sqrt(input)`."""
     def rsqrt_(self) -> Self:
@@ -1158,10 +1192,20 @@ class Tensor:
         """The input with `[start:end:step]` of a dimension replaced."""
     def slogdet(self, *, out: Any = ...) -> Any:
         """The sign and the logarithm of the absolute value of the determinant."""
+    def smm(self, mat: Tensor) -> Tensor:
+        """A sparse matrix times a dense one, as a COO tensor."""
     def softmax(self, dim: Any, dtype: Any = ..., *, out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
     def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> Any:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
+    def sparse_dim(self) -> _int:
+        """How many dimensions are sparse: 0."""
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """The elements at the places of a sparse tensor, as a tensor of its layout."""
+    def sparse_resize_(self, *args: Any, **kwargs: Any) -> Self:
+        """Of sparse tensors; NotImplementedError for a dense one."""
+    def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Self:
+        """Of sparse tensors; NotImplementedError for a dense one."""
     def split(self, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
@@ -1178,6 +1222,8 @@ class Tensor:
         """Without the dimensions of size 1, all of them or those in `dim`."""
     def squeeze_(self, dim: Any = ...) -> Self:
         """In-place form of `squeeze`."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
+        """beta self + alpha mat1 @ mat2 as a COO tensor."""
     def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
         """The standard deviation over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
@@ -1232,6 +1278,20 @@ class Tensor:
         """As `repeat`, but fewer repeats than dimensions are for the last ones."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
+    def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
+        """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
+    def to_sparse(self, *args: Any, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+        """The elements that are not zero as a sparse tensor of a layout, COO by default."""
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
+        """As a BSC tensor: compressed columns of blocks of the size `blocksize`."""
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
+        """As a BSR tensor: compressed rows of blocks of the size `blocksize`."""
+    def to_sparse_coo(self) -> Tensor:
+        """As a COO tensor."""
+    def to_sparse_csc(self, dense_dim: _int | None = ...) -> Tensor:
+        """As a CSC tensor: compressed columns."""
+    def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
+        """As a CSR tensor: compressed rows."""
     def tolist(self) -> Any:
         """The elements as nested Python lists; a number for a 0-dimensional tensor."""
     def topk(self, k: Any, dim: Any = ..., largest: _bool = ..., sorted: _bool = ..., *, axis: Any = ..., out: Any = ...) -> Any:
@@ -1288,6 +1348,8 @@ class Tensor:
         """In-place form of `unsqueeze`."""
     def untyped_storage(self) -> Any:
         """The memory behind the tensor, which its views share."""
+    def values(self) -> Any:
+        """A part of a sparse tensor; RuntimeError for a dense one."""
     def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
         """The variance over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor:

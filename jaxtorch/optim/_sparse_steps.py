@@ -19,11 +19,16 @@ def _add(p: Tensor, sparse: Any, values: Tensor) -> None:
         p.index_put_(tuple(indices), values.to(p.dtype), accumulate=True)
 
 
+def _gradient(p: Tensor, group: dict[str, Any]) -> Any:
+    grad: Any = p.grad
+    return -grad if group["maximize"] else grad
+
+
 @no_grad()
 def sgd(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
     """One step of SGD; the momentum buffer is sparse too, and gathers the rows of all steps."""
     breaks("a sparse gradient is applied")
-    grad: Any = -p.grad if group["maximize"] else p.grad
+    grad = _gradient(p, group)
     if number(group["weight_decay"]) != 0:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     momentum = number(group["momentum"])
@@ -46,7 +51,7 @@ def adagrad(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
         raise RuntimeError("weight_decay option is not compatible with sparse gradients")
     state = optimizer.state[p]
     state["step"] += 1
-    grad: Any = (-p.grad if group["maximize"] else p.grad).coalesce()
+    grad = _gradient(p, group).coalesce()
     if grad._nnz() == 0:
         return
     values = grad._values()
@@ -65,7 +70,7 @@ def adam(optimizer: Any, p: Tensor, group: dict[str, Any]) -> None:
         state["step"] = 0
         state["exp_avg"], state["exp_avg_sq"] = p.new_zeros(p.shape), p.new_zeros(p.shape)
     state["step"] += 1
-    grad: Any = (-p.grad if group["maximize"] else p.grad).coalesce()
+    grad = _gradient(p, group).coalesce()
     if grad._nnz() == 0:
         return
     b1, b2 = (number(b) for b in group["betas"])

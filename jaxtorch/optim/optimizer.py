@@ -338,7 +338,7 @@ def _type_name(x: Any) -> str:
 # -- the update instruction
 
 
-_NO_SPARSE = dict.fromkeys(
+_NO_SPARSE: dict[str, str] = dict.fromkeys(
     ("Adam", "AdamW"), "Adam does not support sparse gradients, please consider SparseAdam instead"
 )
 _kernels: dict[Any, Kernel] = {}

@@ -103,7 +103,7 @@ def _unary(name: str) -> None:
         return with_values(t, getattr(Tensor, name)(t._parts[-1], *args, **kwargs))
 
     def change(t: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
-        if t._kind is COO and not t._merged and name not in _LINEAR:
+        if t._kind is COO and not t._merged and name not in ("neg", "negative"):
             raise RuntimeError(f"{name}_: in-place on uncoalesced tensors is not supported")
         getattr(Tensor, name + "_")(t._parts[-1], *args, **kwargs)
         return t
@@ -276,8 +276,7 @@ def _mul_(a: Any, b: Any) -> Tensor:
     if not isinstance(a, SparseTensor):
         unsupported("mul_", (b,))
     if _is_number(b):
-        a._parts[-1].mul_(b)
-        return a
+        return become(a, with_values(a, (a._parts[-1] * b).to(a.dtype)))
     return become(a, mul(a, b))  # pyright: ignore[reportArgumentType]
 
 

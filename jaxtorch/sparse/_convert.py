@@ -89,9 +89,7 @@ def to_coo(t: Tensor, sparse: int | None = None) -> SparseTensor:
     if batch_dims(t):
         return _from_dense(to_dense(t), batch_dims(t) + 2)
     indices, values = entries(t)
-    merged = t._kind is constants.sparse_csr
-    out = coo(indices, values, t.shape, merged, "ToSparseBackward0")
-    return out if merged else coalesce(out)
+    return coo(indices, values, t.shape, t._kind is constants.sparse_csr, "ToSparseBackward0")
 
 
 def _from_dense(t: Tensor, sparse: int) -> SparseTensor:

@@ -148,7 +148,7 @@ def to(self: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
         out = make(self._kind, parts, self.shape, self._sparse, self._merged, "ToCopyBackward0")
     if dtype is not None and dtype is not out.dtype:
         out = with_values(out, out._parts[-1].to(dtype), made_by="ToCopyBackward0")
-    return out.clone() if copy and out is self else out
+    return _answers._clone(out) if copy and out is self else out
 
 
 @method
@@ -209,7 +209,7 @@ def sparse_resize_(self: SparseTensor, size: Any, sparse_dim: int, dense_dim: in
         raise RuntimeError(
             "sparse_resize_: shrinking the size of sparse dimensions of a tensor with values is not supported"
         )
-    return become(self, coo(*self._parts, size, self._merged))  # pyright: ignore[reportArgumentType]
+    return become(self, coo(self._parts[0], self._parts[1], size, self._merged))  # pyright: ignore[reportArgumentType]
 
 
 @method
@@ -284,6 +284,27 @@ def __iter__(self: SparseTensor) -> Any:
     if not self.dim():
         raise TypeError("iteration over a 0-d tensor")
     return iter([_answers.select(self, 0, i) for i in range(self.shape[0])])
+
+
+@method
+def t_(self: SparseTensor) -> SparseTensor:
+    """In-place form of `t`."""
+    return become(self, _answers.t_(self))
+
+
+@method
+def transpose_(self: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
+    """In-place form of `transpose`."""
+    return become(self, _answers.transpose(self, dim0, dim1))
+
+
+@method
+def abs_(self: SparseTensor) -> SparseTensor:
+    """In-place form of `abs`."""
+    return _answers.TABLE["abs_"](self)
+
+
+SparseTensor.absolute_ = abs_  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _no(name: str, message: str) -> None:

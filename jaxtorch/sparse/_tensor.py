@@ -328,6 +328,18 @@ for _name in ("storage", "untyped_storage", "_typed_storage", "share_memory_", "
     setattr(SparseTensor, _name, _no_storage)
 
 
+@_property
+def nbytes(self: SparseTensor) -> NoReturn:
+    """RuntimeError: ask the parts for theirs."""
+    raise RuntimeError("nbytes is not defined for sparse tensors: add those of the indices and of the values")
+
+
+@method
+def dim_order(self: SparseTensor, ambiguity_check: Any = False) -> NoReturn:
+    """AttributeError: there is no order of elements in memory."""
+    raise AttributeError(f"Can't get dim order on sparse type: {self.type()} Use Tensor.to_dense() first.")
+
+
 @method
 def numpy(self: SparseTensor, *, force: bool = False) -> NoReturn:
     """TypeError: convert to a dense tensor first."""
