@@ -11,11 +11,13 @@ import ctypes
 import importlib.util
 import os
 import sys
+from typing import Any
 
 import jax
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
 _SETTINGS = ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+_ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
 
 def keep_freed_memory() -> bool:
@@ -31,7 +33,27 @@ def keep_freed_memory() -> bool:
     libc = ctypes.CDLL(None)
     if not (hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")):
         return False
-    return all(libc.mallopt(name, value) == 1 for name, value in _SETTINGS)
+    if not all(libc.mallopt(name, value) == 1 for name, value in _SETTINGS):
+        return False
+    _ask_for_huge_pages(libc)
+    return True
+
+
+def _ask_for_huge_pages(libc: Any) -> None:
+    """Tell the kernel to back the heap's coming growth with huge pages: fewer page faults, and fewer misses of the TLB.
+
+    The growth is reserved, advised and given back to the heap, which keeps it; what is not used takes no memory.
+    """
+    if os.environ.get("JAXTORCH_ALLOCATOR", "") == "small-pages":
+        return
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    block = libc.malloc(_ADVISED)
+    if block:
+        start = -(-block // _HUGE_PAGE) * _HUGE_PAGE
+        libc.madvise(start, (block + _ADVISED - start) // _HUGE_PAGE * _HUGE_PAGE, _MADV_HUGEPAGE)
+        libc.free(block)
 
 
 def _settled_by_user() -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from .._core.op import Array, op
 from .._core.random import engine_for
@@ -14,6 +15,7 @@ from .._core.strides import broadcast_shapes
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
+from .products import on_cpu
 from .rules import scalar_name
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -53,7 +55,10 @@ def _attention(
     if dtype in _HALF:
         query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
-    scores = jnp.matmul(query * np.asarray(factor, query.dtype), jnp.swapaxes(key, -1, -2))
+    query = query * np.asarray(factor, query.dtype)
+    if attn_mask is None and keep is None and is_causal and attends_in_blocks(query, key):
+        return causal_in_blocks(query, key, value, dtype)
+    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2))
     rows, columns = scores.shape[-2:]
     masked = False
     if is_causal:
@@ -74,6 +79,27 @@ def _attention(
         kept = 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
         weights = weights * (keep.astype(dtype) * np.asarray(kept, dtype))
     return jnp.matmul(weights, value)
+
+
+def attends_in_blocks(query: Any, key: Any) -> bool:
+    rows = query.shape[-2]
+    return on_cpu() and rows == key.shape[-2] and rows >= 128
+
+
+def causal_in_blocks(query: Any, key: Any, value: Any, dtype: Any) -> Any:
+    """Causal attention where each block of rows is multiplied with no more columns than it may see."""
+    rows = query.shape[-2]
+    blocks = 2 if rows < 512 else 4
+    ends = [rows * (i + 1) // blocks for i in range(blocks)]
+    sizes = [e - s for s, e in zip([0, *ends], ends)]
+    outs = []
+    for part, start, end in zip(lax.split(query, sizes, query.ndim - 2), [0, *ends], ends):
+        k, v = (lax.slice_in_dim(x, 0, end, axis=x.ndim - 2) if end < rows else x for x in (key, value))
+        scores = jnp.matmul(part, jnp.swapaxes(k, -1, -2))
+        seen = np.arange(end) <= np.arange(start, end)[:, None]
+        weights = softmax_of(jnp.where(seen, scores, -jnp.inf), scores.ndim - 1)
+        outs.append(jnp.matmul(weights.astype(dtype), v))
+    return jnp.concatenate(outs, axis=-2)
 
 
 def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:

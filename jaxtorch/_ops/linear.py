@@ -7,6 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core.op import Array, op
+from .products import times_transposed
 from .rules import scalar_name
 
 _C_NAMES = {
@@ -65,7 +66,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
     check_types(input, weight, bias)
     if input.dtype == jnp.bool_:
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
-    out = jnp.matmul(input, weight.T)
+    out = times_transposed(input, weight) if weight.ndim == 2 and input.ndim > 1 else jnp.matmul(input, weight.T)
     if bias is None:
         return out
     if bias.dtype != input.dtype:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, op
 from .._core.tensor import Tensor
+from .products import times
 
 
 def _same_type(name: str, *arrays: Any) -> None:
@@ -38,7 +39,7 @@ def product(a: Any, b: Any) -> Any:
             else "addmm_impl_cpu_"
         )
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
-    return jnp.matmul(a, b)
+    return times(a, b)
 
 
 def _shapes(a: Any, b: Any) -> str:

@@ -16,6 +16,7 @@ from jax import lax
 from .._core.op import Array, Scalar, op
 from .._core.tensor import Tensor
 from .activation import normal_dim
+from .products import averaged
 from .rules import kind, scalar_name, to_float, unsupported
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -27,9 +28,11 @@ def _wide(x: Any) -> Any:
 
 
 def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    mean = jnp.mean(x, axes, keepdims=True)
+    """Mean and variance over some axes, which are kept with size 1."""
+    mean = averaged(x, axes)
     centred = x - mean
-    return mean, jnp.mean(centred * centred, axes, keepdims=True)
+    one = tuple([slice(0, 1) if d in axes else slice(None) for d in range(x.ndim)])
+    return mean[one], averaged(centred * centred, axes)[one]
 
 
 def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
@@ -51,7 +54,7 @@ def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents
     mean, var = _moments(x, axes)
     scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
     ans = (x - mean) * scale
-    change = t - jnp.mean(t, axes, keepdims=True) - ans * jnp.mean(ans * t, axes, keepdims=True)
+    change = t - averaged(t, axes) - ans * averaged(ans * t, axes)
     return ans, change * scale
 
 

@@ -460,22 +460,14 @@ def _split_step(aval: Any, j: int, dim: int, sizes: Any) -> Any:
     return (_slice.op, (dim, sizes[j], 1), (start,) if start else ())
 
 
-def _split_body(input: Any, dim: int, sizes: Any) -> tuple[Any, ...]:
-    out, start = [], 0
-    for n in sizes:
-        out.append(jax.lax.slice_in_dim(input, start, start + n, 1, dim))
-        start += n
-    return tuple(out)
-
-
 @op(name="_split", function=False, method=False, grad="SplitBackward0", view=_several(_split_step))
 def _split(input: Array, dim: int, sizes: Any):
-    return _split_body(input, dim, sizes)
+    return tuple(jax.lax.split(input, sizes, dim))
 
 
 @op(name="_split_sizes", function=False, method=False, grad="SplitWithSizesBackward0", view=_several(_split_step))
 def _split_sizes(input: Array, dim: int, sizes: Any):
-    return _split_body(input, dim, sizes)
+    return tuple(jax.lax.split(input, sizes, dim))
 
 
 def _even(n: int, size: int) -> tuple[int, ...]:
@@ -538,7 +530,7 @@ def unbind(input: Array, dim: int = 0):
     if not input.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = strides.wrap_dim(dim, input.ndim)
-    return tuple([jax.lax.index_in_dim(input, i, d, keepdims=False) for i in range(input.shape[d])])
+    return tuple([jnp.squeeze(part, d) for part in jax.lax.split(input, (1,) * input.shape[d], d)])
 
 
 # -- complex numbers and strides as they come

@@ -1,0 +1,124 @@
+"""How products and means along rows are given to XLA, so that they and their gradients are fast on a CPU.
+
+The primitives here are linear or bilinear maps that have a gradient of their own; derivatives of any order, `jax.vmap` and
+forward mode follow from them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend import core as jex_core
+from jax.interpreters import ad, batching, mlir
+
+Array = jax.Array
+
+_LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
+
+
+def on_cpu() -> bool:
+    """Will programs run on XLA's CPU backend?"""
+    return jax.default_backend() == "cpu"
+
+
+def _contract(a: Array, b: Array, i: int, j: int) -> Array:
+    return lax.dot_general(a, b, (((i,), (j,)), ((), ())))
+
+
+def _turned(x: Array) -> Array:
+    """The transpose as an array of its own.
+
+    Left to itself, XLA computes the elementwise operations that lead to a gradient a second time inside the transposition
+    that a product needs, where every element is read from another cache line; and its products of a transposed left
+    operand reach half the speed of others.
+    """
+    return lax.optimization_barrier(lax.optimization_barrier(x).T)
+
+
+def _primitive(name: str, fn: Any) -> Any:
+    made = jex_core.Primitive(name)
+    made.def_impl(fn)
+    made.def_abstract_eval(lambda *xs, **params: _abstract(fn, *xs, **params))
+    mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=False))
+    return made
+
+
+def _abstract(fn: Any, *avals: Any, **params: Any) -> Any:
+    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+    out = jax.eval_shape(lambda *xs: fn(*xs, **params), *structs)
+    return avals[0].update(shape=out.shape, dtype=out.dtype, weak_type=False)
+
+
+# x (rows, in) and weight (out, in) to (rows, out)
+_times_transposed_p = _primitive("times_transposed", lambda x, w: _contract(x, w, 1, 1))
+ad.defbilinear(
+    _times_transposed_p,
+    lambda g, x, w: _contract(lax.optimization_barrier(g), w, 1, 0),
+    lambda g, x, w: _contract(_turned(g), x, 1, 0),
+)
+
+# a (n, m) and b (m, p) to (n, p)
+_times_p = _primitive("times", lambda a, b: _contract(a, b, 1, 0))
+ad.defbilinear(
+    _times_p,
+    lambda g, a, b: _contract(lax.optimization_barrier(g), b, 1, 1),
+    lambda g, a, b: _contract(_turned(a), lax.optimization_barrier(g), 1, 0),
+)
+
+for _p, _axis in ((_times_transposed_p, 1), (_times_p, 0)):
+    batching.primitive_batchers[_p] = lambda args, dims, axis=_axis: (
+        jax.vmap(lambda a, b: _contract(a, b, 1, axis), in_axes=tuple(dims))(*args),
+        0,
+    )
+
+
+def _pays(rows: int, columns: int) -> bool:
+    return rows * columns >= _LARGE and on_cpu()
+
+
+def times_transposed(x: Array, weight: Array) -> Array:
+    """`x @ weight.T` for x (..., in) and weight (out, in), as one product of two matrices."""
+    shape = (*x.shape[:-1], weight.shape[0])
+    rows = x.reshape(math.prod(shape[:-1]), x.shape[-1])
+    if _pays(rows.shape[0], shape[-1]):
+        out = _times_transposed_p.bind(rows, weight)
+    else:
+        out = _contract(rows, weight, 1, 1)
+    return out.reshape(shape)
+
+
+def times(a: Array, b: Array) -> Array:
+    """`a @ b`: for a (..., n, m) and b (m, p) as one product of two matrices."""
+    if b.ndim != 2 or a.ndim < 2:
+        return jnp.matmul(a, b)
+    shape = (*a.shape[:-1], b.shape[1])
+    rows = a.reshape(math.prod(shape[:-1]), a.shape[-1])
+    out = _times_p.bind(rows, b) if _pays(rows.shape[0], shape[-1]) else _contract(rows, b, 1, 0)
+    return out.reshape(shape)
+
+
+def _averaged(x: Array, *, n: int) -> Array:
+    size = math.prod(x.shape[x.ndim - n :])
+    sums = _contract(x.reshape(-1, size), jnp.ones((size,), x.dtype), 1, 0)
+    return jnp.broadcast_to((sums / size).reshape(*x.shape[: x.ndim - n], *[1] * n), x.shape)
+
+
+# The mean over the last axes in every place of them: a projection, so its own transpose. As a product with a vector of ones
+# it is computed faster than XLA's reductions are.
+_averaged_p = _primitive("averaged", _averaged)
+ad.deflinear2(_averaged_p, lambda g, _, **params: [_averaged_p.bind(g, **params)])
+batching.primitive_batchers[_averaged_p] = lambda args, dims, **params: (
+    _averaged_p.bind(jnp.moveaxis(args[0], dims[0], 0), **params),
+    0,
+)
+
+
+def averaged(x: Array, axes: tuple[int, ...]) -> Array:
+    """The mean of `x` over some axes, broadcast to the shape of `x`."""
+    if x.size and axes == tuple(range(x.ndim - len(axes), x.ndim)) and on_cpu():
+        return _averaged_p.bind(x, n=len(axes))
+    return jnp.broadcast_to(jnp.mean(x, axes, keepdims=True), x.shape)
