@@ -23,6 +23,11 @@ def previous(states: Any, first: Any, reverse: bool) -> Any:
     return jnp.concatenate([states[1:], first[None]] if reverse else [first[None], states[:-1]])
 
 
+def times_weight(change: Any, w: Any) -> Any:
+    """`change @ w.T` in a tangent's loop, as a product that becomes `... @ w` when transposed: `w` is read as it lies."""
+    return lax.dot_general(change, w, (((1,), (1,)), ((), ())))
+
+
 def _kept(valid: Any, new: Any, old: Any) -> Any:
     return new if valid is None else jnp.where(valid[:, None], new, old)
 
@@ -78,7 +83,7 @@ def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
     def step(carry: Any, xs: Any) -> Any:
         dh, dc = carry
         dp, dm, ok, (of_i, of_f, of_g, keep, of_o, of_c) = xs
-        di, df, dg, do = jnp.split(dp + dh @ w.T, 4, axis=-1)
+        di, df, dg, do = jnp.split(dp + times_weight(dh, w), 4, axis=-1)
         new_dc = of_i * di + of_f * df + of_g * dg + keep * dc
         new_dh = of_o * do + of_c * new_dc
         if w_hr is not None:
@@ -132,7 +137,7 @@ def _gru_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
 
     def step(dh: Any, xs: Any) -> Any:
         dx, du, ok, (of_r, of_z, of_n, of_un, keep) = xs
-        du = du + dh @ w.T
+        du = du + times_weight(dh, w)
         xr, xz, xn = jnp.split(dx, 3, axis=-1)
         ur, uz, dun = jnp.split(du, 3, axis=-1)
         new = of_r * (xr + ur) + of_z * (xz + uz) + of_n * xn + of_un * dun + keep * dh
@@ -173,7 +178,7 @@ def _rnn_tangent(nonlinearity: str, reverse: bool, primals: Any, tangents: Any) 
 
     def step(dh: Any, xs: Any) -> Any:
         dp, ok, slope = xs
-        dh = _kept(ok, slope * (dp + dh @ w.T), dh)
+        dh = _kept(ok, slope * (dp + times_weight(dh, w)), dh)
         return dh, dh
 
     return hs, lax.scan(step, dh0, (dp, valid, slope), reverse=reverse)[1]
