@@ -235,7 +235,7 @@ def _fitting(called: Signature) -> Any:
 
 def _watched(args: Any, kwargs: Any) -> bool:
     """Must every operation of a call be seen: by anomaly detection, hooks on saved tensors, a TorchFunctionMode?"""
-    if overrides.state.modes or "anomaly" in modes.watch or "hooks" in modes.watch:
+    if overrides.state.modes or "anomaly" in modes.watch or "hooks" in modes.watch or "duals" in modes.watch:
         return True
     return any(is_inference(t) for t in Signature(args, kwargs).tensors) and not modes.state.inference
 

@@ -341,7 +341,9 @@ def _of_node(hook: Any) -> bool:
 def accumulate(t: Any, g: Any, mode: Any) -> None:
     """Add a gradient to a tensor's `.grad`: in place, unless a graph is being made."""
     old = t._grad
-    if old is None:
+    if old is None and watch and not mode.graph:
+        t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
+    elif old is None:
         t._grad = mode.to_tensor(g)
     elif mode.graph:
         t._grad = g + old if is_sparse(old) else old + g

@@ -116,8 +116,8 @@ class GradForm:
         return found
 
     def traced(self) -> Any:
-        """The form for values that a JAX transformation traces: it runs the operation itself, whose derivatives JAX knows,
-        instead of the forward kernel that was made by differentiating it."""
+        """The form for values that a JAX transformation traces, or with tangents: it runs the operation itself, whose derivatives
+        JAX knows, instead of the forward kernel that was made by differentiating it."""
         if self._traced is None:
             self._traced = _TracedForm(self)
         return self._traced

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import capture, strides
+from .modes import watch
 from .program import force
 from .storage import Alias, alias_of
 from .tensor import Tensor, wrap
@@ -105,10 +106,18 @@ def _leave(alias: Alias) -> None:
     storage.version.hidden += 1
 
 
+def _has_tangent(value: Value) -> bool:
+    from . import forward
+
+    return forward.is_dual(value)
+
+
 def share(t: Tensor) -> np.ndarray[Any, Any]:
     """A NumPy array on the tensor's memory: writing either is seen in the other (`Tensor.numpy`)."""
     alias = alias_of(t)
     storage = alias.storage
+    if "duals" in watch and _has_tangent(storage.value):  # in NumPy's hands it would lose its tangent: a copy
+        return np.array(force(t._read()))
     if storage.host is None:
         flat = _laid_out(np.asarray(force(storage.value)), storage.layout)
         storage.host = HostMemory(flat, flat)

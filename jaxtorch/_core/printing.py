@@ -282,13 +282,14 @@ def format_tensor(
     device: str | None = None,
     grad_fn: str | None = None,
     requires_grad: bool = False,
+    tangent: str | None = None,
     prefix: str = "tensor(",
 ) -> str:
     """`repr` of a tensor, as PyTorch writes it.
 
     `data` holds all values, or only those `summary_indices` names; `None` means that there are none to show
     (a meta tensor). `dtype`, `default_dtype` and `default_complex` are bare names ("float32"); `device` is
-    given only if it is not the default one; `grad_fn` is the node's bare name ("MulBackward0"). `prefix`
+    given only if it is not the default one; `grad_fn` is the node's bare name ("MulBackward0"); `tangent` is its text. `prefix`
     opens the text, and its length indents the lines that follow. Raises ValueError if the shape of `data`
     fits neither form. PyTorch's garbled summaries under a negative `edgeitems` are a RuntimeError here.
     """
@@ -317,6 +318,8 @@ def format_tensor(
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return _with_suffixes(prefix + text, suffixes, indent)
 
 

@@ -123,6 +123,10 @@ class Tensor:
         """Make this tensor be `result`: the effect of every in-place operation."""
         if watch:
             refuse_inference(self)
+            if "duals" in watch:
+                from . import forward
+
+                forward.keep(self, result)
         alias = self._alias
         if alias is not None and (result._rg or (alias.base is not None and alias.base._rg)) and alias.base is not None:
             from .views import write_with_graph
@@ -221,7 +225,7 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     form = entry.forms.get(mask)
     if form is None:
         form = grad_form(entry, mask)
-    if form.has_extra and any([is_tracer(v.array) for v in values]):  # noqa: C419
+    if form.has_extra and ("duals" in watch or any([is_tracer(v.array) for v in values])):  # noqa: C419
         form = form.traced()
     outs = emit(form.kernel, values)
     edges = []

@@ -62,7 +62,9 @@ class Value:
     owned:   an XLA program made the buffer and nothing outside the engine has seen it, so it may be donated.
     """
 
-    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "__weakref__")
+    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "tangent", "__weakref__")
+
+    tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
 
     def __init__(self, aval: Aval, array: Any = None) -> None:
         self.aval = aval

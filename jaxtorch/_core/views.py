@@ -7,13 +7,10 @@ such steps is read, or written, as one operation: `view_read` and `view_write`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from . import strides
 from .entry import Entry, Kernel
@@ -26,24 +23,7 @@ from .storage import Alias, Version, alias_of
 from .tape import Nowhere, node_type, shown
 from .tensor import Tensor, apply_entry, check_writable, kept_value, wrap
 from .value import Aval, Value, wrap_number
-
-
-@dataclass(frozen=True)
-class ViewRule:
-    """How a view operation acts on strides, and how its result is written back.
-
-    layout(size, stride, offset, **arguments) -> (size, stride, offset).
-    write(whole, part, **arguments) -> the new whole; None derives it from the numbers of the elements in the view:
-    places(size, **arguments), by default as `layout` has them.
-    several: the operation returns several views; `step(aval, j, **arguments)` gives the single view (op, static, numbers)
-    that equals output j.
-    """
-
-    layout: Callable[..., Any]
-    write: Callable[..., Any] | None = None
-    several: Callable[..., Any] | None = None
-    places: Callable[..., Any] | None = None
-
+from .viewrules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
 
@@ -122,30 +102,23 @@ def belong_nowhere(t: Tensor) -> None:
 
 def detached(t: Tensor, silent: bool = False) -> Tensor:
     """A tensor on the same memory that autograd does not see: `detach()`, and with `silent` `.data`."""
+    from . import forward
+
     value = t._read()
     alias = alias_of(t)
     chain = alias.chain
-    if is_tracer(value.array):  # a JAX transformation differentiates through shared memory unless it is told
+    if "duals" in watch and forward.is_dual(value):
+        value = forward.without(value)
+        chain = (*chain, (constant, (), ()))
+    elif is_tracer(value.array):  # a JAX transformation differentiates through shared memory unless it is told
         value = Value(value.aval, jax.lax.stop_gradient(value.array))
-        chain = (*chain, (_constant, (), ()))
+        chain = (*chain, (constant, (), ()))
     out = wrap(value)
     out._layout = t._layout
     out._alias = made = Alias(alias.storage, chain, None, len(chain))
     made.seen = alias.seen
     made.silent = Version(0) if silent else alias.silent
     return out
-
-
-class _Constant:
-    """The step of a chain that cuts JAX's gradient: what `detach()` is to a tracer."""
-
-    view = ViewRule(lambda size, stride, offset: (size, stride, offset), lambda whole, part: part)
-    statics: tuple[Any, ...] = ()
-    operands: tuple[Any, ...] = ()
-    fn = staticmethod(jax.lax.stop_gradient)
-
-
-_constant = _Constant()
 
 
 # -- chains of steps as single operations
@@ -215,36 +188,6 @@ def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value]) -> En
         entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
         entry.grad_name = "CopySlices"
     return entry
-
-
-def set_at(x: Any, value: Any, at: Any) -> Any:
-    """`x` with `value` at an index; where places repeat, each gets its part of the gradient, as in PyTorch."""
-
-    @jax.custom_jvp
-    def put(x: Any, value: Any) -> Any:
-        return x.at[at].set(value, mode="promise_in_bounds")
-
-    @put.defjvp
-    def rule(primals: Any, tangents: Any) -> Any:
-        # Called unique, so that JAX transposes it: to zeros at the places for x, and to a gather for the value.
-        moved = tangents[0].at[at].set(tangents[1], mode="promise_in_bounds", unique_indices=True)
-        return put(*primals), moved
-
-    return put(x, value)
-
-
-def expand_write(whole: Any, part: Any, size_: Any) -> Any:
-    """Of the elements in one place, one that has changed: only fills get here, which write the same to each."""
-    lead = part.ndim - whole.ndim
-    repeated = [d for d in range(part.ndim) if d < lead or whole.shape[d - lead] != part.shape[d]]
-    if not repeated or not part.size:
-        return part.reshape(whole.shape) if part.size else whole
-    kept = [d for d in range(part.ndim) if d not in repeated]
-    flat = part.transpose(kept + repeated).reshape(-1, int(np.prod([part.shape[d] for d in repeated])))
-    old = whole.reshape(-1, 1)
-    changed = (flat != old) & ~((flat != flat) & (old != old))
-    pick = jnp.argmax(changed, axis=1, keepdims=True)
-    return jnp.take_along_axis(flat, pick, axis=1).reshape(whole.shape)
 
 
 def _put_back(op: Any, whole: Any, part: Any, arguments: dict[str, Any]) -> Any:
@@ -379,6 +322,8 @@ def apply_identity(value: Value) -> Value:
         return value
     same = Value(value.aval, value.array)
     same.program, same.slot = value.program, value.slot
+    if hasattr(value, "tangent"):
+        same.tangent = value.tangent
     return value if value.array is None else same
 
 

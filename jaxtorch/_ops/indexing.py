@@ -13,13 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, strides
+from .._core import capture, dtypes, forward, strides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
 from .._core.indexing import Plan, check_operands, plan
 from .._core.layouts import normal
-from .._core.modes import state
+from .._core.modes import state, watch
 from .._core.op import Array, Arrays, method, op
 from .._core.permissions import check_place
 from .._core.program import emit
@@ -60,6 +60,8 @@ def host_content(t: Tensor) -> np.ndarray | None:
         return _window(alias.storage.host, t)
     else:
         value = alias.read(t)
+    if watch and forward.is_dual(value):
+        return None  # read on the host it would lose its tangent
     array = value.array
     if type(array) is _ndarray:
         return array
@@ -140,7 +142,7 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
         return out
     value = self._value if alias is None else alias.read(self)
     aval = out._value.aval
-    array = value.array
+    array = None if watch and forward.is_dual(value) else value.array
     if type(array) is ArrayImpl and aval.slot is cpu.slot and capture.active is None:
         value.owned = False
         array = np.asarray(array)

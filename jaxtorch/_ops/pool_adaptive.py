@@ -182,17 +182,21 @@ def _unpool_name(n: int) -> str:
     return "SqueezeBackward1" if n == 1 else f"MaxUnpool{n}DBackward0"
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _put(volume: int, flat: Any, where: Any) -> Any:
     """Values at their places. Each gets the gradient of its place, also where another one has been put there."""
     out = jnp.zeros((*flat.shape[:-1], volume), flat.dtype)
     return jnp.put_along_axis(out, where, flat, axis=-1, inplace=False)
 
 
-_put.defvjp(
-    lambda volume, flat, where: (_put(volume, flat, where), where),
-    lambda volume, where, ct: (jnp.take_along_axis(ct, where, axis=-1), None),
-)
+@_put.defjvp
+def _put_rule(volume: int, primals: Any, tangents: Any) -> Any:
+    # Called unique, so that JAX transposes it to a gather.
+    flat, where = primals
+    t, at = tangents[0].reshape(-1, flat.shape[-1]), where.reshape(-1, flat.shape[-1])
+    out = jnp.zeros((t.shape[0], volume), t.dtype)
+    moved = out.at[jnp.arange(t.shape[0])[:, None], at].set(t, mode="promise_in_bounds", unique_indices=True)
+    return _put(volume, flat, where), moved.reshape(*flat.shape[:-1], volume)
 
 
 def _define_unpool(n: int) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.op import Array, Scalar, function, method, op
 from .._core.tensor import Tensor
-from .._core.views import ViewRule, expand_write
+from .._core.viewrules import ViewRule, expand_write
 
 # -- one shape for another
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import checks, dtypes, host, printing, runner
+from .._core import checks, dtypes, forward, host, printing, runner
 from .._core.device import cpu, default_device
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
@@ -198,6 +198,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
         default_device().type, default_device().index or 0) else None  # fmt: skip
     if slot is cpu.slot and default_device().type == "cpu":
         shown = None
+    tangent = None if forward.level is None else forward.tangent_of(t._read())
     name = None if node is None else type(node).__name__.removeprefix("_")
     return printing.format_tensor(
         None if slot.is_meta else _traced_or_numpy(t),
@@ -208,6 +209,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
         device=shown,
         grad_fn=name,
         requires_grad=t._rg and node is None,
+        tangent=None if tangent is None else describe(tangent),
         prefix=prefix,
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, host, strides
+from .._core import dtypes, forward, host, strides
 from .._core.device import cpu, device
 from .._core.layouts import normal, offset_of
 from .._core.program import force
@@ -62,6 +62,7 @@ def _pin(storage: Storage, flat: np.ndarray[Any, Any]) -> None:
     """Make host memory the truth of a storage, for good."""
     if storage.value.aval.slot is not cpu.slot:
         raise NotImplementedError("jaxtorch: a storage on an accelerator cannot be resized or read as another type")
+    forward.refuse(storage.value, "the memory cannot be resized or replaced")
     storage.host = PinnedMemory(flat, None)
     storage.version.n += 1
     storage.version.hidden += 1

@@ -136,7 +136,7 @@ from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("profiler", "variable", "grad_mode"):
+    if name in ("forward_ad", "profiler", "variable", "grad_mode"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core import tape
+from .._core import forward, tape
 from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
 from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
@@ -42,6 +42,8 @@ class BackwardCFunction(tape.Node):
         self._dirty: tuple[Any, ...] = ()
         self._non_differentiable: tuple[Any, ...] = ()
         self._freed = False
+        self._to_save_forward: tuple[Any, ...] = ()
+        self._for_jvp: tuple[Any, ...] | None = None  # what `saved_tensors` gives while jvp runs
 
     # -- what the user calls on ctx
 
@@ -68,6 +70,8 @@ class BackwardCFunction(tape.Node):
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` kept; RuntimeError once freed, or if one was modified in place since."""
+        if self._for_jvp is not None:
+            return self._for_jvp
         if self._freed:
             self.saved = None
             self.checked()
@@ -229,8 +233,10 @@ class Function(metaclass=_Meta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Forward-mode derivative; not used by jaxtorch's reverse mode."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function.")
+        """The tangents of the outputs from those of the inputs, for forward mode; None for what has none."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
@@ -254,11 +260,54 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(own, Tensor):
                 own._value = other._value
         return recorded
+    if forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(a._read()) for a in args]):  # noqa: C419
+        return _with_tangents(cls, args, kwargs)
     return _recorded(cls, args, kwargs)
 
 
-def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _with_tangents(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a Function on dual tensors: the user's `jvp` gives the tangents of the outputs."""
     ctx = cls._node_class()
+    tangents = [forward.tangent_of(a._read()) if isinstance(a, Tensor) else None for a in args]
+    inputs = [id(a) for a in args]
+    with forward.pausing():
+        output = _recorded(cls, args, kwargs, ctx)
+        if ctx.materialize_grads:
+            for i, a in enumerate(args):
+                if tangents[i] is None and isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex()):
+                    tangents[i] = a.new_zeros(a.shape)
+        ctx._for_jvp = tuple(ctx._to_save_forward)
+        try:
+            results = cls.jvp(ctx, *tangents)
+        finally:
+            ctx._for_jvp = None
+        outputs = list(output) if isinstance(output, tuple) else [output]
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) != len(outputs):
+            raise RuntimeError(
+                f"{cls.__name__}: jvp returned {len(results)} tangents, but forward returned {len(outputs)} outputs"
+            )
+        for k, (o, t) in enumerate(zip(outputs, results, strict=True)):
+            if isinstance(o, Tensor):
+                outputs[k] = _give_tangent(o, t, id(o) in inputs, cls.__name__)
+    return tuple(outputs) if isinstance(output, tuple) else outputs[0]
+
+
+def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
+    if is_input and forward.tangent_of(o._read()) is not None:
+        o = o.view_as(o)  # an input handed back
+    if tangent is None:
+        return o
+    if not isinstance(tangent, Tensor) or tangent.shape != o.shape:
+        raise RuntimeError(f"{name}: jvp must return tensors of the outputs' shapes, or None, but returned {tangent!r}")
+    if o._alias is not None and o._alias.chain:
+        raise NotImplementedError(f"jaxtorch: {name} returns a view of another tensor, which cannot be given a tangent")
+    forward.set_tangent(o._read(), tangent)
+    return o
+
+
+def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any = None) -> Any:
+    ctx = cls._node_class() if ctx is None else ctx
     wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     tracked = state.grad and any(wants)

@@ -157,16 +157,16 @@ def jacobian(
 ) -> Any:  # fmt: skip
     """The Jacobian of func: shape (*output, *input), for several outputs or inputs a tuple (of tuples).
 
-    vectorize, strategy: accepted; every row is a backward pass of its own, recorded into one program.
+    strategy: "forward-mode" (with vectorize=True) differentiates along each element of the inputs; "reverse-mode" makes every
+    row a backward pass of its own, recorded into one program.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(
             f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
             f'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". Got: {strategy}'
         )
-    if strategy == "forward-mode" and create_graph:
-        raise NotImplementedError('torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are '
-                                  "not supported together")  # fmt: skip
+    if strategy == "forward-mode":
+        return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         several, given = _as_tuple(inputs, "inputs", "jacobian")
         given = _prepared(given, create_graph)
@@ -177,6 +177,51 @@ def jacobian(
         rows = tuple([tuple([t.detach() for t in row]) for row in rows])
     found = tuple([row if several else row[0] for row in rows])
     return found if out_several else found[0]
+
+
+def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    """The Jacobian by forward mode: the function runs on dual tensors, once for each element of the inputs."""
+    from . import forward_ad
+
+    for given, name in ((create_graph, "create_graph"), (strict, "strict")):
+        if given:
+            raise (NotImplementedError if name == "create_graph" else RuntimeError)(
+                f'torch.autograd.functional.jacobian: `{name}=True` and `strategy="forward-mode"` are not supported together '
+                f'(yet). Please either set `{name}=False` or `strategy="reverse-mode"`.'
+            )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+        )
+    several, given = _as_tuple(inputs, "inputs", "jacobian")
+    given = tuple([t.detach() for t in given])
+    out_several, like = False, ()
+    columns: list[list[list[Tensor]]] = []  # for each input, for each of its elements: the tangents of the outputs
+    for place, t in enumerate(given):
+        columns.append([])
+        for k in range(t.numel()):
+            with forward_ad.dual_level():
+                direction = functions["zeros_like"](t).reshape(-1)
+                direction[k] = 1
+                moved = [*given]
+                moved[place] = forward_ad.make_dual(t, direction.reshape(t.shape))
+                out_several, outputs = _outputs_of(func, tuple(moved), "jacobian")
+                found = [forward_ad.unpack_dual(o) for o in outputs]
+            like = tuple([u.primal.detach() for u in found])
+            columns[-1].append([functions["zeros_like"](u.primal) if u.tangent is None else u.tangent for u in found])
+    if not any(columns):
+        out_several, like = _outputs_of(func, given, "jacobian")
+    rows = []
+    for j, o in enumerate(like):
+        parts = []
+        for t, column in zip(given, columns, strict=True):
+            if column:
+                made = functions["stack"]([c[j].detach() for c in column], o.dim()).reshape(*o.shape, *t.shape)
+            else:
+                made = functions["zeros"]((*o.shape, *t.shape), dtype=o.dtype, device=o.device)
+            parts.append(made)
+        rows.append(tuple(parts) if several else parts[0])
+    return tuple(rows) if out_several else rows[0]
 
 
 def _rows(out: Tensor, number: int, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
@@ -221,6 +266,8 @@ def hessian(
     checked = _scalar(func, "hessian")
 
     def gradient(*args: Tensor) -> Tensors:
+        if outer_jacobian_strategy == "forward-mode":
+            args = tuple([t.requires_grad_() for t in args])  # or else they are detached, and lose their tangents
         found = jacobian(checked, args, create_graph=True, strict=strict)
         if strict:
             for i, g in enumerate(found):

@@ -93,6 +93,37 @@ class _Check:
         return np.stack([c.reshape(-1) for c in columns], axis=1) if columns else None
 
 
+def _forward_checked(check: _Check, atol: float, rtol: float) -> None:
+    """Compare tangents of the outputs, for each element of each input, with differences."""
+    from . import forward_ad
+
+    for place in check.wanted:
+        numerical = check.numerical(place)
+        x = _numpy(check.inputs[place])
+        found: list[Any] = [[np.zeros_like(d) for d in along] for along in numerical]
+        for k in range(x.size):
+            for axis, direction in enumerate((1, 1j) if np.iscomplexobj(x) else (1,)):
+                one = np.zeros_like(x)
+                one.reshape(-1)[k] = direction
+                with forward_ad.dual_level():
+                    given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
+                    given = [t.requires_grad_() if i in check.wanted else t for i, t in enumerate(given)]
+                    given[place] = forward_ad.make_dual(given[place], from_host(one))
+                    outs = [o for o in _tensors(check.func(*given)) if isinstance(o, Tensor)]
+                    outs = [o for o in outs if o.is_floating_point() or o.is_complex()]
+                    for j, o in enumerate(outs):
+                        tangent = forward_ad.unpack_dual(o).tangent
+                        if tangent is not None:
+                            found[j][axis][k] = _numpy(tangent).reshape(-1)
+        for j, (expected, along) in enumerate(zip(numerical, found, strict=True)):
+            for d, a in zip(expected, along, strict=True):
+                if not np.allclose(a, d, rtol, atol, equal_nan=True):
+                    raise GradcheckError(
+                        f"Jacobian computed with forward mode mismatch for output {j} with respect to input {place},\n"
+                        f"numerical:{from_host(d)!r}\nanalytical:{from_host(a)!r}\n"
+                    )
+
+
 def _expected(along: Any, part: str) -> Any:
     """The gradient of the real or imaginary part of the outputs, from their differences along the axes of the input."""
     taken = [np.real(d) if part == "real" else np.imag(d) for d in along]
@@ -108,12 +139,10 @@ def gradcheck(
     """Compare the gradients of `func` at `inputs`, tensors of double precision, with central differences of width eps.
 
     True where they agree; GradcheckError (or False) otherwise. fast_mode runs the full check; check_undefined_grad,
-    masked and check_batched_grad have no effect; NotImplementedError for check_forward_ad.
+    masked, check_batched_grad and check_batched_forward_grad have no effect. check_forward_ad: compare tangents too.
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError(
-            "gradcheck: check_forward_ad is not supported by jaxtorch; gradients are checked in reverse"
-        )
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad to be True")
     given = _tensors(inputs)
     check = _Check(func, given, eps)
     if not check.wanted:
@@ -128,7 +157,10 @@ def gradcheck(
                 stacklevel=2,
             )
     try:
-        _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
+        if check_forward_ad:
+            _forward_checked(check, atol, rtol)
+        if check_backward_ad:
+            _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
     except GradcheckError:
         if raise_exception:
             raise
@@ -179,8 +211,6 @@ def gradgradcheck(
 
     grad_outputs: the gradients of the outputs to use; random ones by default.
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck: check_fwd_over_rev is not supported by jaxtorch")
     from . import grad
 
     given = _tensors(inputs)
@@ -205,4 +235,5 @@ def gradgradcheck(
     return gradcheck(
         gradients, (*given, *cotangents), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode,
+        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
     )  # fmt: skip

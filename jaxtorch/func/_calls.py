@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import dtypes, tape
+from .._core import dtypes, forward, tape
 from .._core.context import x64
 from .._core.modes import state
 from .._core.random import default_generator
@@ -126,6 +126,8 @@ def array_of(t: Tensor) -> Any:
     """The array of a result, taking note of the closed-over tensors it depends on."""
     if t._rg and _watchers.stack:
         _watchers.stack[-1].look(t)
+    if forward.level is not None:
+        forward.refuse(t._read(), "a function given to torch.func closes over what depends on the tangent")
     return to_jax(t)
 
 
@@ -214,6 +216,8 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     watch: what an earlier run, whose work this one goes on with, was seen to close over.
     """
     values = [t._read() for t in tensors]
+    if forward.level is not None and any([forward.is_dual(v) for v in values]):  # noqa: C419
+        return _with_tangents(run, tensors, watch)
     arrays = [to_jax(t) for t in tensors]
     stream = default_generator.engine.get_state() if state.grad else None
     with _watching(watch or Watch()) as watch, x64():
@@ -235,6 +239,41 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
         if is_inexact(r):
             r._node, r._index, r._rg = node, k, True
     return results
+
+
+def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list[Tensor]:
+    """`differentiable` for tensors with tangents (`forward_ad`): the function runs twice, with the same random numbers."""
+    tangents = [forward.tangent_of(t._read()) for t in tensors]
+    moving = [i for i, t in enumerate(tangents) if t is not None]
+    n = len(tensors)
+    bare = [forward_free(t) for t in tensors]
+    stream = default_generator.engine.get_state()
+    results = differentiable(run, bare, watch)
+
+    def along(arrays: list[Any]) -> list[Any]:
+        def of_moving(*some: Any) -> list[Any]:
+            full = list(arrays[:n])
+            for i, x in zip(moving, some, strict=True):
+                full[i] = x
+            return run(full)
+
+        outs, found = jax.jvp(of_moving, tuple([arrays[i] for i in moving]), tuple(arrays[n:]))
+        return [t for o, t in zip(outs, found, strict=True) if jnp.issubdtype(o.dtype, jnp.inexact)]
+
+    with same_numbers(stream):
+        made = iter(differentiable(along, [*bare, *[tangents[i] for i in moving]]))
+    for r in results:
+        if is_inexact(r):
+            forward.set_tangent(r._value, next(made))
+    return results
+
+
+def forward_free(t: Tensor) -> Tensor:
+    """The tensor, or where it has a tangent the same without it, with the same history."""
+    if not forward.is_dual(t._read()):
+        return t
+    with forward.pausing():
+        return t.view_as(t)
 
 
 def _edges(inputs: list[Tensor]) -> tuple[Any, ...]:

@@ -1,0 +1,231 @@
+"""Forward-mode derivatives: values with tangents, while a dual level is open.
+
+A tangent belongs to a `Value`. Every computation passes through `program.emit`, so views, writes in place, backward passes
+and optimizers carry tangents along as any operation does: for each kernel that gets values with tangents, its derivative
+(`jax.jvp` of it, made once) is recorded after it, as an operation on tensors with a history of its own.
+
+While no level is open, nothing of this runs: opening one exchanges the code of `emit` and `finish`, and the end of the last one
+puts it back.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import jax
+
+from . import capture, program
+from . import tensor as _tensor
+from .entry import Entry, Kernel
+from .modes import state, watch
+from .value import Aval, Value
+
+
+class Level:
+    """An open dual level.
+
+    paused: tangents are not followed now: derivatives themselves are being recorded, or the user's own code computes them.
+    operands: the tensors of the operation under way, and `values`, theirs; they give the derivative its history.
+    """
+
+    __slots__ = ("paused", "values", "operands")
+
+    def __init__(self) -> None:
+        self.paused = False
+        self.values: Any = None
+        self.operands: Any = ()
+
+
+level: Level | None = None
+"""The level that is open, or None."""
+
+
+def _copy(fn: Any) -> Any:
+    return types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+
+
+_plain_emit, _plain_finish = _copy(program.emit), _copy(_tensor.finish)
+
+
+def _emit(kernel: Kernel, values: list[Value], alone: bool) -> list[Value]:
+    outs = _plain_emit(kernel, values, alone)
+    open_ = level
+    if open_ is None or alone or open_.paused:
+        return outs
+    places = tuple([i for i, v in enumerate(values) if tangent_of(v) is not None])
+    if places:
+        operands = open_.operands if open_.values is values else values
+        _follow(open_, kernel, values, operands, places, outs)
+    return outs
+
+
+def _finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
+    open_ = level
+    if open_ is None or open_.paused:
+        return _plain_finish(entry, mask, values, operands)
+    before = open_.values, open_.operands
+    open_.values, open_.operands = values, operands
+    try:
+        return _plain_finish(entry, mask, values, operands)
+    finally:
+        open_.values, open_.operands = before
+
+
+def _exchanged_emit(kernel: Any, values: Any, alone: bool = False) -> Any:
+    return duals(kernel, values, alone)  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+
+
+def _exchanged_finish(entry: Any, mask: Any, values: Any, operands: Any) -> Any:
+    return duals(entry, mask, values, operands)  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
+
+
+def enter() -> Level:
+    """Open a level. RuntimeError where one is open already."""
+    global level
+    if level is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    capture.breaks("it uses forward-mode derivatives")
+    level = Level()
+    program.duals, _tensor.duals = _emit, _finish  # pyright: ignore[reportAttributeAccessIssue]
+    program.emit.__code__ = _exchanged_emit.__code__
+    _tensor.finish.__code__ = _exchanged_finish.__code__
+    watch.append("duals")
+    return level
+
+
+def leave() -> None:
+    """Close the level: no value has a tangent any more."""
+    global level
+    level = None
+    program.emit.__code__ = _plain_emit.__code__
+    _tensor.finish.__code__ = _plain_finish.__code__
+    watch.remove("duals")
+
+
+class pausing:
+    """Context in which tangents are not followed."""
+
+    def __enter__(self) -> None:
+        self.level = level
+        self.before = level is not None and level.paused
+        if self.level is not None:
+            self.level.paused = True
+
+    def __exit__(self, *exc: Any) -> None:
+        if self.level is not None:
+            self.level.paused = self.before
+
+
+# -- tangents
+
+
+def tangent_of(v: Value) -> Any:
+    """The tangent of a value, a tensor; None if it has none at the open level."""
+    found = getattr(v, "tangent", None)
+    return found[1] if found is not None and found[0] is level else None
+
+
+def set_tangent(v: Value, tangent: Any) -> None:
+    """Give a value its tangent at the open level."""
+    v.tangent = (level, tangent)
+
+
+def is_dual(v: Value) -> bool:
+    """Has the value a tangent?"""
+    return level is not None and tangent_of(v) is not None
+
+
+def without(v: Value) -> Value:
+    """The same content without a tangent."""
+    with pausing():
+        return _tensor.kept_value(v)
+
+
+def keep(target: Any, result: Any) -> None:
+    """A dual tensor that is overwritten with what has no tangent stays dual: its tangent is 0."""
+    new = result._value
+    if is_dual(target._read()) and tangent_of(new) is None and _smooth(new.aval):
+        from .op import functions
+
+        with pausing():
+            set_tangent(new, functions["zeros_like"](result.detach()))
+
+
+def refuse(v: Value, what: str) -> None:
+    """NotImplementedError for what would lose a tangent."""
+    if is_dual(v):
+        raise NotImplementedError(f"jaxtorch: {what} of a dual tensor; use it on the primal (forward_ad.unpack_dual)")
+
+
+_rules: dict[tuple[Kernel, tuple[int, ...]], tuple[Entry, tuple[int, ...]] | None] = {}
+
+
+def _smooth(aval: Aval) -> bool:
+    return aval.dtype.is_floating_point or aval.dtype.is_complex
+
+
+def _rule(kernel: Kernel, places: tuple[int, ...]) -> tuple[Entry, tuple[int, ...]] | None:
+    """(all inputs, tangents of those at `places`) -> tangents of the outputs named; None where no output can have one."""
+    try:
+        return _rules[kernel, places]
+    except KeyError:
+        pass
+    smooth = tuple([k for k, a in enumerate(kernel.out_avals) if _smooth(a)])
+    if not smooth:
+        _rules[kernel, places] = None
+        return None
+    n = kernel.n_in
+
+    def along(*args: Any) -> tuple[Any, ...]:
+        def of_moving(*some: Any) -> list[Any]:
+            full = list(args[:n])
+            for i, x in zip(places, some, strict=True):
+                full[i] = x
+            outs = kernel.fn(*full)
+            return [outs[k] for k in smooth]
+
+        return tuple(jax.jvp(of_moving, tuple([args[i] for i in places]), tuple(args[n:]))[1])
+
+    avals = (*kernel.in_avals, *[kernel.in_avals[i] for i in places])
+    try:
+        made = Entry(None, Kernel(kernel.name + "_jvp", along, avals, kernel.slot), tuple)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {kernel.name} that does not support it because it has not been implemented yet."
+        ) from error
+    made.grad_name = "ForwardBackward0"
+    _rules[kernel, places] = made, smooth
+    return _rules[kernel, places]
+
+
+def _with_history(v: Value, x: Any) -> Any:
+    """A tensor on a value, at the place in the graph that another has (a leaf may stand for a node: see backward.py)."""
+    t = _tensor.wrap(v)
+    t._rg = True
+    t._node, t._index = (x, 0) if x._node is None else (x._node, x._index)
+    return t
+
+
+def _follow(
+    open_: Level, kernel: Kernel, values: list[Value], operands: Any, places: tuple[int, ...], outs: Any
+) -> None:
+    """Record the derivative of a kernel that has just been recorded, and give its outputs their tangents."""
+    open_.paused = True
+    try:
+        found = _rule(kernel, places)
+        if found is None:
+            return
+        entry, smooth = found
+        tangents = [tangent_of(values[i]) for i in places]
+        tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
+        own: list[Any] = values
+        if state.grad and (tracked or any(t._rg for t in tangents)):  # kept, lest a write in place makes them unusable
+            own = [v if v.aval.wrapped else _tensor.kept_value(v) for v in values]
+            for i, x in tracked.items():
+                own[i] = _with_history(own[i], x)
+        results = _tensor.apply_entry(entry, [*own, *tangents])
+    finally:
+        open_.paused = False
+    for k, t in zip(smooth, results, strict=True):
+        set_tangent(outs[k], t)
