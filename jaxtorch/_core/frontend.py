@@ -76,7 +76,10 @@ class _Source:
 
     def _signature(self) -> str:
         parts, star_seen, keyword = [], False, False
+        renamed = [n for _, n in self._numpy_names()]
+        open_end = False  # from a required parameter on that may come under another name, all have a default
         for p in self.op.params:
+            open_end = open_end or (p.required and p.name in renamed)
             if p.keyword_only and not keyword and not star_seen:
                 parts.append("*_more" if self.op.numbers_first else "*")
                 keyword = True
@@ -89,7 +92,10 @@ class _Source:
                     self.namespace[f"_default_{p.name}"] = p.default
                 parts.append(f"{p.name}={default}")
                 continue
-            if p.required:
+            if p.required and open_end:
+                self.namespace["_MISSING"] = _MISSING
+                parts.append(f"{p.name}=_MISSING")
+            elif p.required:
                 parts.append(p.name)
             else:
                 self.namespace[f"_default_{p.name}"] = p.default
@@ -102,8 +108,8 @@ class _Source:
 
     def _numpy_names(self) -> list[tuple[str, str]]:
         """NumPy's names for parameters, which PyTorch takes as well, with PyTorch's."""
-        optional = {p.name for p in self.op.params if not p.required and not p.star and p.kind == "static"}
-        return [(a, n) for a, n in (("axis", "dim"), ("keepdims", "keepdim")) if n in optional]
+        known = {p.name for p in self.op.params if not p.star and p.kind == "static"}
+        return [(a, n) for a, n in (("axis", "dim"), ("keepdims", "keepdim")) if n in known]
 
     def _write(self) -> None:
         op = self.op
@@ -277,6 +283,8 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     """The value of an operand that is not a tensor."""
     if isinstance(x, Value):
         return x
+    if x is _MISSING:
+        raise _missing(op, name)
     if kind in ("operand", "operand_optional") and (
         isinstance(x, (int, float, complex, np.number, np.bool_)) or hasattr(x, "__jax_array__")
     ):
@@ -284,6 +292,10 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     refuse_stranger(x)
     position = [p.name for p in op.params].index(name) + 1
     raise TypeError(f"{op.name}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
+
+
+def _missing(op: Op, name: str) -> TypeError:
+    return TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
 
 
 def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], mask: int) -> tuple[Any, int]:
@@ -315,6 +327,9 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     worse error than a wrong argument.
     """
     n = op.n_operands
+    for p, given in zip(op.statics, key[n:], strict=True):
+        if given is _MISSING:
+            raise _missing(op, p.name)
     key = (*key[:n], *freeze(key[n:]))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key
@@ -336,9 +351,15 @@ def _compile(source: _Source, name: str) -> Callable[..., Any]:
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
     exec(compile(text, filename, "exec"), source.namespace)
     made = source.namespace[source.op.name]
-    if source.op.numbers_first:  # what old programs may write is not offered to new ones
-        shown = inspect.signature(made)
-        made.__signature__ = shown.replace(parameters=[p for p in shown.parameters.values() if p.name != "_more"])
+    required = {p.name for p in source.op.params if p.required and not p.star}
+    if source.op.numbers_first or required.intersection([n for _, n in source._numpy_names()]):
+        shown = inspect.signature(made)  # what only old or NumPy's spelling needs is not shown
+        offered = [
+            p.replace(default=_EMPTY) if p.name in required and p.default is _MISSING else p
+            for p in shown.parameters.values()
+            if p.name != "_more"
+        ]
+        made.__signature__ = shown.replace(parameters=offered)
     return made
 
 

@@ -17,6 +17,7 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -487,6 +488,19 @@ def function(
         return fn
 
     return define
+
+
+_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with NumPy's names for its parameters as well, as operations have them."""
+
+    @functools.wraps(fn)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **{_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()})
+
+    return renamed
 
 
 def method(name: str = "", *, aliases: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.checks import flag
-from .._core.op import Array, function, op
+from .._core.op import Array, function, numpy_names, op
 from .._core.tensor import Tensor, strict_out, write_out
 from .assignment import C_NAMES
 from .rules import scalar_name
@@ -119,6 +119,7 @@ def _along_dim(input: Array, indices: Array, dim: int):
 
 
 @function("take_along_dim", method=True)
+@numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`gather` with the other dimensions broadcast; of the flattened input if no dimension is given."""
     if indices.dtype is not dtypes.int64:

@@ -15,7 +15,7 @@ from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.layouts import strides_of
 from .._core.modes import state
-from .._core.op import Arrays, function, op
+from .._core.op import Arrays, function, numpy_names, op
 from .._core.sparsity import NoContent, answers
 from .._core.tensor import Tensor, from_host, strict_out, write_out
 from .indexing import host_content
@@ -122,6 +122,7 @@ def _stack(tensors: Arrays, dim: int):
 
 
 @function("stack")
+@numpy_names
 def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The tensors, all of one shape, joined along a new dimension."""
     tensors = _sequence(tensors, "stack")

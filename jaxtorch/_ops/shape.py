@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, function, method, op
+from .._core.op import Array, function, method, numpy_names, op
 from .._core.tensor import Tensor, from_host
 from .._core.views import _put_back
 from .indexing import _content
@@ -59,6 +59,7 @@ def _rows_at(input: Array, rows: Array, dim: int):
 
 
 @function("repeat_interleave", method=True)
+@numpy_names
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -310,6 +311,7 @@ def _numbers(given: Any) -> Any:
 
 
 @function("tensor_split", method=True)
+@numpy_names
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
     sections: Any = None, tensor_indices_or_sections: Any = None,

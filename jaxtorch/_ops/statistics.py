@@ -11,7 +11,7 @@ from jax import lax
 
 from .._core import dtypes
 from .._core.checks import flag
-from .._core.op import Array, Number, Operand, function, op
+from .._core.op import Array, Number, Operand, function, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .reductions import (
@@ -347,9 +347,9 @@ def _quantile_named(name: str) -> Callable[..., Tensor]:
     return quantile
 
 
-quantile = function("quantile", method=True)(_quantile_named("quantile"))
+quantile = function("quantile", method=True)(numpy_names(_quantile_named("quantile")))
 quantile.__doc__ = "The q-quantiles of all elements or along a dimension; a dimension for q comes first."
-nanquantile = function("nanquantile", method=True)(_quantile_named("nanquantile"))
+nanquantile = function("nanquantile", method=True)(numpy_names(_quantile_named("nanquantile")))
 nanquantile.__doc__ = "The q-quantiles of what is not NaN, of all elements or along a dimension."
 
 

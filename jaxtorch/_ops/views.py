@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, Scalar, function, method, op
+from .._core.op import Array, Scalar, function, method, numpy_names, op
 from .._core.tensor import Tensor
 from .._core.viewrules import ViewRule, expand_write
 
@@ -291,9 +291,9 @@ def _expand(input: Array, size_: Any):
 
 
 @method("expand")
-def expand(self: Tensor, *size: Any, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
-    return _expand(self, _as_size(size))
+    return _expand(self, _as_size(sizes if size is None else (size,)))
 
 
 @method("expand_as")
@@ -507,6 +507,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 
 
 @function("chunk", method=True)
+@numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension."""
     aval = input._value.aval
