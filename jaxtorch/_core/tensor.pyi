@@ -458,17 +458,17 @@ class Tensor:
         """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
         """The tensor on a GPU."""
-    def cummax(self, dim: Any, *, out: Any = ...) -> Any:
+    def cummax(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> Any:
         """The running maximum along a dimension, and where it is."""
-    def cummin(self, dim: Any, *, out: Any = ...) -> Any:
+    def cummin(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> Any:
         """The running minimum along a dimension, and where it is."""
-    def cumprod(self, dim: Any, *, dtype: Any = ..., out: Any = ...) -> Tensor:
+    def cumprod(self, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The running product along a dimension; the gradient is exact where there are zeros."""
-    def cumprod_(self, dim: Any, *, dtype: Any = ...) -> Self:
+    def cumprod_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Self:
         """In-place form of `cumprod`."""
-    def cumsum(self, dim: Any, *, dtype: Any = ..., out: Any = ...) -> Tensor:
+    def cumsum(self, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The running sum along a dimension; integers add up in int64."""
-    def cumsum_(self, dim: Any, *, dtype: Any = ...) -> Self:
+    def cumsum_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Self:
         """In-place form of `cumsum`."""
     @property
     def data(self) -> Tensor: ...
@@ -556,7 +556,7 @@ class Tensor:
         """In-place form of `exp2`."""
     def exp_(self) -> Self:
         """In-place form of `exp`."""
-    def expand(self, *size: Any, implicit: _bool = ...) -> Tensor:
+    def expand(self, *sizes: Any, size: Any = ..., implicit: _bool = ...) -> Tensor:
         """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
         """Expanded to the other tensor's size."""
@@ -610,7 +610,7 @@ class Tensor:
         """In-place form of `frac`."""
     def frexp(self, *, out: Any = ...) -> Any:
         """The mantissa in [0.5, 1) and the exponent (int32) of each number: `input = mantissa * 2^exponent`."""
-    def gather(self, dim: Any, index: Tensor, *, sparse_grad: _bool = ..., out: Any = ...) -> Tensor:
+    def gather(self, dim: Any, index: Tensor, *, sparse_grad: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
     def gcd(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The greatest common divisor of integers, broadcast; never negative."""
@@ -686,13 +686,13 @@ class Tensor:
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
-    def index_add(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
+    def index_add(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
-    def index_add_(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ...) -> Self:
+    def index_add_(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ..., axis: Any = ...) -> Self:
         """In-place form of `index_add`."""
-    def index_copy(self, dim: Any, index: Tensor, source: Tensor, *, out: Any = ...) -> Tensor:
+    def index_copy(self, dim: Any, index: Tensor, source: Tensor, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with the slices at the indices replaced by those of `source`."""
-    def index_copy_(self, dim: Any, index: Tensor, source: Tensor) -> Self:
+    def index_copy_(self, dim: Any, index: Tensor, source: Tensor, *, axis: Any = ...) -> Self:
         """In-place form of `index_copy`."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """The input with the slices at the indices filled with a number or 0-d tensor."""
@@ -702,11 +702,11 @@ class Tensor:
         """A copy with `values` at the places that a tuple of index arrays names."""
     def index_put_(self, indices: Any, values: Any, accumulate: _bool = ...) -> Self:
         """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
-    def index_reduce(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., out: Any = ...) -> Any:
+    def index_reduce(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Any:
         """The slices of `source` reduced ('prod', 'mean', 'amax', 'amin') into the input's at the indices."""
-    def index_reduce_(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+    def index_reduce_(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ...) -> Self:
         """In-place form of `index_reduce`."""
-    def index_select(self, dim: Any, index: Tensor, *, out: Any = ...) -> Any:
+    def index_select(self, dim: Any, index: Tensor, *, axis: Any = ..., out: Any = ...) -> Any:
         """The slices of a dimension at the indices of a 1-d tensor."""
     def indices(self) -> Any:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
@@ -850,13 +850,13 @@ class Tensor:
         """In-place form of `log`."""
     def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ...) -> Self:
         """Fill with the exponentials of normal numbers, in place."""
-    def log_softmax(self, dim: Any, dtype: Any = ..., *, out: Any = ...) -> Tensor:
+    def log_softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The logarithm of `softmax`, computed stably."""
     def logaddexp(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """`log(exp(input) + exp(other))`, broadcast, without overflow in between."""
     def logaddexp2(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """`log2(2^input + 2^other)`, broadcast, without overflow in between."""
-    def logcumsumexp(self, dim: Any, *, out: Any = ...) -> Tensor:
+    def logcumsumexp(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The logarithm of the running sum of exponentials along a dimension, without overflow."""
     def logdet(self) -> Tensor:
         """The logarithm of the determinant; NaN where it is negative."""
@@ -880,7 +880,7 @@ class Tensor:
         """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
     def logit_(self, eps: _Number | None = ...) -> Self:
         """In-place form of `logit`."""
-    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, keepdims: Any = ..., out: Any = ...) -> Tensor:
+    def logsumexp(self, dim: Any, keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
@@ -1090,9 +1090,9 @@ class Tensor:
         """The rest of division rounded down; it has the divisor's sign. Integers by zero raise RuntimeError."""
     def remainder_(self, other: Tensor | _Number) -> Self:
         """In-place form of `remainder`."""
-    def renorm(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, out: Any = ...) -> Any:
+    def renorm(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, axis: Any = ..., out: Any = ...) -> Any:
         """The slices along a dimension, those of a p-norm above `maxnorm` scaled down to it."""
-    def renorm_(self, p: _Number | None, dim: Any, maxnorm: _Number | None) -> Self:
+    def renorm_(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, axis: Any = ...) -> Self:
         """In-place form of `renorm`."""
     def repeat(self, *repeats_items: Any, repeats: Any = ...) -> Tensor:
         """The tensor repeated so often along each dimension; more repeats than dimensions add leading ones."""
@@ -1140,17 +1140,17 @@ class Tensor:
         """The input with elements of `src` (or a number) written where `index` says along a dimension."""
     def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ...) -> Self:
         """In-place form of `scatter`."""
-    def scatter_add(self, dim: Any, index: Tensor, src: Tensor, *, out: Any = ...) -> Tensor:
+    def scatter_add(self, dim: Any, index: Tensor, src: Tensor, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with elements of `src` added where `index` says along a dimension."""
-    def scatter_add_(self, dim: Any, index: Tensor, src: Tensor) -> Self:
+    def scatter_add_(self, dim: Any, index: Tensor, src: Tensor, *, axis: Any = ...) -> Self:
         """In-place form of `scatter_add`."""
-    def scatter_reduce(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., out: Any = ...) -> Any:
+    def scatter_reduce(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Any:
         """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
-    def scatter_reduce_(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ...) -> Self:
+    def scatter_reduce_(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ...) -> Self:
         """In-place form of `scatter_reduce`."""
-    def select(self, dim: Any, index: Tensor | _Number | None) -> Tensor:
+    def select(self, dim: Any, index: Tensor | _Number | None, *, axis: Any = ...) -> Tensor:
         """The slice at one index of a dimension, which is dropped."""
-    def select_scatter(self, src: Tensor, dim: Any, index: Any) -> Any:
+    def select_scatter(self, src: Tensor, dim: Any, index: Any, *, axis: Any = ...) -> Any:
         """The input with one slice of a dimension replaced."""
     def set_(self, source: Any = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ...) -> Self:
         """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
@@ -1194,7 +1194,7 @@ class Tensor:
         """The sign and the logarithm of the absolute value of the determinant."""
     def smm(self, mat: Tensor) -> Tensor:
         """A sparse matrix times a dense one, as a COO tensor."""
-    def softmax(self, dim: Any, dtype: Any = ..., *, out: Any = ...) -> Tensor:
+    def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
     def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> Any:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
@@ -1342,7 +1342,7 @@ class Tensor:
         """`split` whose parts have memory of their own."""
     def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         """`split_with_sizes` whose parts have memory of their own."""
-    def unsqueeze(self, dim: Any) -> Tensor:
+    def unsqueeze(self, dim: Any, *, axis: Any = ...) -> Tensor:
         """With a dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: Any) -> Self:
         """In-place form of `unsqueeze`."""
