@@ -211,6 +211,8 @@ def logspace(
     dtype = _spaced_dtype(first, last, dtype, out, "logspace")
     wide = dtypes.complex128 if dtype.is_complex else dtypes.float64
     exact = dtype.itemsize >= 4 and (dtype.is_floating_point or dtype.is_complex)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        first, last = int(first), int(last)
     exponents = _spaced(first, last, n, dtype if exact else dtypes.float32 if dtype.is_floating_point else wide)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.power(wide.np.type(base), exponents.astype(wide.np)).astype(dtype.np)
