@@ -8,6 +8,7 @@ captured anew.
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,7 @@ from .._core.value import Aval
 from . import capturing, observing, watching
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
-from .conditions import Condition, Conditions, described
+from .conditions import Condition, Conditions, described, pictured
 from .graphing import Graph
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
@@ -77,7 +78,10 @@ class Compiled:
     """A function whose calls are captured and replayed.
 
     limit: how many captures one kind of call may need before it is left to recording.
+    watched: all of its state that a call through it depends on.
     """
+
+    watched = ("fn",)
 
     def __init__(self, fn: Callable[..., Any], fullgraph: bool, limit: int) -> None:
         self.fn = fn
@@ -136,6 +140,10 @@ class Compiled:
             trial = self.trials[key] = Trial()
             if len(self.trials) > EAGER_KINDS:
                 return self.fn(*args, **kwargs)  # of many kinds, most come once: watch those that come again
+        if (
+            sys.getprofile() is not None
+        ):  # of a compiled function round this one, or the user's: it may be gone another time
+            return self.fn(*args, **kwargs)
         trial.seen = True
         result, seen = observing.observe(lambda: self.fn(*args, **kwargs))
         trial.codes = seen.codes
@@ -205,11 +213,8 @@ class Compiled:
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
         if uses_grad or any("grad" in code.co_names for code in trial.codes):
             before += grads
-        moved = {id(c) for c, _ in made.places}
-        kept = [c for c in conditions.list if id(c) not in moved]
-        gone = {id(c.value) for c, _ in made.places}
-        kept += [c for c in before if id(c.place) not in gone]
-        kept += [Condition("typed", c.now, None, described(c.now()), c.path) for c, _ in made.places]
+        kept = made.kept + [c for c in before if id(c.place) not in made.moved]
+        kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
         trial.variants.append(Variant(replay, Conditions(kept), called))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))

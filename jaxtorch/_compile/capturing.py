@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._core import capture as engine
-from .._core import program, random
+from .._core import program, random, strides
 from .._core.checks import user_line
 from .._core.device import _slots
 from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
@@ -25,12 +25,9 @@ from .._core.tape import Node
 from .._core.tensor import Tensor
 from .._core.value import Value
 from .conditions import Condition, Conditions
+from .rebinding import Rebound, Uncapturable
 from .sharing import Refused, Shared, families, owner_of
 from .trees import taken_apart
-
-
-class Uncapturable(Exception):
-    """Why a call cannot be replayed."""
 
 
 class Source:
@@ -90,6 +87,7 @@ class Capture:
     """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
 
     def __init__(self, arguments: list[Tensor]) -> None:
+        _free_orphans()
         program.flush_all()
         self.arguments = arguments
         self.reason: str | None = None
@@ -137,7 +135,7 @@ class Capture:
         if gc.get_freeze_count() > program.frozen:
             self.reason = "gc.freeze() was called, which hides tensors"
             return
-        found = [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
+        found = _tensors()
         of_grad = self.of_grad
         for t in found:
             if t._grad is not None:
@@ -201,7 +199,8 @@ class Capture:
         writes: list[Write] = []
         grads: list[tuple[Tensor, Any]] = []
         storages: set[int] = set()
-        stepped = {id(s["step"]) for _, a, _, _ in self.updated for s in a.states if isinstance(s.get("step"), Tensor)}
+        counts = [s.get(name) for _, a, _, _ in self.updated for s in a.states for name in a.counts]
+        stepped = {id(c) for c in counts if isinstance(c, Tensor)}
         argument = {id(t): i for i, t in enumerate(self.arguments)}
         for t, value, version, grad, (rg, node, layout) in self.before:
             if t._layout != layout:
@@ -244,11 +243,37 @@ class Capture:
         return writes, grads
 
 
+def _tensors() -> list[Tensor]:
+    return [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
+
+
+def _free_orphans() -> None:
+    """Give memory of their own to tensors that view all of some that nobody else has any more, as initialisations leave them."""
+    for t in _tensors():
+        alias = t._alias
+        if alias is None or not alias.chain or alias.storage.owner() is not None or alias.storage.host is not None:
+            continue
+        alone = getrefcount(alias.storage) == _STORAGE_HELD and alias.base is None
+        whole = alias.storage.value.aval.numel == t._value.aval.numel and (t._layout is None or t._layout[1] == 0)
+        if alone and whole and alias.silent is None and not alias.version.hidden and not may_overlap_of(t):
+            t._value = t._read()
+            t._alias, t._ver, t._written = None, alias.version.n, alias.version
+
+
+def may_overlap_of(t: Tensor) -> bool:
+    """Has the tensor several elements in one place?"""
+    return t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0])
+
+
+_STORAGE_HELD = 2  # by the alias, and the argument of getrefcount
+
+
 class Captured:
     """One call as a program: `code` with its inputs' sources, what it writes back and what it returns.
 
     live:    the slots whose content the replay needs, in order; `donors` the inputs whose memory it may reuse.
-    writes, grads (tensor, Result, None or 'kept'), places (Condition, Result): what goes back where.
+    writes, grads (tensor, number or None), places (Condition, description of what it holds): what goes back where.
+    kept:    the conditions other than those on rebound places; moved: the ids of tensors that stood there.
     spec:    the result (see trees.py) over `tensors`: Results, or Sources of tensors that existed before.
     flags:   (slot, message maker, line) of the errors that data can raise.
     """
@@ -264,6 +289,8 @@ class Captured:
         self.writes: list[Write] = []
         self.grads: list[tuple[Tensor, Any]] = []
         self.places: list[tuple[Condition, Any]] = []
+        self.kept: list[Condition] = []
+        self.moved: set[int] = set()
         self.spec: Any = None
         self.tensors: list[Any] = []
         self.flags: list[tuple[int, Any, str]] = []
@@ -303,19 +330,12 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     current = programs[0]
     made = Captured()
     made.slot, made.program = current.slot, current
-    moved: dict[int, Source] = {}
-    rebound = []
-    for condition in conditions.broken():
-        now = condition.now()
-        if not isinstance(now, Tensor) or not isinstance(condition.value, Tensor) or condition.kind not in (
-            "item", "attribute", "cell",
-        ):  # fmt: skip
-            raise Uncapturable(f"{condition.path} changes at each call")
-        moved[id(condition.value)] = Source("place", condition)
-        rebound.append((condition, now))
+    rebound = Rebound(conditions)
+    moved = {k: Source("place", place) for k, place in rebound.moved.items()}
     export = _Exports(work, made, moved)
     made.spec = taken_apart(result, export)
-    made.places = [(condition, export(now)) for condition, now in rebound]
+    made.places = [(c, taken_apart(c.now(), export)) for c in rebound.places]
+    made.kept, made.moved = rebound.kept, set(rebound.moved)
     made.writes, grads = work.writes(moved)
     for t, grad in grads:
         made.grads.append((t, None if grad is None else export(grad)))
@@ -388,7 +408,7 @@ class _Exports:
         storage = t._alias.storage
         origin = self._origin(t, storage)
         if origin is None:
-            if len(sharing.get(id(storage), ())) < 2 and t._alias.base is not t:
+            if not t._alias.chain and len(sharing.get(id(storage), ())) < 2:
                 if not computed:
                     raise Uncapturable("it returns a tensor that was not computed in the call")
                 return Result(t, True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.entry import define
+from .._core.tensor import Tensor
 
 _EQUAL = (int, float, complex, str, bytes, bool)
 _GONE = object()
@@ -17,9 +18,9 @@ _CHUNK = 40  # beyond 256 names Python does not specialise the look-ups
 class Condition:
     """That a place holds what it held when a call was captured.
 
-    kind: 'item' (place[key] is value), 'absent', 'cell', 'attribute', 'class', 'sequence', 'keys', 'length', 'set', 'empty',
-          'array'; 'tensor' and 'grad' are about a tensor's type and whether it has a gradient. Numbers and strings need
-          only be equal and of the same type.
+    kind: 'item' (place[key] is value), 'slot' (of a list), 'absent', 'cell', 'attribute', 'class', 'sequence', 'keys',
+          'length', 'set', 'empty', 'array'; 'tensor' and 'grad' are about a tensor's type and whether it has a gradient,
+          'typed' about what kind of thing is there. Numbers and strings need only be equal and of the same type.
     path: how the user's program would name the place.
     """
 
@@ -47,6 +48,8 @@ class Condition:
                     return _GONE
             case "attribute":
                 return getattr(place, key, _GONE)
+            case "slot":
+                return place[key] if key < len(place) else _GONE
             case "class":
                 return vars(place).get(key, _GONE)
             case "sequence":
@@ -69,7 +72,7 @@ class Condition:
     def put(self, new: Any) -> None:
         """Put something else there."""
         match self.kind:
-            case "item":
+            case "item" | "slot":
                 self.place[self.key] = new
             case "cell":
                 self.place.cell_contents = new
@@ -85,7 +88,7 @@ class Condition:
             case "grad":
                 return (self.place._grad is None) is value
             case "typed":
-                return type(now) is type(self.place()) and described(now) == value
+                return pictured(now) == value
             case "absent":
                 return now is _GONE
             case "empty":
@@ -106,7 +109,7 @@ class Condition:
     def expression(self, name: str) -> str:
         """The condition in Python, on variables `name`p, `name`k and `name`v."""
         match self.kind:
-            case "item":
+            case "item" | "slot":
                 found = f"{name}p[{name}k]"
             case "cell":
                 found = f"{name}p.cell_contents"
@@ -156,6 +159,34 @@ def described(t: Any) -> tuple[Any, ...]:
     return t._value.aval, t._rg, t._layout, t._node is None, t._hooks
 
 
+def pictured(x: Any) -> Any:
+    """What a captured program takes for granted of what stands at a place that it rebinds: tensors, or tuples of such."""
+    if isinstance(x, Tensor):
+        return type(x), described(x)
+    if isinstance(x, (tuple, list)):
+        return type(x), [pictured(y) for y in x]
+    if isinstance(x, dict):
+        return type(x), [(k, pictured(y)) for k, y in x.items()]
+    return (type(x), x) if isinstance(x, (*_EQUAL, type(None))) else id(x)
+
+
+class Inner:
+    """A tensor within the tuple, list or dictionary at a place."""
+
+    __slots__ = ("condition", "keys")
+
+    def __init__(self, condition: Condition, keys: tuple[Any, ...]) -> None:
+        self.condition = condition
+        self.keys = keys
+
+    def now(self) -> Any:
+        """The tensor that is there now."""
+        found = self.condition.now()
+        for key in self.keys:
+            found = found[key]
+        return found
+
+
 def same(a: Any, b: Any) -> bool:
     """Are two objects the same to a program that has only been given one: identical, or equal numbers or strings?"""
     return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b)
@@ -176,7 +207,7 @@ class Conditions:
             for check in checks:
                 if not check():
                     return False
-        except (KeyError, ValueError, AttributeError, TypeError):
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError):
             return False  # a key, the content of a cell or an attribute is gone
         return True
 

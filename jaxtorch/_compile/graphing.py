@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import backward, runner
+from .._core import backward, random, runner
 from .._core import capture as engine
 from .._core.entry import Kernel
 from .._core.program import emit
@@ -101,7 +101,7 @@ class Graph:
         n = len(outs)
         patterns = [(True,) * n]
         above = {t.shared.root for t in made.tensors if isinstance(t, Result) and t.shared is not None}
-        returned = set(numbers_in(made.spec))
+        returned = {n for spec in (made.spec, *(p for _, p in made.places)) for n in numbers_in(spec)}
         seen = tuple(k not in above or k in returned for k in self.roots)
         if any(seen) and not all(seen):
             patterns.append(seen)  # nobody uses the tensor itself that the results are views of
@@ -126,12 +126,13 @@ class Graph:
         roots = [(t, wrap(s)) for t, s in zip(given, seeds, strict=True)]
         into = backward.Capture(leaves)
         watcher = _Watcher()
-        engine.active = watcher
+        engine.active, drawing = watcher, random.on_draw
+        random.on_draw = watcher.drew
         try:
             backward.run(roots, retain_graph=True, create_graph=False, capture=into)
             recorded, slot.program = slot.program, None
         finally:
-            engine.active = None
+            engine.active, random.on_draw = None, drawing
         if watcher.reason is not None or recorded is None:
             raise Uncapturable(watcher.reason or "its backward computes nothing")
         try:
@@ -228,6 +229,10 @@ class _Watcher:
         """Backward did something that cannot be part of a program."""
         if self.reason is None:
             self.reason = reason
+
+    def drew(self, *_: Any) -> None:
+        """Backward drew random numbers, which a program would repeat."""
+        self.broke("its backward draws random numbers")
 
 
 def _leaves(roots: list[Any]) -> list[Any]:

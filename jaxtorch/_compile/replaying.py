@@ -20,6 +20,7 @@ from .._core.program import emit
 from .._core.storage import Version
 from .._core.tensor import Tensor, wrap
 from .._core.value import FLOAT, Value
+from ..optim._family import by_counts, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
 from .trees import numbers_in, put_together
@@ -123,7 +124,7 @@ class Replay:
         self._held = [_VALUE_HELD] * len(self.donors), [_ARRAY_HELD] * len(self.donors)
         self._quick = self._quick_writes()
         held = {k: p for p, k in self.grads if k is not None}
-        returned = set(numbers_in(self.spec)) | {k for _, k in self.places}
+        returned = {n for spec in (self.spec, *(p for _, p in self.places)) for n in numbers_in(spec)}
         views = [k for k, t in enumerate(self.tensors) if isinstance(t, Result) and t.shared is not None]
         roots = {t.shared.root for t in self.tensors if isinstance(t, Result) and t.shared is not None}
         for k in {*views, *roots}:
@@ -188,16 +189,24 @@ class Replay:
     def _advance(self) -> list[dict[str, float]]:
         """The numbers of each optimizer update of this step; step counts advance."""
         numbers = []
+        later = []
         for again, _ in self.updated:
-            count = 0.0
-            if again.states:
-                array = again.states[0]["step"]._read().array
-                count = float(array if isinstance(array, np.ndarray) else again.states[0]["step"].item()) + 1.0
-            static, fresh = again.owner._numbers(again.group, count)
+            if len(again.counts) > 1:
+                (counts,) = by_counts(again.states[:1], again.counts)
+                static, fresh, after = again.owner._at(again.group, counts[0] + 1.0, *counts[1:])
+                later.append((again, (counts[0] + 1.0, *after)))
+            else:
+                count = 0.0
+                if again.states:
+                    array = again.states[0]["step"]._read().array
+                    count = float(array if isinstance(array, np.ndarray) else again.states[0]["step"].item()) + 1.0
+                static, fresh = again.owner._numbers(again.group, count)
             if static != again.static:
                 raise Stale
             numbers.append(fresh)
-        for again in {id(a): a for a, _ in self.updated if a.states}.values():
+        for again, counts in later:
+            set_counts(again.states, again.counts, counts)
+        for again in {id(a): a for a, _ in self.updated if a.states and len(a.counts) == 1}.values():
             by_step(again.states, again.states)
         return numbers
 
@@ -331,8 +340,8 @@ class Replay:
         for p, k in self.grads:
             if k is None or tensors[k] is not p._grad:
                 p._grad = None if k is None else tensors[k]
-        for condition, k in self.places:
-            condition.put(tensors[k])
+        for condition, spec in self.places:
+            condition.put(put_together(spec, tensors))
         spec = self.spec
         return tensors[spec[1]] if spec[0] == "tensor" else put_together(spec, tensors)
 

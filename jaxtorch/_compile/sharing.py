@@ -65,7 +65,7 @@ class Shared:
 
 
 def families(tensors: list[Tensor]) -> dict[int, list[Tensor]]:
-    """The tensors that share memory, by the id of the storage; those alone on theirs are left out."""
+    """The tensors that have a storage, by its id."""
     found: dict[int, list[Tensor]] = {}
     for t in tensors:
         if t._alias is not None:

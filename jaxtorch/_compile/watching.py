@@ -162,6 +162,9 @@ class Watch:
             self.found.append(Condition("array", x, None, x.copy(), path))
         elif isinstance(x, weakref.ref):
             self._reach(x(), path)
+        elif _own(cls) and "watched" in vars(cls):
+            for name in cls.watched:
+                self._hold("attribute", x, name, getattr(x, name), path)
         elif isinstance(x, _Decorating):
             self._attributes(x, x.__dict__, path, all_of=True)
         else:

@@ -18,11 +18,20 @@ class Again:
     owner:  the optimizer, whose `_numbers(group, count)` gives (what is part of the program, the numbers).
     states: the parameters' states with a "step" that each step advances; empty for rules that do not count.
     static: what was part of the program when it was captured.
+    counts: names of what is counted in the states; where that is more than the step, `_at` gives the numbers.
     """
 
-    __slots__ = ("owner", "group", "states", "static")
+    __slots__ = ("owner", "group", "states", "static", "counts")
 
-    def __init__(self, owner: Any, group: dict[str, Any], states: list[dict[str, Any]], static: Any) -> None:
+    def __init__(
+        self,
+        owner: Any,
+        group: dict[str, Any],
+        states: list[dict[str, Any]],
+        static: Any,
+        counts: tuple[str, ...] = ("step",),
+    ) -> None:
+        self.counts = counts
         self.owner = owner
         self.group = group
         self.states = states

@@ -132,11 +132,15 @@ def engine_for(generator: Generator | None, slot: DeviceSlot) -> MersenneTwister
         engine = generator.engine
     if draws.transforming():
         return draws.Engine(engine)  # type: ignore[return-value]
-    return engine if on_draw is None else _Told(generator or generator_of(slot))  # type: ignore[return-value]
+    return engine if on_draw is None and repeating is None else _Told(generator or generator_of(slot))  # type: ignore[return-value]
 
 
 on_draw: Any = None
 """None, or a function called with each array drawn on the host: (array, generator, method name, arguments)."""
+
+
+repeating: Any = None
+"""None, or a function that gives what was drawn before instead of drawing: of (generator, method name, arguments)."""
 
 
 def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any, Any]:
@@ -151,6 +155,8 @@ def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any
     engine = generator.engine
     if draws.transforming():
         return draws.draw(engine, method, args)
+    if repeating is not None:
+        return repeating(generator, method, args)
     values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
     if on_draw is not None:
         on_draw(values, generator, method, args)
@@ -170,11 +176,13 @@ class _Told:
 def key_of(generator: Generator | None, slot: DeviceSlot) -> np.ndarray[Any, Any]:
     """What keys the next draw of a device that is not the CPU: its generator's seed and counter, as uint32 (3,)."""
     found = generator_of(slot) if generator is None else generator
+    if repeating is not None:
+        return repeating(found, key_of, (slot,))
     seed = found.engine.initial_seed()
     count = found.draws = found.draws + 1
     key = np.array([seed >> 32, seed & 0xFFFFFFFF, count & 0xFFFFFFFF], np.uint32)
     if on_draw is not None:
-        on_draw(key, found, key_of, slot)
+        on_draw(key, found, key_of, (slot,))
     return key
 
 

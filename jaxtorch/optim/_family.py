@@ -75,7 +75,7 @@ class RuleOptimizer(Optimizer):
                     [params[i]._grad for i in where],
                     [[state[n] for state in chosen] for n in self._arrays],
                     numbers,
-                    Again(self, group, chosen, static) if len(self._counts) == 1 else None,
+                    Again(self, group, chosen, static, self._counts),
                     bool(group.get("differentiable")),
                 )
         return loss

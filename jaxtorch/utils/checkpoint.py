@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import modes, program, tape
+from .._core import capture, modes, program, random, tape
 from .._core.entry import Kernel
 from .._core.random import get_rng_state, set_rng_state
 from .._core.tensor import Tensor, wrap
@@ -139,16 +139,29 @@ def set_device_states(devices: Any, states: Any, *, device_type: str | None = No
 class _Surroundings:
     """What a function's run depends on beside its arguments: random numbers and autocast, as they are now."""
 
-    def __init__(self, random: bool, args: tuple[Any, ...]) -> None:
+    def __init__(self, seeded: bool, args: tuple[Any, ...]) -> None:
         self.autocast = set(settings.enabled), dict(settings.types), settings.cache
-        self.random = (get_rng_state(), get_device_states(*args)) if random else None
+        self.drawn = _Drawn(capture.active.drawn) if seeded and hasattr(capture.active, "drawn") else None
+        self.random = (get_rng_state(), get_device_states(*args)) if seeded and self.drawn is None else None
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
         """Run with them, then go on with the present ones."""
+        if self.drawn is not None:
+            with self.drawn.again():
+                yield from self._with_autocast()
+            return
         before = _Surroundings(self.random is not None, ())
         if self.random is not None:
             before.random = get_rng_state(), (self.random[1][0], _states(self.random[1][0]))
+        self._set()
+        try:
+            yield
+        finally:
+            before._set()
+
+    def _with_autocast(self) -> Iterator[None]:
+        before = _Surroundings(False, ())
         self._set()
         try:
             yield
@@ -165,6 +178,34 @@ class _Surroundings:
             self.autocast[2],
         )
         settings.apply()
+
+
+class _Drawn:
+    """In a call that `torch.compile` captures, the random numbers from here on: the second run takes them as they are."""
+
+    def __init__(self, drawn: list[Any]) -> None:
+        self.drawn, self.begin = drawn, len(drawn)
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """Draw them again, for the second run."""
+        rest = iter(self.drawn[self.begin :])
+
+        def repeat(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
+            if not hasattr(capture.active, "drawn"):
+                capture.breaks("random numbers are drawn again in a backward pass outside the call")
+            array, source, name, given = next(rest, (None, None, None, None))
+            if source is not generator or name != method or given != args:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: the second run draws other random numbers than the first"
+                )
+            return array
+
+        before, random.repeating = random.repeating, repeat
+        try:
+            yield
+        finally:
+            random.repeating = before
 
 
 def _states(devices: list[int]) -> list[Tensor]:
