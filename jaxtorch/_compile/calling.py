@@ -7,6 +7,7 @@ captured anew.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 import weakref
@@ -21,6 +22,7 @@ from .._core.log import logger
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
+from ..nn.modules import _hooks
 from . import capturing, observing, watching
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
@@ -49,16 +51,36 @@ class Variant:
     """A captured call: its replay, the conditions under which it stands, and objects whose identity they rely on.
 
     fits: a quick look whether arguments are of this kind, where they are plain tensors; `modes` are those of the kind.
+    own:  the ids of tensors that the call reaches otherwise than as arguments, and of what owns their memory; `met` says
+          which of the arguments were among them.
     """
 
-    __slots__ = ("replay", "conditions", "objects", "fits", "modes")
+    __slots__ = ("replay", "conditions", "objects", "fits", "modes", "own", "met")
 
-    def __init__(self, replay: Replay, conditions: Conditions, called: Signature) -> None:
+    def __init__(self, replay: Replay, conditions: Conditions, called: Signature, own: list[Tensor]) -> None:
+        self.own = {id(t) for t in own} | {id(_owner(t)) for t in own}
+        self.met = self._meeting(called.tensors)
         self.replay = replay
         self.conditions = conditions
         self.objects = called.objects
-        self.fits = _fitting(called)
+        self.fits = None if any(self.met) else _fitting(called, self.own)
         self.modes = environment()
+
+    def _meeting(self, arguments: list[Tensor]) -> list[int]:
+        own = self.own
+        return [id(x) if id(x) in own else id(_owner(x)) if id(_owner(x)) in own else 0 for x in arguments]
+
+    def meets(self, arguments: list[Tensor]) -> bool:
+        """Are the same of the arguments also reached otherwise as when the call was captured?"""
+        return self._meeting(arguments) == self.met
+
+
+def _owner(t: Tensor) -> Any:
+    """What stands for a tensor's memory: the tensor that reads its storage whole, or the storage."""
+    if t._alias is None:
+        return t
+    owner = t._alias.storage.owner()
+    return t._alias.storage if owner is None else owner
 
 
 class Trial:
@@ -109,7 +131,7 @@ class Compiled:
         if trial is None or not trial.seen:
             return self._observe(key, trial, args, kwargs)
         for variant in trial.variants:
-            if variant.conditions():
+            if variant.conditions() and variant.meets(called.tensors):
                 self.last = variant if variant.fits is not None else None
                 try:
                     return variant.replay(called.tensors)
@@ -119,6 +141,9 @@ class Compiled:
         if trial.reason is not None:
             return self.fn(*args, **kwargs)
         return self._capture(trial, called, args, kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
+        return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.limit)
 
     def reset(self) -> None:
         """Forget everything that was captured."""
@@ -152,6 +177,8 @@ class Compiled:
         return result
 
     def _capture(self, trial: Trial, called: Signature, args: Any, kwargs: Any) -> Any:
+        if not all(c.holds() for c in _listening()):
+            return self.fn(*args, **kwargs)
         if len(trial.variants) >= self.limit:
             changed = trial.variants[-1].conditions.broken()
             what = changed[0].path if changed else "an option of an optimizer"
@@ -213,29 +240,41 @@ class Compiled:
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
         if uses_grad or any("grad" in code.co_names for code in trial.codes):
             before += grads
-        kept = made.kept + [c for c in before if id(c.place) not in made.moved]
+        kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
         kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
-        trial.variants.append(Variant(replay, Conditions(kept), called))
+        trial.variants.append(Variant(replay, Conditions(kept), called, [t for t, _ in tensors.values()]))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
         return result
 
 
-def _fitting(called: Signature) -> Any:
+def _fitting(called: Signature, own: set[int]) -> Any:
     """`fits(args)` for a call whose arguments were plain tensors; None for others."""
     avals = called.key
     if not called.tensors or len(avals) != len(called.tensors) or any(type(a) is not Aval for a in avals):
         return None
-    scope: dict[str, Any] = {"Tensor": Tensor}
+    scope: dict[str, Any] = {"Tensor": Tensor, "own": own}
     parts = [f"len(args) == {len(avals)}"]
     for i, aval in enumerate(avals):
         scope[f"a{i}"] = aval
         parts.append(
             f"(t := args[{i}]).__class__ is Tensor and t._value.aval is a{i} and t._alias is None and t._rg is False "
-            "and t._layout is None and t._grad is None"
+            "and t._layout is None and t._grad is None and id(t) not in own"
         )
     parts += [f"args[{i}] is not args[{j}]" for i in range(len(avals)) for j in range(i)]
     return define(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
+
+
+def _listening() -> list[Condition]:
+    """That nothing listens to all calls: hooks on every module, profilers whose parts a call may name."""
+    from ..autograd.profiler import recorded
+
+    every = (
+        _hooks._global_forward_hooks, _hooks._global_forward_pre_hooks, _hooks._global_backward_hooks,
+        _hooks._global_backward_pre_hooks,
+    )  # fmt: skip
+    found = [Condition("empty", hooks, None, None, "hooks on every module") for hooks in every]
+    return [*found, Condition("empty", recorded, None, None, "a profiler")]
 
 
 def _watched(args: Any, kwargs: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from sys import getrefcount
 from typing import Any
@@ -163,7 +164,8 @@ class Capture:
         self.existing = found
         self.known = {id(t) for t in found}
         self.storages = {t._alias.storage for t in found if t._alias is not None}
-        self.sharing = {id(t) for t in found if t._alias is not None}
+        on = Counter(id(t._alias.storage) for t in found if t._alias is not None)
+        self.sharing = {id(t) for t in found if t._alias is not None and on[id(t._alias.storage)] > 1}
 
     # -- after the call
 

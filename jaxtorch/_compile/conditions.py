@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,8 @@ class Condition:
                 found = f"{name}p[{name}k]"
             case "cell":
                 found = f"{name}p.cell_contents"
+            case "attribute" if self.key.isidentifier() and not iskeyword(self.key):
+                found = f"{name}p.{self.key}"
             case "absent":
                 return f"{name}k not in {name}p"
             case "empty":
@@ -148,8 +151,9 @@ class Condition:
         """The values of the variables in `expression`."""
         if self.kind == "tensor":
             return {f"{name}p": self.place} | {f"{name}v{i}": v for i, v in enumerate(self.value)}
-        generic = self.kind in ("attribute", "class", "set", "array", "typed") or (
-            self.kind == "sequence" and not self._whole()
+        odd = self.kind == "attribute" and (not self.key.isidentifier() or iskeyword(self.key))
+        generic = (
+            odd or self.kind in ("class", "set", "array", "typed") or (self.kind == "sequence" and not self._whole())
         )
         return {f"{name}p": self.holds if generic else self.place, f"{name}k": self.key, f"{name}v": self.value}
 

@@ -18,7 +18,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _PURE_MODULES = frozenset(
     """abc collections contextlib copy copyreg dataclasses enum functools inspect keyword numbers operator re reprlib string
-    textwrap types typing _collections_abc _weakrefset weakref warnings importlib""".split()
+    textwrap types typing _collections_abc _weakrefset weakref importlib""".split()
 )
 """Modules of the standard library whose Python code keeps no state that matters."""
 
@@ -27,7 +27,7 @@ _BUILTINS = frozenset(
     iter len locals max min next oct ord pow repr round setattr sorted sum vars __build_class__ __import__""".split()
 )
 _MODULES = frozenset(
-    """math cmath _operator operator itertools _functools _collections _abc _weakref _bisect bisect _heapq _struct _warnings
+    """math cmath _operator operator itertools _functools _collections _abc _weakref _bisect bisect _heapq _struct
     _typing _thread_local numpy numpy.linalg numpy._core.multiarray numpy._core._multiarray_umath _contextvars""".split()
 )
 _LIBRARIES = frozenset({"jaxtorch", "jax", "jaxlib", "numpy", "optax", "flax"})

@@ -192,12 +192,17 @@ class Replay:
         later = []
         for again, _ in self.updated:
             if len(again.counts) > 1:
-                (counts,) = by_counts(again.states[:1], again.counts)
+                found = by_counts(again.states, again.counts)
+                if len(found) > 1:
+                    raise Stale
+                (counts,) = found
                 static, fresh, after = again.owner._at(again.group, counts[0] + 1.0, *counts[1:])
                 later.append((again, (counts[0] + 1.0, *after)))
             else:
                 count = 0.0
                 if again.states:
+                    if not _at_one(again.states):
+                        raise Stale
                     array = again.states[0]["step"]._read().array
                     count = float(array if isinstance(array, np.ndarray) else again.states[0]["step"].item()) + 1.0
                 static, fresh = again.owner._numbers(again.group, count)
@@ -344,6 +349,16 @@ class Replay:
             condition.put(put_together(spec, tensors))
         spec = self.spec
         return tensors[spec[1]] if spec[0] == "tensor" else put_together(spec, tensors)
+
+
+def _at_one(states: list[dict[str, Any]]) -> bool:
+    """Have all these parameters been updated equally often? Other calls may update some of them."""
+    first = states[0]["step"]
+    if not isinstance(first, Tensor):
+        return all([s["step"] == first for s in states])  # noqa: C419
+    value = first._read()
+    different = [s["step"] for s in states if s["step"]._value is not value]
+    return all([float(t) == float(first) for t in different])  # noqa: C419
 
 
 def _copy(array: Any) -> Any:

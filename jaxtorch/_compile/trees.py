@@ -53,6 +53,8 @@ class Signature:
             for i, t in enumerate(tensors):
                 if t is x:
                     key.append(i)
+                elif alias is not None and t._alias is not None and t._alias.storage is alias.storage:
+                    key.append(("memory", i))
             tensors.append(x)
         elif cls is float:
             key += (float, x, math.copysign(1.0, x)) if x == x else (float, "nan")

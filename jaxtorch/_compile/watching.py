@@ -310,6 +310,8 @@ class Watch:
             self._reach(default, f"a default of {f.__qualname__}")
         if foreign:
             return
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.found.append(Condition("attribute", f, name, getattr(f, name), f"{f.__qualname__}.{name}"))
         pending = [code]
         while pending:
             inner = pending.pop()
