@@ -8,7 +8,6 @@ the pipe's descriptor.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 import time
@@ -32,6 +31,11 @@ SIDES = {
 
 EAGER_JAX = {"jax-eager": "JAX, operation by operation"}
 """A side for `shapes.py` alone: the hand-written step without its `jax.jit`."""
+
+FRAMEWORKS = {"flax": "Flax NNX, nnx.jit", "equinox": "Equinox, eqx.filter_jit"}
+"""Sides for `versus_jax.py` alone."""
+
+NAMES = {**SIDES, **EAGER_JAX, **FRAMEWORKS}
 
 
 class Unavailable(Exception):
@@ -131,6 +135,38 @@ class JaxSide:
         return float(loss)
 
 
+class FrameworkSide:
+    """The model as one of JAX's neural network libraries has it, its training step under the library's own jit."""
+
+    def __init__(self, side: str, name: str, state: dict[str, np.ndarray]) -> None:
+        try:
+            library = importlib.import_module(f"{side}_models")
+        except ImportError as error:
+            raise Unavailable(f"cannot import {side}: {error}") from None
+        import jax
+
+        self.jax, self.channels_last = jax, library.CHANNELS_LAST
+        self.trainer = library.Trainer(name, state)
+        self.take(models.batches(name))
+
+    def take(self, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        array = self.jax.numpy.array
+        turned = [(x.transpose(0, 2, 3, 1) if self.channels_last and x.ndim == 4 else x, y) for x, y in batches]
+        self.batches = [(array(x), array(y)) for x, y in turned]
+        self.jax.block_until_ready(self.batches)
+
+    def run(self, first: int, count: int) -> Any:
+        step, batches = self.trainer.step, self.batches
+        loss = None
+        for i in range(first, first + count):
+            loss = step(*batches[i % len(batches)])
+        return loss
+
+    def wait(self, loss: Any) -> float:
+        self.jax.block_until_ready(self.trainer.parameters())
+        return float(loss)
+
+
 def status(field: str) -> float | None:
     """A size in MiB from this process's status (VmRSS: memory now, VmHWM: its high-water mark), on Linux."""
     try:
@@ -216,20 +252,11 @@ def save_initial_state(name: str, path: str) -> None:
     np.savez(path, **{k: v.numpy() for k, v in state.items()})  # type: ignore[arg-type]
 
 
-def main() -> None:
-    side, name, path, descriptor = sys.argv[1:]
-    if side == "initial":
-        save_initial_state(name, path)
-        return
+def serve(descriptor: str, make: Callable[[], Any]) -> None:
+    """Make the worker, then answer the parent's commands, which name its methods, until it says None."""
     pipe = Connection(int(descriptor))
     try:
-        if side == "recording":
-            import recording
-
-            pipe.send(("ok", recording.measure(**json.loads(name))))
-            return
-        state = dict(np.load(path))
-        worker = Worker(lambda: (JaxSide if side in ("jax", *EAGER_JAX) else TorchSide)(side, name, state), name)
+        worker = make()
         pipe.send(("ok", None))
         while (message := pipe.recv()) is not None:
             command, argument = message
@@ -241,6 +268,35 @@ def main() -> None:
     except BaseException:
         traceback.print_exc()
         pipe.send(("error", traceback.format_exc().strip().splitlines()[-1]))
+
+
+class Recording:
+    """Answers with what recording an operation costs."""
+
+    def measure(self, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+        import recording
+
+        return recording.measure(**arguments)
+
+
+def make_worker(side: str, name: str, path: str) -> Worker:
+    state = dict(np.load(path))
+    kind: Callable[..., Any] = TorchSide
+    if side in ("jax", *EAGER_JAX):
+        kind = JaxSide
+    elif side in FRAMEWORKS:
+        kind = FrameworkSide
+    return Worker(lambda: kind(side, name, state), name)
+
+
+def main() -> None:
+    side, name, path, descriptor = sys.argv[1:]
+    if side == "initial":
+        save_initial_state(name, path)
+    elif side == "recording":
+        serve(descriptor, Recording)
+    else:
+        serve(descriptor, lambda: make_worker(side, name, path))
 
 
 if __name__ == "__main__":

@@ -15,19 +15,16 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import report
+import turns
 from models import MODELS
-from sides import SIDES
+from sides import NAMES, SIDES
 from workers import TOLERANCE, Failed, Side, deviation, environment, finish, note, pin, save_initial_state
 
 FIRST_STEPS = 10
-REST = 0.03  # seconds between bursts, for the threads of the side before to fall asleep
-NOISY = 1.5  # a side whose slowest round took this many times its fastest was disturbed, and is marked
 
 
 def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict[str, dict[str, Any]]:
@@ -43,12 +40,7 @@ def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict
         return Side(side, model, str(state), environment(options.threads, cache), log)
 
     def attempt(side: str, work: Any) -> Any:
-        try:
-            return work()
-        except Failed as failure:
-            note(f"{model}: {SIDES[side]} skipped: {failure}")
-            workers.pop(side, None)
-            results[side] = {"skipped": str(failure)}
+        return turns.attempt(f"{model}: {NAMES[side]}", side, workers, results, work)
 
     for side in options.sides:
         worker = start(side)
@@ -58,30 +50,14 @@ def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict
             return worker.ask("first", FIRST_STEPS)
 
         if (found := attempt(side, begin)) is not None:
-            note(f"{model}: {SIDES[side]}: first step {found['first']:.2f} s, five {found['five']:.2f} s")
+            note(f"{model}: {NAMES[side]}: first step {found['first']:.2f} s, five {found['five']:.2f} s")
             results[side], workers[side] = found, worker
     if options.check:
         for worker in workers.values():
             worker.close()
         return results
-    counts = {}
-    for side, worker in list(workers.items()):
-
-        def pilot(worker=worker):
-            seconds = min(worker.ask("burst", 2) for _ in range(2))
-            return worker.ask("burst", max(2, min(200, int(0.1 / seconds))))
-
-        if (seconds := attempt(side, pilot)) is not None:
-            counts[side] = max(2, int(options.burst / seconds))
-            results[side]["rounds"] = []
-    for turn in range(options.rounds):
-        order = list(workers)
-        shift = turn % max(1, len(order))
-        for side in order[shift:] + order[:shift]:
-            time.sleep(REST)
-            seconds = attempt(side, lambda side=side: workers[side].ask("burst", counts[side]))
-            if seconds is not None:
-                results[side]["rounds"].append(seconds)
+    counts = turns.burst_counts(model, workers, NAMES, results, options.burst)
+    turns.interleave(model, workers, NAMES, results, counts, options.rounds)
     for side, worker in workers.items():
         results[side]["steady"] = worker.ask("memory", max(2, counts[side] // 4))
         worker.close()
@@ -106,23 +82,13 @@ def compare(model: str, results: dict[str, dict[str, Any]]) -> list[str]:
     for side, r in ran.items():
         expected = ran[reference]["losses"]
         r["deviation"] = deviation(r["losses"], expected)
-        note(f"{model}: {SIDES[side]}: losses within {r['deviation']:.0e} of those of {SIDES[reference]}")
+        note(f"{model}: {NAMES[side]}: losses within {r['deviation']:.0e} of those of {NAMES[reference]}")
         if not r["deviation"] <= TOLERANCE:
             wrong.append(
-                f"{model}: the losses of {SIDES[side]} are up to {r['deviation']:.1e} (relative) away from "
-                f"those of {SIDES[reference]}: {r['losses']} against {expected}"
+                f"{model}: the losses of {NAMES[side]} are up to {r['deviation']:.1e} (relative) away from "
+                f"those of {NAMES[reference]}: {r['losses']} against {expected}"
             )
-    running = {side: r for side, r in ran.items() if r.get("rounds")}
-    for side, r in running.items():
-        r["median"] = median(r["rounds"])
-        r["noisy"] = max(r["rounds"]) > NOISY * min(r["rounds"])
-        if r["noisy"]:
-            note(f"{model}: {SIDES[side]}: rounds of {min(r['rounds']):.2e} to {max(r['rounds']):.2e} s; noisy")
-        for yardstick in ("jax", "torch"):
-            if yardstick in running:
-                pairs = zip(r["rounds"], running[yardstick]["rounds"], strict=True)
-                r[f"over_{yardstick}"] = median(a / b for a, b in pairs)
-                r[f"best_over_{yardstick}"] = min(r["rounds"]) / min(running[yardstick]["rounds"])
+    turns.summarise(model, ran, NAMES)
     return wrong
 
 
@@ -137,7 +103,7 @@ def step_table(everything: dict[str, dict[str, Any]]) -> report.Table:
             rows.append(
                 [
                     model,
-                    SIDES[side],
+                    NAMES[side],
                     ("~" if r["noisy"] else "") + report.duration(r["median"]),
                     report.duration(min(r["rounds"])),
                     report.number(r.get("over_jax")),
@@ -163,10 +129,10 @@ def measure_recording(options: argparse.Namespace, folder: Path) -> list[dict[st
             continue
         env = environment(options.threads, folder / "cache-recording")
         env |= {"JAXTORCH_PROGRAM_LIMIT": str(10**9), "JAXTORCH_COMPILE_AFTER": str(10**9)}
-        arguments = json.dumps({"library": library, "rounds": 5 if options.quick else 15})
-        worker = Side("recording", arguments, "-", env, folder / f"recording-{library}.log")
+        worker = Side("recording", "-", "-", env, folder / f"recording-{library}.log")
         try:
-            rows += worker.answer()
+            worker.answer()
+            rows += worker.ask("measure", {"library": library, "rounds": 5 if options.quick else 15})
             worker.close()
         except Failed as failure:
             note(f"recording: {library} skipped: {failure}")

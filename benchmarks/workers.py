@@ -20,12 +20,14 @@ class Failed(Exception):
 
 
 class Side:
-    """A worker process and the pipe to it."""
+    """A worker process, running a script of this folder, and the pipe to it."""
 
-    def __init__(self, side: str, model: str, state: str, env: dict[str, str], log: Path) -> None:
+    def __init__(
+        self, side: str, model: str, state: str, env: dict[str, str], log: Path, script: str = "sides.py"
+    ) -> None:
         self.name = side
         self.pipe, theirs = Pipe()
-        command = [sys.executable, str(HERE / "sides.py"), side, model, state, str(theirs.fileno())]
+        command = [sys.executable, str(HERE / script), side, model, state, str(theirs.fileno())]
         with log.open("ab") as stderr:
             self.process = subprocess.Popen(
                 command,

@@ -19,9 +19,13 @@ State = dict[str, np.ndarray]
 
 @dataclass
 class Net:
-    """A model in JAX: how it takes PyTorch's state and batches over, its loss and its optimizer."""
+    """A model in JAX: how it takes PyTorch's state and batches over, its loss and its optimizer.
+
+    `forward` is inference: parameters, statistics and inputs to the outputs, laid out as PyTorch's.
+    """
 
     parameters: Callable[[State], Tree]
+    forward: Callable[[Tree, Tree, jax.Array], jax.Array]
     loss: Callable[[Tree, Tree, jax.Array, jax.Array], tuple[jax.Array, Tree]]
     optimizer: optax.GradientTransformation
     statistics: Callable[[State], Tree] = lambda state: {}

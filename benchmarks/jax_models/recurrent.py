@@ -39,10 +39,16 @@ def lstm() -> Net:
 
         return lax.scan(cell, (zeros, zeros), gates)[1]
 
-    def loss(params, statistics, indices, targets):  # (B, T)
+    def logits(params, indices):  # (B, T)
         x = params["tokens"][indices.T]  # (T, B, C)
         for p in params["layers"]:
             x = layer(p, x)
-        return cross_entropy(dense(params["head"], x), targets.T), statistics
+        return dense(params["head"], x)  # (T, B, V)
 
-    return Net(parameters, loss, optax.adam(1e-3))
+    def forward(params, statistics, indices):
+        return logits(params, indices).swapaxes(0, 1)  # (B, T, V)
+
+    def loss(params, statistics, indices, targets):
+        return cross_entropy(logits(params, indices), targets.T), statistics
+
+    return Net(parameters, forward, loss, optax.adam(1e-3))

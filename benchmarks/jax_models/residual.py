@@ -52,22 +52,33 @@ def resnet18() -> Net:
         scale = p["scale"] * lax.rsqrt(var + 1e-5)
         return x * scale + (p["bias"] - mean * scale), moved
 
-    def block(p, s, x, stride):
+    def by_running(p, s, x):
+        scale = p["scale"] * lax.rsqrt(s["var"] + 1e-5)
+        return x * scale + (p["bias"] - s["mean"] * scale), s
+
+    def block(p, s, x, stride, norm):
         same = ((1, 1), (1, 1))
         new = {}
-        y, new["bn1"] = batch_norm(p["bn1"], s["bn1"], conv(p["conv1"], x, stride, same))
-        y, new["bn2"] = batch_norm(p["bn2"], s["bn2"], conv(p["conv2"], jax.nn.relu(y), 1, same))
+        y, new["bn1"] = norm(p["bn1"], s["bn1"], conv(p["conv1"], x, stride, same))
+        y, new["bn2"] = norm(p["bn2"], s["bn2"], conv(p["conv2"], jax.nn.relu(y), 1, same))
         if "cut" in p:
-            x, new["cut_bn"] = batch_norm(p["cut_bn"], s["cut_bn"], conv(p["cut"], x, stride))
+            x, new["cut_bn"] = norm(p["cut_bn"], s["cut_bn"], conv(p["cut"], x, stride))
         return jax.nn.relu(x + y), new
 
-    def loss(params, stats, x, labels):  # (N, 32, 32, 3)
-        x, bn = batch_norm(params["bn"], stats["bn"], conv(params["conv"], x, 1, ((1, 1), (1, 1))))
+    def logits(params, stats, x, norm):  # (N, 32, 32, 3)
+        x, bn = norm(params["bn"], stats["bn"], conv(params["conv"], x, 1, ((1, 1), (1, 1))))
         x, moved = jax.nn.relu(x), {"bn": bn, "blocks": []}
         for p, s, (_, stride, _) in zip(params["blocks"], stats["blocks"], plan, strict=True):
-            x, new = block(p, s, x, stride)
+            x, new = block(p, s, x, stride, norm)
             moved["blocks"].append(new)
-        return cross_entropy(dense(params["fc"], x.mean((1, 2))), labels), moved
+        return dense(params["fc"], x.mean((1, 2))), moved
+
+    def forward(params, stats, x):
+        return logits(params, stats, x, by_running)[0]
+
+    def loss(params, stats, x, labels):
+        x, moved = logits(params, stats, x, batch_norm)
+        return cross_entropy(x, labels), moved
 
     optimizer = optax.chain(optax.add_decayed_weights(5e-4), optax.sgd(1e-3, momentum=0.9))
-    return Net(parameters, loss, optimizer, statistics, channels_last)
+    return Net(parameters, forward, loss, optimizer, statistics, channels_last)

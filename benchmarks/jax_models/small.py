@@ -9,12 +9,15 @@ from .layers import Net, channels_last, conv, cross_entropy, dense, max_pool, ta
 
 
 def mlp() -> Net:
-    def loss(params, statistics, x, labels):
+    def forward(params, statistics, x):
         for p in params[:-1]:
             x = jax.nn.relu(dense(p, x))
-        return cross_entropy(dense(params[-1], x), labels), statistics
+        return dense(params[-1], x)
 
-    return Net(lambda state: [take_dense(state, n) for n in "024"], loss, optax.sgd(0.01, momentum=0.9))
+    def loss(params, statistics, x, labels):
+        return cross_entropy(forward(params, statistics, x), labels), statistics
+
+    return Net(lambda state: [take_dense(state, n) for n in "024"], forward, loss, optax.sgd(0.01, momentum=0.9))
 
 
 def lenet() -> Net:
@@ -28,12 +31,15 @@ def lenet() -> Net:
             "fc3": take_dense(state, "fc3"),
         }
 
-    def loss(params, statistics, x, labels):  # (N, 32, 32, 3)
+    def forward(params, statistics, x):  # (N, 32, 32, 3)
         for p in (params["conv1"], params["conv2"]):
             x = max_pool(jax.nn.relu(conv(p["kernel"], x) + p["bias"]))
         x = x.reshape(x.shape[0], -1)  # (N, 400)
         x = jax.nn.relu(dense(params["fc1"], x))
         x = jax.nn.relu(dense(params["fc2"], x))
-        return cross_entropy(dense(params["fc3"], x), labels), statistics
+        return dense(params["fc3"], x)
 
-    return Net(parameters, loss, optax.sgd(0.01, momentum=0.9), batch=channels_last)
+    def loss(params, statistics, x, labels):
+        return cross_entropy(forward(params, statistics, x), labels), statistics
+
+    return Net(parameters, forward, loss, optax.sgd(0.01, momentum=0.9), batch=channels_last)

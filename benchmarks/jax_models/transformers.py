@@ -58,13 +58,16 @@ def gpt() -> Net:
             "norm": take_norm(state, "norm"),
         }
 
-    def loss(params, statistics, indices, targets):  # (B, T)
+    def forward(params, statistics, indices):  # (B, T)
         x = params["tokens"][indices] + params["positions"][: indices.shape[1]]  # (B, T, C)
         for p in params["blocks"]:
             x = _block(p, x, GPT_HEADS, causal=True)
-        return cross_entropy(layer_norm(params["norm"], x) @ params["tokens"].T, targets), statistics
+        return layer_norm(params["norm"], x) @ params["tokens"].T  # (B, T, V)
 
-    return Net(parameters, loss, _adamw())
+    def loss(params, statistics, indices, targets):
+        return cross_entropy(forward(params, statistics, indices), targets), statistics
+
+    return Net(parameters, forward, loss, _adamw())
 
 
 def vit() -> Net:
@@ -81,7 +84,7 @@ def vit() -> Net:
             "head": take_dense(state, "head"),
         }
 
-    def loss(params, statistics, x, labels):  # (N, 32, 32, 3)
+    def forward(params, statistics, x):  # (N, 32, 32, 3)
         n, side = x.shape[0], x.shape[1] // patch
         x = x.reshape(n, side, patch, side, patch, 3).transpose(0, 1, 3, 2, 4, 5)
         x = dense(params["patches"], x.reshape(n, side * side, -1))  # (N, 64, C)
@@ -89,6 +92,9 @@ def vit() -> Net:
         x = x + params["positions"]  # (N, 65, C)
         for p in params["blocks"]:
             x = _block(p, x, VIT_HEADS, causal=False)
-        return cross_entropy(dense(params["head"], layer_norm(params["norm"], x[:, 0])), labels), statistics
+        return dense(params["head"], layer_norm(params["norm"], x[:, 0]))
 
-    return Net(parameters, loss, _adamw(), batch=channels_last)
+    def loss(params, statistics, x, labels):
+        return cross_entropy(forward(params, statistics, x), labels), statistics
+
+    return Net(parameters, forward, loss, _adamw(), batch=channels_last)
