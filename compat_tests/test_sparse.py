@@ -14,6 +14,9 @@ import torch as reference
 
 import jaxtorch
 
+# PyTorch warns once a process that it does not check indices, and that its CSR is in beta.
+pytestmark = [pytest.mark.filterwarnings("ignore:Sparse"), pytest.mark.filterwarnings("ignore:.*[Ss]parse.*")]
+
 MODULES = (reference, jaxtorch)
 
 SETUP = """

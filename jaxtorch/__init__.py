@@ -127,6 +127,12 @@ _LATE = {
     **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
         _check_tensor_all_with _check_type _check_value _check_with sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
         sym_sum""".split(), "_symbols"),
+    **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
+        from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
+        lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
+        sym_constrain_range_for_size symeig to_dlpack values_copy while_loop""".split(), "_rare"),
+    **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
+        ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage""".split(), "_tensor.legacy_storage"),
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe""".split(), "sparse"),
 }  # fmt: skip

@@ -52,7 +52,7 @@ def _each(name: str, tensors: Any, value: Any, tensor: bool = True) -> Any:
     """`value` for every tensor of a list: itself, or its items where it is a list of numbers or of tensors."""
     if _is_number(value):
         return [value] * len(tensors)
-    if tensor and isinstance(value, Tensor):
+    if isinstance(value, Tensor) and (tensor or value.dim() == 0):
         if value.dim() != 0:
             raise RuntimeError(
                 f"scalar tensor expected to be 0 dim but it has {value.dim()} dimensions and {value.numel()} elements."

@@ -428,6 +428,8 @@ class Tensor:
         """The complex conjugate, in memory of its own; a real tensor is returned itself."""
     def conj_physical_(self) -> Self:
         """In-place form of `_conj_physical`."""
+    def const_data_ptr(self) -> _int:
+        """`data_ptr`."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """The tensor in the order of a memory format; itself where it is in that order."""
     def copy_(self, src: Any, non_blocking: _bool = ...) -> Self:
@@ -482,6 +484,8 @@ class Tensor:
         """In-place form of `deg2rad`."""
     def dense_dim(self) -> _int:
         """How many dimensions are dense: all."""
+    def dequantize(self) -> Tensor:
+        """The tensor in float32: jaxtorch has no quantised tensors."""
     def det(self, *, out: Any = ...) -> Tensor:
         """The determinant of square matrices; shapes (..., n, n) to (...)."""
     def detach(self) -> Tensor:
@@ -528,6 +532,8 @@ class Tensor:
         """Equal parts of one dimension, or parts cut at indices."""
     @property
     def dtype(self) -> dtypes.dtype: ...
+    def eig(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it. `torch.linalg.eig` returns complex tensors."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
@@ -635,6 +641,8 @@ class Tensor:
     @grad.deleter
     def grad(self) -> None: ...
     @property
+    def grad_dtype(self) -> Any: ...
+    @property
     def grad_fn(self) -> Any: ...
     def greater(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input > other`, broadcast."""
@@ -714,8 +722,12 @@ class Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""
+    def int_repr(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::int_repr' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def inverse(self, *, out: Any = ...) -> Tensor:
         """The inverse of square matrices; LinAlgError where they are singular."""
+    def ipu(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch is not linked with support for ipu devices."""
     def is_coalesced(self) -> Any:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def is_complex(self) -> _bool:
@@ -728,6 +740,8 @@ class Tensor:
     def is_cpu(self) -> _bool: ...
     @property
     def is_cuda(self) -> _bool: ...
+    def is_distributed(self) -> _bool:
+        """False, as in PyTorch."""
     def is_floating_point(self) -> _bool:
         """Is the element type a floating-point one?"""
     @property
@@ -884,6 +898,8 @@ class Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
     def lt(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input < other`, broadcast."""
     def lt_(self, other: Tensor | _Number) -> Self:
@@ -932,12 +948,16 @@ class Tensor:
         """The product of two matrices, (n, m) and (m, p)."""
     def mode(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Any:
         """The most frequent element along a dimension (of several the smallest), and its last index."""
+    def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
+        """What `Module.load_state_dict` puts in this tensor's place: `other` itself if it is assigned, else a detached tensor."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
         """The dimensions at `source` moved to `destination`; the others keep their order."""
     def movedim(self, source: Any, destination: Any) -> Tensor:
         """The dimensions at `source` moved to `destination`; the others keep their order."""
     def msort(self, *, out: Any = ...) -> Tensor:
         """The elements in order along the first dimension."""
+    def mtia(self, *args: Any, **kwargs: Any) -> Any:
+        """AssertionError: Torch not compiled with MTIA enabled."""
     def mul(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input * other`, broadcast."""
     def mul_(self, other: Tensor | _Number) -> Self:
@@ -954,6 +974,8 @@ class Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
     def mvlgamma_(self, p: Any) -> Self:
         """In-place form of `mvlgamma`."""
+    @property
+    def name(self) -> None: ...
     @property
     def names(self) -> tuple[None, ...]: ...
     def nan_to_num(self, nan: _Number | None = ..., posinf: _Number | None = ..., neginf: _Number | None = ..., *, out: Any = ...) -> Tensor:
@@ -1058,8 +1080,20 @@ class Tensor:
         """The input with the elements of `source` written (or added) at indices into the flattened input."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place form of `put`."""
+    def q_per_channel_axis(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::q_per_channel_axis' with arguments from the 'CPU' backend: the tensor is not quantised."""
+    def q_per_channel_scales(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::q_per_channel_scales' with arguments from the 'CPU' backend: the tensor is not quantised."""
+    def q_per_channel_zero_points(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::q_per_channel_zero_points' with arguments from the 'CPU' backend: the tensor is not quantised."""
+    def q_scale(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::q_scale' with arguments from the 'CPU' backend: the tensor is not quantised."""
+    def q_zero_point(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::q_zero_point' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def qr(self, some: _bool = ..., *, out: Any = ...) -> Any:
         """Q and R of matrices; all of Q with `some=False`."""
+    def qscheme(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::qscheme' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The q-quantiles of all elements or along a dimension; a dimension for q comes first."""
     def rad2deg(self, *, out: Any = ...) -> Tensor:
@@ -1078,10 +1112,14 @@ class Tensor:
         """`1 / input`; integers give floating-point results."""
     def reciprocal_(self) -> Self:
         """In-place form of `reciprocal`."""
+    def record_stream(self, stream: Any) -> None:
+        """Nothing to do: XLA knows which streams use a buffer."""
     def register_hook(self, hook: Any) -> Any:
         """Call `hook(grad)` when this tensor's gradient is computed; what it returns, if anything, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """Call `hook(tensor)` after a gradient has been added to this leaf's `.grad`."""
+    def reinforce(self, reward: Any) -> Any:
+        """RuntimeError: PyTorch has removed it."""
     def relu(self) -> Tensor:
         """max(input, 0), elementwise."""
     def relu_(self) -> Self:
@@ -1108,8 +1146,12 @@ class Tensor:
         """The same elements in another shape: a view where the strides allow, else a copy."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The elements in the other tensor's shape."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """`view`, with a warning: use `resize_` or `view`."""
     def resize_(self, *size: Any, memory_format: Any = ...) -> Self:
         """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """`view_as`, with a warning: use `resize_as_` or `view_as`."""
     def resize_as_(self, the_template: Tensor, *, memory_format: Any = ...) -> Self:
         """`resize_` to the shape of another tensor."""
     def resize_as_sparse_(self, *args: Any, **kwargs: Any) -> Self:
@@ -1188,6 +1230,8 @@ class Tensor:
         """In-place form of `sinh`."""
     def size(self, dim: _int | None = ...) -> Any:
         """The shape, or the size of one dimension."""
+    def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+        """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
     def slice_scatter(self, src: Tensor, dim: Any = ..., start: Any = ..., end: Any = ..., step: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with `[start:end:step]` of a dimension replaced."""
     def slogdet(self, *, out: Any = ...) -> Any:
@@ -1196,6 +1240,8 @@ class Tensor:
         """A sparse matrix times a dense one, as a COO tensor."""
     def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
     def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> Any:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
     def sparse_dim(self) -> _int:
@@ -1232,6 +1278,8 @@ class Tensor:
         """The memory behind the tensor as elements of its type; deprecated, as in PyTorch."""
     def storage_offset(self) -> _int:
         """Where the tensor begins in its storage, in elements."""
+    def storage_type(self) -> Any:
+        """The class of the storage, such as torch.FloatStorage."""
     def stride(self, dim: _int | None = ...) -> Any:
         """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
     def sub(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
@@ -1256,6 +1304,8 @@ class Tensor:
         """Two dimensions exchanged."""
     def swapdims_(self, dim0: Any, dim1: Any) -> Self:
         """In-place form of `transpose`."""
+    def symeig(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError: PyTorch has removed it. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
     def t(self) -> Tensor:
         """The transposed matrix; tensors of fewer dimensions as they are."""
     def t_(self) -> Self:
@@ -1280,6 +1330,10 @@ class Tensor:
         """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
     def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
+    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself."""
+    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplementedError: Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend: the tensor is not nested."""
     def to_sparse(self, *args: Any, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
     def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
@@ -1358,6 +1412,8 @@ class Tensor:
         """The same elements in another shape (one size may be -1), or the same memory as another element type."""
     def view_as(self, other: Tensor) -> Tensor:
         """A view with the other tensor's shape."""
+    @property
+    def volatile(self) -> _bool: ...
     def vsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
@@ -1366,5 +1422,7 @@ class Tensor:
         """`input * log(other)`, broadcast; 0 where `input` is 0 (unless `other` is NaN)."""
     def xlogy_(self, other: Tensor | _Number) -> Self:
         """In-place form of `xlogy`."""
+    def xpu(self, *args: Any, **kwargs: Any) -> Any:
+        """AssertionError: Torch not compiled with XPU enabled."""
     def zero_(self) -> Self:
         """Fill with zeros, in place."""

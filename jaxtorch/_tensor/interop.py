@@ -105,13 +105,31 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on memory that another library exports through DLPack; shared on the CPU."""
+    """A tensor on memory that another library exports through DLPack; shared on the CPU.
+
+    A bare capsule, which does not tell its device, is taken to be of the CPU.
+    """
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     kind, _ = ext_tensor.__dlpack_device__()
     if int(kind) == 1:
         from .._core.host import adopt
 
         return adopt(np.from_dlpack(ext_tensor))
     return from_array(jax.dlpack.from_dlpack(ext_tensor))
+
+
+class _Capsule:
+    """A DLPack capsule as an object that exports itself."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 # -- tensors as pytrees

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from . import functional, init, modules, parameter, utils
+from ._grouped import factory_kwargs
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 utils._complete()
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs"]
 __all__ += ["functional", "init", "modules", "parameter", "utils"]
 __all__ += modules.__all__
 

@@ -1,0 +1,283 @@
+"""Functions of `torch` that few programs call: control flow as functions, files, names that PyTorch has removed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ._core import dtypes
+from ._core.modes import Anomaly, no_grad, set_anomaly
+from ._core.op import functions
+from ._core.tensor import Tensor
+from ._ops import embedding as _embedding
+from ._ops.casting import as_dtype
+from ._tensor.storage import TypedStorage, UntypedStorage
+from .amp import GradScaler as GradScaler
+from .utils._pytree import tree_flatten
+
+__all__ = [
+    "GradScaler", "ccol_indices_copy", "col_indices_copy", "cond", "crow_indices_copy", "eig", "embedding_bag",
+    "embedding_renorm_", "from_file", "indices_copy", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_distributed",
+    "is_storage", "is_vulkan_available", "lobpcg", "lstsq", "matrix_rank", "native_norm", "row_indices_copy",
+    "set_anomaly_enabled", "solve", "sym_constrain_range", "sym_constrain_range_for_size", "symeig", "to_dlpack",
+    "values_copy", "while_loop",
+]  # fmt: skip
+
+# -- control flow
+
+
+def _operands(name: str, operands: Any) -> None:
+    if not isinstance(operands, (tuple, list)) or any(not isinstance(x, Tensor) for x in tree_flatten(operands)[0]):
+        raise RuntimeError(
+            f"{name}: Expect operands to be a tuple of possibly nested dict/list/tuple that only consists of tensor leaves, "
+            f"but got {operands}."
+        )
+
+
+def cond(
+    pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: tuple[Any, ...] | list[Any] = ()
+) -> Any:
+    """`true_fn(*operands)` if `pred`, else `false_fn(*operands)`.
+
+    pred: bool, or a tensor of one element, which is read. Only the branch that is taken runs.
+    """
+    if isinstance(pred, Tensor):
+        if pred.numel() != 1:
+            raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+        pred = bool(pred.item())
+    elif not isinstance(pred, bool):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    _operands("cond", operands)
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def while_loop(cond_fn: Callable[..., Any], body_fn: Callable[..., Any], carried_inputs: Any) -> Any:
+    """`carried = body_fn(*carried)` while `cond_fn(*carried)`; the last `carried`. Each condition is read."""
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("while_loop: expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(f"while_loop: expect carried_inputs to be a tuple, but got {type(carried_inputs)}")
+    carried = tuple(carried_inputs)
+    while True:
+        going = cond_fn(*carried)
+        if not isinstance(going, (bool, Tensor)) or (isinstance(going, Tensor) and going.numel() != 1):
+            raise RuntimeError(f"while_loop: cond_fn must return a bool or a tensor of one element, but got {going}")
+        if not going:
+            return carried
+        found = body_fn(*carried)
+        if not isinstance(found, (tuple, list)) or len(found) != len(carried):
+            raise RuntimeError(f"while_loop: body_fn must return a tuple of {len(carried)} items, but got {found}")
+        carried = tuple(found)
+
+
+# -- switches and questions
+
+
+def is_anomaly_enabled() -> bool:
+    """Is anomaly detection on?"""
+    return Anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Does anomaly detection look for NaN?"""
+    return Anomaly.check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly detection."""
+    set_anomaly(enabled, check_nan)
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Is it a storage?"""
+    return isinstance(obj, (UntypedStorage, TypedStorage))
+
+
+def is_distributed(input: Tensor) -> bool:
+    """False, as in PyTorch."""
+    return False
+
+
+def is_vulkan_available() -> bool:
+    """False: there is no such device."""
+    return False
+
+
+def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """RuntimeError unless min <= size <= max."""
+    low, high = -(2**63) if min is None else min, 2**63 - 1 if max is None else max
+    if high < low:
+        raise RuntimeError(f"Max must be greater than or equal to min. Got min={low} max={high}")
+    if not low <= size <= high:
+        raise RuntimeError(f"Invalid value range for {size} between [{low}, {high}].")
+
+
+def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
+    """RuntimeError unless min <= size <= max, and size is not negative."""
+    sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+# -- files, other libraries
+
+
+def from_file(
+    filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of `size` elements of a file. shared: writes go to the file, which is made or grown if need be."""
+    dtype = dtypes.default() if dtype is None else as_dtype(dtype)
+    size = size or 0
+    needed = size * dtype.itemsize
+    have = os.path.getsize(filename) if os.path.exists(filename) else 0
+    if not shared and have < needed:
+        if not os.path.exists(filename):
+            raise RuntimeError(f"unable to open file <{filename}> in read-only mode: No such file or directory (2)")
+        raise RuntimeError(f"file {filename} of {have} bytes is too small for {needed} bytes")
+    if shared and have < needed:
+        with open(filename, "ab") as file:
+            file.truncate(needed)
+    if shared:
+        memory = np.memmap(filename, dtype.np, "r+", shape=(size,)) if size else np.zeros(0, dtype.np)
+        found = functions["from_numpy"](np.asarray(memory))
+    else:
+        found = functions["from_numpy"](np.fromfile(filename, dtype.np, size))
+    found = found if device is None else found.to(device)
+    return found.requires_grad_(True) if requires_grad else found
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """The tensor as a DLPack capsule, once."""
+    return tensor.__dlpack__()
+
+
+# -- parts of sparse tensors, copied
+
+
+def _copied(name: str) -> Callable[[Tensor], Tensor]:
+    def copy(input: Tensor) -> Tensor:
+        return getattr(input, name)().clone()
+
+    copy.__name__ = copy.__qualname__ = f"{name}_copy"
+    copy.__doc__ = f"A copy of `input.{name}()`."
+    return copy
+
+
+indices_copy, values_copy = _copied("indices"), _copied("values")
+crow_indices_copy, col_indices_copy = _copied("crow_indices"), _copied("col_indices")
+ccol_indices_copy, row_indices_copy = _copied("ccol_indices"), _copied("row_indices")
+
+
+# -- embeddings
+
+
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """(bags, the bag of each index, sizes of the bags, indices of the maxima). mode: 0 sum, 1 mean, 2 max.
+
+    The last three, of which PyTorch keeps what its backward needs, are always computed; where it keeps none they differ.
+    """
+    name = ("sum", "mean", "max")[mode]
+    bags = _embedding.embedding_bag(
+        indices, weight, offsets, None, 2, scale_grad_by_freq, name, sparse, per_sample_weights, include_last_offset, padding_idx
+    )  # fmt: skip
+    with no_grad():
+        count = indices.shape[0]
+        starts = offsets[:-1] if include_last_offset else offsets
+        at = functions["arange"](count, device=indices.device)
+        bag = functions["searchsorted"](starts.contiguous(), at, right=True) - 1
+        counted = functions["ones_like"](bag) if padding_idx is None else (indices != padding_idx).long()
+        sizes = functions["zeros_like"](starts.long()).index_add(0, bag, counted)
+        if mode != 2:
+            return bags, bag, sizes, sizes
+        rows = weight[indices]
+        hit = (rows == bags[bag]) & (counted[:, None] != 0)
+        order = functions["where"](hit, at[:, None], count)
+        first = functions["full"]((starts.shape[0], weight.shape[1]), count, device=weight.device)
+        first = first.scatter_reduce(0, bag[:, None].expand_as(order), order, "amin")
+        best = indices.long()[first.clamp(max=max(count - 1, 0))]
+        return bags, bag, sizes, functions["where"](first < count, best, -1)
+
+
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Shorten, in place, the rows that are looked up and are longer than `max_norm`."""
+    _embedding._renormalise(input, indices, max_norm, norm_type)
+    return input
+
+
+# -- norms and eigenvectors
+
+
+def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+    """NotImplementedError for a dense tensor, as in PyTorch, which has it of sparse ones only."""
+    if not input.is_sparse:
+        raise NotImplementedError(
+            "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: use torch.norm"
+        )
+    return functions["norm"](input, p)
+
+
+def lobpcg(
+    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None,
+    iK: Tensor | None = None, niter: int | None = None, tol: float | None = None, largest: bool | None = None,
+    method: str | None = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The k largest (or smallest) eigenvalues of A x = v B x, for symmetric A and positive definite B, and the eigenvectors.
+
+    A (*, m, m) -> (*, k) values from the outermost on, (*, m, k) vectors with x.T B x = 1. The whole spectrum is computed, so
+    the result is exact, and the start `X`, `niter`, `tol` and `method` only say how many eigenvalues are wanted; PyTorch
+    iterates, and its vectors may differ in sign.
+    """
+    m = A.shape[-1]
+    if A.dim() < 2 or A.shape[-2] != m:
+        raise RuntimeError(f"lobpcg: expected square matrices, but got {list(A.shape)}")
+    if tracker is not None:
+        raise NotImplementedError("lobpcg: jaxtorch does not iterate, so there is nothing for a tracker to see")
+    count = (1 if X is None else X.shape[-1]) if k is None else k
+    n = count if n is None else n
+    if m < 3 * n:
+        raise ValueError(
+            f"LPBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested "
+            f"eigenpairs (={n})"
+        )
+    from . import linalg
+
+    A = A.to_dense()
+    B = None if B is None else B.to_dense()
+    if B is None:
+        values, vectors = linalg.eigh(A)
+    else:
+        lower = linalg.cholesky(B)
+        half = linalg.solve_triangular(lower, A, upper=False)
+        inner = linalg.solve_triangular(lower, half.mT, upper=False).mT
+        values, vectors = linalg.eigh((inner + inner.mT) / 2)
+        vectors = linalg.solve_triangular(lower.mT, vectors, upper=True)
+    if largest is None or largest:
+        values, vectors = values.flip(-1), vectors.flip(-1)
+    return values[..., :count], vectors[..., :count]
+
+
+# -- removed by PyTorch
+
+
+def _removed(name: str, instead: str) -> Callable[..., NoReturn]:
+    def raise_removed(*args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {instead}".strip())
+
+    raise_removed.__name__ = raise_removed.__qualname__ = name
+    raise_removed.__doc__ = f"RuntimeError: PyTorch has removed it. {instead}".strip()
+    return raise_removed
+
+
+solve = _removed("solve", "`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed.")
+eig = _removed("eig", "`torch.linalg.eig` returns complex tensors.")
+symeig = _removed("symeig", "`torch.linalg.eigh` reads the lower triangle by default, not the upper one.")
+lstsq = _removed("lstsq", "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed.")
+matrix_rank = _removed("matrix_rank", "See `torch.linalg.matrix_rank`.")

@@ -1,0 +1,169 @@
+"""Methods of `Tensor` that few programs call, and those that PyTorch has removed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NoReturn
+
+from .._core import views
+from .._core.tensor import Tensor
+from .properties import data_ptr as _data_ptr
+
+MEMBERS: dict[str, Any] = {}
+
+
+def member(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = fn
+    return fn
+
+
+def prop(fn: Any) -> Any:
+    MEMBERS[fn.__name__] = property(fn, doc=fn.__doc__)
+    return fn
+
+
+@prop
+def name(self: Tensor) -> None:
+    """None, as in PyTorch."""
+    return None
+
+
+@prop
+def volatile(self: Tensor) -> bool:
+    """False, with a warning: PyTorch has removed it."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+@prop
+def grad_dtype(self: Tensor) -> Any:
+    """The element type of the gradient: the tensor's own."""
+    return self.dtype
+
+
+@member
+def const_data_ptr(self: Tensor) -> int:
+    """`data_ptr`."""
+    return _data_ptr(self)
+
+
+@member
+def is_distributed(self: Tensor) -> bool:
+    """False, as in PyTorch."""
+    return False
+
+
+@member
+def storage_type(self: Tensor) -> Any:
+    """The class of the storage, such as torch.FloatStorage."""
+    from .legacy_storage import OF
+
+    warnings.warn("TypedStorage is deprecated. It will be removed in the future", UserWarning, stacklevel=2)
+    return OF[self.dtype]
+
+
+@member
+def reinforce(self: Tensor, reward: Any) -> NoReturn:
+    """RuntimeError: PyTorch has removed it."""
+    raise RuntimeError("reinforce() was removed.")
+
+
+@member
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """`view`, with a warning: use `resize_` or `view`."""
+    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    return _resized(self, sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes)
+
+
+@member
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`view_as`, with a warning: use `resize_as_` or `view_as`."""
+    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return _resized(self, tensor.shape)
+
+
+def _resized(t: Tensor, sizes: Any) -> Tensor:
+    count = 1
+    for n in sizes:
+        count *= n
+    if count != t.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, sizes))} ({count} elements in total), but the given tensor has a size of "
+            f"{'x'.join(map(str, t.shape))} ({t.numel()} elements). autograd's resize can only change the shape of a given "
+            "tensor, while preserving the number of elements."
+        )
+    return t.contiguous().view(tuple(sizes))
+
+
+@member
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Nothing to do: XLA knows which streams use a buffer."""
+    if stream is None or isinstance(stream, (int, str, Tensor)):
+        raise RuntimeError("unknown parameter type")
+
+
+@member
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What `Module.load_state_dict` puts in this tensor's place: `other` itself if it is assigned, else a detached tensor."""
+    return other if assign else self.copy_(other).detach()
+
+
+@member
+def dequantize(self: Tensor) -> Tensor:
+    """The tensor in float32: jaxtorch has no quantised tensors."""
+    return self.float()
+
+
+@member
+def slice_inverse(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
+    index = [slice(None)] * src.dim()
+    index[dim] = slice(start, end, step)
+    place = src[tuple(index)]
+    if place.shape != self.shape:
+        raise RuntimeError(f"slice_inverse: expected a slice of shape {list(place.shape)}, but got {list(self.shape)}")
+    if place.shape != src.shape:
+        raise NotImplementedError("slice_inverse: jaxtorch has it for slices of the whole only")
+    return self.as_strided(tuple(src.shape), views.strides_of(self), self.storage_offset())
+
+
+def _removed(name: str, message: str) -> None:
+    def removed(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {message}")
+
+    removed.__name__ = name
+    removed.__doc__ = f"RuntimeError: PyTorch has removed it. {message}"
+    MEMBERS[name] = removed
+
+
+for _name, _message in (
+    ("solve", "`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."),
+    ("eig", "`torch.linalg.eig` returns complex tensors."),
+    ("symeig", "`torch.linalg.eigh` reads the lower triangle by default, not the upper one."),
+    ("lstsq", "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."),
+):
+    _removed(_name, _message)
+
+
+def _refuse(name: str, error: type[Exception], message: str) -> None:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        raise error(message)
+
+    refuse.__name__ = name
+    refuse.__doc__ = f"{error.__name__}: {message}."
+    MEMBERS[name] = refuse
+
+
+_refuse("xpu", AssertionError, "Torch not compiled with XPU enabled")
+_refuse("mtia", AssertionError, "Torch not compiled with MTIA enabled")
+_refuse("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
+_refuse(
+    "to_mkldnn", NotImplementedError, "Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself"
+)
+for _name in ("q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme",
+              "int_repr", "to_padded_tensor"):  # fmt: skip
+    _what = "nested" if _name == "to_padded_tensor" else "quantised"
+    _refuse(_name, NotImplementedError,
+            f"Could not run 'aten::{_name}' with arguments from the 'CPU' backend: the tensor is not {_what}")  # fmt: skip

@@ -1,0 +1,71 @@
+"""Products of groups of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._core.op import functions
+from .._core.tensor import Tensor
+
+
+def grouped_mm(
+    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Tensor | None = None, out_dtype: Any = None
+) -> Tensor:
+    """The products of groups of matrices. offs: where each group ends along the dimension that holds all groups; it is read.
+
+    (g, m, k) and (g, k, n) give (g, m, n), without `offs`. (M, k) and (g, k, n) give (M, n): the rows are in groups. (g, m, k)
+    and (k, N) give (m, N): the columns are. (m, K) and (K, n) give (g, m, n): the inner dimension is.
+    """
+    a, b = mat_a.dim(), mat_b.dim()
+    if a not in (2, 3) or b not in (2, 3):
+        raise RuntimeError(f"grouped_mm: expected tensors of 2 or 3 dimensions, but got {a} and {b}")
+    if (offs is None) != (a == b == 3):
+        raise RuntimeError("grouped_mm: offs has to be given unless both tensors have 3 dimensions, and only then")
+    if mat_a.dtype != mat_b.dtype:
+        raise RuntimeError(f"grouped_mm: expected tensors of one type, but got {mat_a.dtype} and {mat_b.dtype}")
+    if bias is not None:
+        raise RuntimeError("grouped_mm: bias is not supported, as in PyTorch")
+    if offs is None:
+        found = functions["bmm"](mat_a, mat_b)
+    else:
+        ends = np.asarray(offs.detach()._array()).tolist()
+        spans = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
+        if a == 2 and b == 3:
+            parts, dim = [mat_a[s] @ mat_b[i] for i, s in enumerate(spans)], 0
+        elif a == 3:
+            parts, dim = [mat_a[i] @ mat_b[:, s] for i, s in enumerate(spans)], 1
+        else:
+            return _typed(functions["stack"]([mat_a[:, s] @ mat_b[s] for s in spans]), out_dtype)
+        found = functions["cat"](parts, dim)
+    return _typed(found, out_dtype)
+
+
+def _typed(t: Tensor, dtype: Any) -> Tensor:
+    return t if dtype is None else t.to(dtype)
+
+
+def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
+    """AssertionError unless `arg` is a number or two; `message` has a place for the name."""
+    if not isinstance(arg, int) and len(arg) != 2:
+        raise AssertionError(message.format(arg_name))
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a factory function (device, dtype, memory_format) among those of a module.
+
+    They may stand by themselves or in a dictionary 'factory_kwargs', not both; TypeError for others.
+    """
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    unknown = kwargs.keys() - (simple | {"factory_kwargs"})
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for key in simple & kwargs.keys():
+        if key in found:
+            raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
+        found[key] = kwargs[key]
+    return found
