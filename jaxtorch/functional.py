@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import broadcast_shapes
 from ._core.op import functions as _functions
+from ._names import broadcast_shapes
 
 atleast_1d, atleast_2d, atleast_3d = (_functions[f"atleast_{n}d"] for n in (1, 2, 3))
 block_diag, broadcast_tensors, cartesian_prod = (
