@@ -121,6 +121,11 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
     if storage.host is None:
         flat = _laid_out(np.asarray(force(storage.value)), storage.layout)
         storage.host = HostMemory(flat, flat)
+        storage.value.guard = (
+            storage.version,
+            storage.version.n - storage.version.hidden,
+            True,
+        )  # nodes may have saved it
         storage.version.n += 1
         storage.version.hidden += 1
     return _window(storage.host, t)

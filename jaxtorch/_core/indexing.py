@@ -120,6 +120,12 @@ def _slice_step(index: slice, dim: int, n: int) -> tuple[Any, ...]:
     return "slice", dim, start, stop if stop > start else start, step
 
 
+def _is_step(index: slice, n: int) -> bool:
+    """Does a slice of the whole dimension count as a view, because its bounds are not those of the whole?"""
+    start, stop = [0 if i is None else operator.index(i) for i in (index.start, index.stop)]
+    return start < 0 or (n == 0 and (start > 0 or stop < 0))
+
+
 def _is_integer(obj: Any) -> bool:
     return isinstance(obj, (int, np.integer)) and not isinstance(obj, bool)
 
@@ -187,7 +193,7 @@ class _Planner:
         elif isinstance(item, slice):
             n = self._length()
             step = _slice_step(item, self.dim, n)
-            if step[2:] != (0, n, 1) or (item.start is not None and operator.index(item.start) < 0):
+            if step[2:] != (0, n, 1) or _is_step(item, n):
                 self.steps.append(step)
                 self.view[self.dim] = len(range(*step[2:]))
             self.dim += 1

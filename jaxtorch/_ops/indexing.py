@@ -315,11 +315,17 @@ def _laid_out(out: Tensor, source: Tensor, operands: Any) -> Tensor:
     at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
     size = out._value.aval.shape
     kept = [n for d, n in enumerate(source._layout[0]) if d not in dims]
-    rows = [(*kept[:at], *(0,) * len(spread), *kept[at:])]
+    shapes, rows = [size], [(*kept[:at], *(0,) * len(spread), *kept[at:])]
     for shape in arrays:
-        own = (0,) * (len(spread) - len(shape)) + strides.contiguous(shape)
-        rows.append((*(0,) * at, *own, *(0,) * (len(kept) - at)))
-    out._layout = normal(size, strides.elementwise_strides([size] * len(rows), rows), 0)
+        lead = len(spread) - len(shape)
+        own = [
+            0 if n == 1 and m != 1 else s
+            for n, m, s in zip(shape, spread[lead:], strides.contiguous(shape), strict=True)
+        ]
+        shapes.append((*(1,) * at, *spread, *(1,) * (len(kept) - at)))
+        seen = strides.view_strides(spread, (*(0,) * lead, *own), shapes[-1])
+        rows.append(strides.contiguous(shapes[-1]) if seen is None else seen)
+    out._layout = normal(size, strides.elementwise_strides(shapes, rows), 0)
     return out
 
 
