@@ -1,8 +1,8 @@
 """How the C library hands out memory: on the CPU, XLA takes the temporary memory of a program anew at every run.
 
 With glibc's defaults a large block is mapped at each allocation and unmapped when freed, so that every step of a training
-loop faults its pages in again, and threads keep heaps of their own, which hold nothing large. Here one heap serves all
-threads and keeps what is freed. The price: memory that was once used stays with the process.
+loop faults its pages in again, and threads keep heaps of their own, which hold nothing large. Here two heaps serve all
+threads (with one, they wait for each other: small programs took a third longer), keep what is freed and ask for huge pages. The price: memory that was once used stays with the process.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from typing import Any
 import jax
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
-_SETTINGS = ((_ARENA_MAX, 1), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+_SETTINGS = ((_ARENA_MAX, 2), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
 _ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
 
 def keep_freed_memory() -> bool:
     """Have this process's `malloc` keep large blocks for the next program; False where that does not apply.
 
-    It applies with glibc on Linux, where programs will run on the CPU. `JAXTORCH_ALLOCATOR=default` switches it off, and
+    It applies with glibc on Linux, where programs will run on the CPU. `JAXTORCH_ALLOCATOR=default` switches it off
+    (`small-pages`: only the huge pages), and
     so does any setting of glibc's own (`MALLOC_...`, `GLIBC_TUNABLES=glibc.malloc...`).
     """
     if os.environ.get("JAXTORCH_ALLOCATOR", "") == "default" or not sys.platform.startswith("linux"):
