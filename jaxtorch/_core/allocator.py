@@ -2,7 +2,8 @@
 
 With glibc's defaults a large block is mapped at each allocation and unmapped when freed, so that every step of a training
 loop faults its pages in again, and threads keep heaps of their own, which hold nothing large. Here two heaps serve all
-threads (with one, they wait for each other: small programs took a third longer), keep what is freed and ask for huge pages. The price: memory that was once used stays with the process.
+threads (with one, they wait for each other: small programs took a third longer), keep what is freed and ask for huge
+pages. The price: memory that was once used stays with the process.
 """
 
 from __future__ import annotations
