@@ -77,6 +77,16 @@ CASES: dict[str, Make] = {
     "RelaxedBernoulli": lambda t, d: d.RelaxedBernoulli(t.tensor(0.7), t.tensor([0.1, 0.5, 0.9])),
     "RelaxedOneHotCategorical": lambda t, d: d.RelaxedOneHotCategorical(t.tensor(0.7), _pos(t, 2, 4)),
     "Independent": lambda t, d: d.Independent(d.Normal(_real(t, 2, 3), _pos(t, 2, 3)), 1),
+    "VonMises": lambda t, d: d.VonMises(_real(t, 3), _pos(t, 2, 3)),
+    "VonMises wide": lambda t, d: d.VonMises(0.5, 1e-6),
+    "LKJCholesky": lambda t, d: d.LKJCholesky(3, 1.5),
+    "LKJCholesky batch": lambda t, d: d.LKJCholesky(2, _pos(t, 2)),
+    "GeneralizedPareto": lambda t, d: d.GeneralizedPareto(0.5, _pos(t, 5), t.tensor([0.0, -0.5, 0.3, 0.6, 1.2])),
+    "ContinuousBernoulli": lambda t, d: d.ContinuousBernoulli(t.tensor([0.1, 0.4995, 0.5, 0.8])),
+    "ContinuousBernoulli logits": lambda t, d: d.ContinuousBernoulli(logits=_real(t, 3)),
+    "Wishart": lambda t, d: d.Wishart(t.tensor([3.0, 4.5]), _tril(t, 2) @ _tril(t, 2).mT),
+    "Wishart factor": lambda t, d: d.Wishart(4.0, scale_tril=_tril(t, 3)),
+    "Wishart precision": lambda t, d: d.Wishart(4.0, precision_matrix=_tril(t, 2) @ _tril(t, 2).mT),
     "TransformedDistribution": lambda t, d: d.TransformedDistribution(
         d.Normal(_real(t, 3), _pos(t, 3)), [d.TanhTransform(), d.AffineTransform(1.0, 2.0)]
     ),
@@ -125,7 +135,18 @@ def test_numbers(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["Normal", "Gamma", "Laplace", "StudentT", "LogNormal", "MultivariateNormal", "Gumbel", "Weibull"]
+    "name",
+    [
+        "Normal",
+        "Gamma",
+        "Laplace",
+        "StudentT",
+        "LogNormal",
+        "MultivariateNormal",
+        "Gumbel",
+        "Weibull",
+        "ContinuousBernoulli",
+    ],
 )
 def test_gradients(name: str):
     def body(torch: Any) -> Any:

@@ -200,8 +200,9 @@ def test_uninstall_gives_torch_back(run_python: Run):
             jaxtorch.install()
             jaxtorch.install()
             import torch.nn
-            assert torch is jaxtorch
+            assert torch is jaxtorch and torch.__name__ == "torch"
             jaxtorch.uninstall()
+            assert jaxtorch.__name__ == "jaxtorch"
             jaxtorch.uninstall()
             assert sys.meta_path == finders and multiprocessing.spawn.get_preparation_data is prepare
             assert not any(name.split(".")[0] == "torch" for name in sys.modules)

@@ -109,12 +109,15 @@ legacy_contiguous_format = contiguous_format
 
 _PRIVATE = (
     "_C",
+    "__config__",
     "_custom_ops",
     "_dynamo",
+    "_inductor",
     "_jit_internal",
     "_subclasses",
     "_higher_order_ops",
     "_prims_common",
+    "_tensor_str",
     "_utils",
     "_utils_internal",
 )
@@ -135,6 +138,7 @@ _LATE = {
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage""".split(), "_tensor.legacy_storage"),
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe""".split(), "sparse"),
+    **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 
@@ -142,13 +146,13 @@ _LATE = {
 def __getattr__(name: str) -> _Any:
     """Import a submodule that nothing has asked for yet; AttributeError names what jaxtorch does not have."""
     if name.startswith("_foreach_"):
-        return getattr(_importlib.import_module(f"{__name__}._foreach"), name)
+        return getattr(_importlib.import_module(f"{__package__}._foreach"), name)
     if name in _LATE:
-        module = _importlib.import_module(f"{__name__}.{_LATE[name]}")
+        module = _importlib.import_module(f"{__package__}.{_LATE[name]}")
         return module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)
     public = not name.startswith("_") or name in _PRIVATE
-    if public and _importlib_util.find_spec(f"{__name__}.{name}") is not None:
-        return _importlib.import_module(f"{__name__}.{name}")
+    if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
+        return _importlib.import_module(f"{__package__}.{name}")
     raise AttributeError(f"module 'torch' has no attribute '{name}': jaxtorch has no torch.{name} yet")
 
 

@@ -42,6 +42,7 @@ def install() -> None:
         alias = _alias(name)
         if alias is not None:
             sys.modules[alias] = module
+    sys.modules["jaxtorch"].__name__ = "torch"  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
     spawn.get_preparation_data = _preparation_data
 
@@ -51,6 +52,7 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
+    sys.modules["jaxtorch"].__name__ = "jaxtorch"
     spawn.get_preparation_data = _spawn_preparation_data
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
         del sys.modules[name]

@@ -24,6 +24,7 @@ __all__ = [
 DEFAULT_PROTOCOL = 2
 
 FileLike = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
 
 def save(

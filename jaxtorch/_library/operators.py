@@ -204,6 +204,12 @@ class _OfEngine:
         return overload
 
 
+def _aten(name: str) -> Any:
+    from .aten import find as found
+
+    return found(name)
+
+
 class Namespace(SimpleNamespace):
     """`torch.ops.mylib`: the operations of a namespace as attributes."""
 
@@ -214,7 +220,7 @@ class Namespace(SimpleNamespace):
             raise AttributeError(name)
         packet = packets.get((self._name, name))
         if packet is None and self._name in ("aten", "prims"):
-            fn = _functions.get(name) or _methods.get(name)
+            fn = _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:
                 packet = packets[self._name, name] = _OfEngine(name, fn)
         if packet is None:

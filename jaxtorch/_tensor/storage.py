@@ -128,6 +128,9 @@ class UntypedStorage:
             )
         return of(from_host(np.memmap(filename, np.uint8, "c", shape=(nbytes,)) if nbytes else np.zeros(0, np.uint8)))
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def _as_tensor(self, dtype: Any) -> Tensor:
         """All of the memory as a tensor of one dimension."""
         empty = from_host(np.zeros(0, dtype.np))

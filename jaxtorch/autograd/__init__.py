@@ -135,6 +135,11 @@ from . import anomaly_mode, function, functional  # noqa: E402
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 
+def _profiler_enabled() -> bool:
+    """False: no profiler follows single operations."""
+    return False
+
+
 def __getattr__(name: str) -> Any:
     if name in ("forward_ad", "profiler", "variable", "grad_mode"):
         import importlib

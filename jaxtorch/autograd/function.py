@@ -165,6 +165,9 @@ class BackwardCFunction(tape.Node):
         return self._tensor_inputs
 
 
+FunctionCtx = BackwardCFunction
+
+
 class _Unpack:
     """A saved tensor in the hands of `saved_tensors_hooks`."""
 

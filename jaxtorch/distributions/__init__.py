@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .._absent import absent_class
 from . import constraints, transforms
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -11,12 +10,14 @@ from .categorical import Categorical
 from .cauchy import Cauchy
 from .chi2 import Chi2
 from .constraint_registry import biject_to, transform_to
+from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .exponential import Exponential
 from .fishersnedecor import FisherSnedecor
 from .gamma import Gamma
+from .generalized_pareto import GeneralizedPareto
 from .geometric import Geometric
 from .gumbel import Gumbel
 from .half_cauchy import HalfCauchy
@@ -26,6 +27,7 @@ from .inverse_gamma import InverseGamma
 from .kl import kl_divergence, register_kl
 from .kumaraswamy import Kumaraswamy
 from .laplace import Laplace
+from .lkj_cholesky import LKJCholesky
 from .log_normal import LogNormal
 from .logistic_normal import LogisticNormal
 from .lowrank_multivariate_normal import LowRankMultivariateNormal
@@ -64,13 +66,9 @@ from .transforms import (
     identity_transform,
 )
 from .uniform import Uniform
+from .von_mises import VonMises
 from .weibull import Weibull
-
-ContinuousBernoulli = absent_class("torch.distributions.ContinuousBernoulli")
-GeneralizedPareto = absent_class("torch.distributions.GeneralizedPareto")
-LKJCholesky = absent_class("torch.distributions.LKJCholesky")
-VonMises = absent_class("torch.distributions.VonMises")
-Wishart = absent_class("torch.distributions.Wishart")
+from .wishart import Wishart
 
 __all__ = [
     "AbsTransform",

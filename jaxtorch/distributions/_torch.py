@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from .. import linalg
+from .. import linalg, special
 from .._core import dtypes
 from .._core.modes import no_grad
 from .._core.op import functions
@@ -17,11 +17,13 @@ from ..nn import functional as F
 
 torch: Any = SimpleNamespace(**functions)
 torch.Size, torch.Tensor, torch.no_grad, torch.get_default_dtype = Size, Tensor, no_grad, dtypes.default
-torch.float, torch.double, torch.long = dtypes.float32, dtypes.float64, dtypes.int64
+torch.float, torch.double, torch.long, torch.bool = dtypes.float32, dtypes.float64, dtypes.int64, dtypes.bool_
 torch.finfo = finfo
 torch.broadcast_shapes = broadcast_shapes
 torch.linalg_cholesky = linalg.cholesky
 torch.linalg_cholesky_ex = linalg.cholesky_ex
+torch.linalg_slogdet = linalg.slogdet
+torch.special_i0e, torch.special_i1e = special.i0e, special.i1e
 torch.linalg_eigvalsh = linalg.eigvalsh
 torch.linalg_vector_norm = linalg.vector_norm
 torch.linalg_solve_triangular = linalg.solve_triangular

@@ -18,6 +18,7 @@ from ._transform import (
     Transform,
     identity_transform,
 )
+from ._transform import _InverseTransform as _InverseTransform
 from .utils import _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [

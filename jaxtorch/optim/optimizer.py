@@ -58,6 +58,8 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         self: Optimizer = args[0]  # the hooks see it among the arguments, as PyTorch's do
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # wraps another optimizer and never called `__init__`
+            return step(*args, **kwargs)
         if self._optimizer_step_pre_hooks or _global_pre_hooks:
             for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
                 changed = hook(self, args, kwargs)

@@ -1,0 +1,110 @@
+"""What libraries of the ecosystem import or touch: the names are there and do what PyTorch's do, or say what is missing."""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import sys
+from typing import Any
+
+import pytest
+
+from parity import parity_test
+
+
+def module(torch: Any, name: str) -> Any:
+    return importlib.import_module(f"{torch.__name__}.{name}")
+
+
+@parity_test
+def test_scattered_arguments(torch: Any) -> Any:
+    m = module(torch, "nn.parallel.scatter_gather")
+    return m.is_namedtuple(collections.namedtuple("P", "x")(1)), m.is_namedtuple((1,)), m.scatter_kwargs((), {}, [])
+
+
+def test_the_parts_of_a_batch():
+    import jaxtorch as torch
+    from jaxtorch.nn.parallel.scatter_gather import gather, scatter_kwargs
+
+    inputs, kwargs = scatter_kwargs((torch.arange(5), "a"), {"k": torch.ones(5, 2)}, ["cpu", "cpu"])
+    assert [(x.tolist(), a) for x, a in inputs] == [([0, 1, 2], "a"), ([3, 4], "a")]
+    assert [tuple(k["k"].shape) for k in kwargs] == [(3, 2), (2, 2)]
+    assert gather([x for x, _ in inputs], "cpu").tolist() == [0, 1, 2, 3, 4]
+    assert scatter_kwargs((torch.arange(2),), {}, ["cpu", "cpu"])[1] == ({}, {})
+
+
+@parity_test
+def test_second_names(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(2, 3)
+    functional, aten = module(torch, "functional"), torch.ops.aten
+    return [
+        functional.einsum("ij->j", x), functional.tensordot(x, x, dims=([1], [1])), torch.torch is torch,
+        torch._shape_as_tensor(x), torch._assert_async(torch.tensor(True)), isinstance(torch.__config__.show(), str),
+        aten._to_copy.default(x, dtype=torch.float64), aten.alias.default(x),
+        aten.index.Tensor(x, [None, torch.tensor([2, 0])]), aten.slice.Tensor(x, 1, 0, 2),
+        aten._unsafe_view.default(x, [3, 2]), aten._local_scalar_dense.default(x[1, 1]), aten.sym_size.int(x, 1),
+        list(aten._foreach_add.Scalar([x], 1)), torch.xpu.is_available(), torch.xpu.device_count(), torch.mtia.is_available(),
+        torch.autograd._profiler_enabled(), torch._inductor.cudagraph_mark_step_begin(),
+    ]  # fmt: skip
+
+
+@parity_test
+def test_the_text_of_tensors(torch: Any) -> Any:
+    text = module(torch, "_tensor_str")
+    found = [text._tensor_str(t, 7) for t in (torch.arange(6.0).reshape(2, 3) / 7, torch.arange(3), torch.tensor(True))]
+    return found, text._add_suffixes("tensor([1]", ["a=1", "b" * 80, "c"], 7, False), text.PRINT_OPTS.threshold
+
+
+@parity_test
+def test_a_function_context_is_of_its_class(torch: Any) -> Any:
+    seen = []
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.append(isinstance(ctx, torch.autograd.function.FunctionCtx))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    return Double.apply(torch.ones(2, requires_grad=True)), seen
+
+
+@parity_test
+def test_an_optimizer_around_another(torch: Any) -> Any:
+    """A subclass of `Optimizer` that wraps one and never calls `__init__`, as accelerate's does."""
+
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, optimizer: Any) -> None:
+            self.optimizer = optimizer
+
+        def step(self, closure: Any = None) -> Any:
+            return self.optimizer.step(closure)
+
+    p = torch.nn.Parameter(torch.ones(2))
+    inner = torch.optim.SGD([p], lr=0.5)
+    (p * p).sum().backward()
+    Wrapper(inner).step()
+    return p
+
+
+@parity_test
+def test_the_size_of_a_storage(torch: Any) -> Any:
+    small, large = torch.zeros(10).untyped_storage(), torch.zeros(1000).untyped_storage()
+    return sys.getsizeof(large) - sys.getsizeof(small)
+
+
+MISSING = {
+    "torch.classes.mine": lambda t: t.classes.mine,
+    "aten._fft_c2c": lambda t: t.ops.aten._fft_c2c.default(t.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_is_missing_is_named_at_use(name: str):
+    import jaxtorch
+
+    with pytest.raises(NotImplementedError, match=name):
+        MISSING[name](jaxtorch)

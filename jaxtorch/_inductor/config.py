@@ -1,0 +1,1 @@
+"""`torch._inductor.config`: a place where programs set switches. None changes anything."""

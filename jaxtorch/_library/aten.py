@@ -1,0 +1,107 @@
+"""Names of `torch.ops.aten` below the public functions.
+
+Libraries with a `__torch_dispatch__`, which jaxtorch never calls, use such names as keys of their tables when they are
+imported. Those that mean something without PyTorch's dispatcher work; the others raise NotImplementedError when called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._absent import absent_function
+from .._core.tensor import Tensor
+
+
+def _to_copy(self: Tensor, *, dtype: Any = None, device: Any = None, **rest: Any) -> Tensor:
+    """A copy, perhaps of another type or on another device."""
+    return self.to(device or self.device, dtype or self.dtype, copy=True)
+
+
+def alias(self: Tensor) -> Tensor:
+    """A view of all of it."""
+    return self.view(self.shape)
+
+
+def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    """`self[start:end:step]` along one dimension."""
+    import builtins
+
+    return self[(builtins.slice(None),) * (dim % self.dim()) + (builtins.slice(start, end, step),)]
+
+
+def index(self: Tensor, indices: Any) -> Tensor:
+    """`self[indices]`; None stands for all of a dimension."""
+    import builtins
+
+    return self[tuple(builtins.slice(None) if i is None else i for i in indices)]
+
+
+def _conj(self: Tensor) -> Tensor:
+    """The complex conjugate."""
+    return self.conj()
+
+
+def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Tensor:
+    """`torch.nn.functional.scaled_dot_product_attention`."""
+    from ..nn.functional import scaled_dot_product_attention as attend
+
+    return attend(*args, **kwargs)
+
+
+def sym_size(self: Tensor, dim: int) -> int:
+    """The size of a dimension."""
+    return self.size(dim)
+
+
+def sym_numel(self: Tensor) -> int:
+    """The number of elements."""
+    return self.numel()
+
+
+def _unsafe_view(self: Tensor, size: Any) -> Tensor:
+    """The elements in another shape."""
+    return self.reshape(size)
+
+
+def _local_scalar_dense(self: Tensor) -> Any:
+    """The one element, as a number."""
+    return self.item()
+
+
+_ABSENT = """
+    _assert_async _assert_scalar _assert_tensor_metadata _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_sdp_choice
+    _grouped_mm _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
+    _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
+    _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
+    _scaled_dot_product_flash_attention_for_cpu _scaled_mm _softmax_backward_data _sparse_addmm
+    _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_dense _to_sparse _upsample_bilinear2d_aa
+    convolution_backward native_dropout native_layer_norm_backward sym_constrain_range sym_constrain_range_for_size
+    sym_storage_offset sym_stride wait_tensor
+""".split()
+
+_OURS = (
+    _conj,
+    _to_copy,
+    alias,
+    index,
+    scaled_dot_product_attention,
+    slice,
+    sym_size,
+    sym_numel,
+    _unsafe_view,
+    _local_scalar_dense,
+)
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _OURS}
+
+
+def find(name: str) -> Callable[..., Any] | None:
+    """The function behind a name; None where there is no such name."""
+    if name.startswith("_foreach_"):
+        from .._foreach import FUNCTIONS as lists
+
+        return lists.get(name)
+    found = FUNCTIONS.get(name)
+    if found is None and name in _ABSENT:
+        return absent_function(f"torch.ops.aten.{name}", "jaxtorch has no dispatcher")
+    return found
