@@ -247,12 +247,22 @@ def _bicubic_samples(x: Any, places: list[Any], padding_mode: str, align_corners
     return total
 
 
+def _base_line(n: int, dtype: Any, align_corners: bool) -> Any:
+    """`n` places from -1 to 1, with PyTorch's roundings: under the identity, where a gradient jumps at every place, each last
+    bit decides on which side of it one is."""
+    dtype = np.dtype(dtype)
+    if n <= 1:
+        return np.zeros(n, dtype)
+    single = dtype.itemsize < 8
+    wide, own = (np.float64, np.float32) if single else (np.longdouble, np.float64)
+    step, k = wide(own(2) / own(n - 1)), np.arange(n)
+    line = np.where(k < n // 2, step * k - 1, 1 - step * (n - 1 - k)).astype(own)
+    return (line if align_corners else line * own(n - 1) / own(n)).astype(dtype)
+
+
 @op(function=False, method=False, out=False, name="_affine_grid", grad="AffineGridGeneratorBackward0")
 def _affine_grid(theta: Array, size: Any, align_corners: bool):
-    axes = []
-    for s in size[2:]:
-        line = np.linspace(-1, 1, s) if s > 1 else np.zeros(s)
-        axes.append(line if align_corners else line * ((s - 1) / s))
+    axes = [_base_line(s, theta.dtype, align_corners) for s in size[2:]]
     points = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], axis=-1)
     return jnp.einsum("...j,nij->n...i", jnp.asarray(points, theta.dtype), theta)
 
