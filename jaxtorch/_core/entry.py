@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import dtypes
+from . import dtypes, lowering
 from .context import matmul_precision, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
@@ -27,11 +27,13 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
+    jitted: the function, as it takes part in a larger program.
+    alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
     captured: a whole captured program, which is compiled with the program it stands in.
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "captured")
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "captured")
 
     def __init__(
         self,
@@ -49,7 +51,11 @@ class Kernel:
         self.slot = slot
         self.jitted = jax.jit(_unaliased(fn, name))
         with x64():
-            outs = self.jitted.eval_shape(*[a.struct for a in in_avals])
+            traced = self.jitted.trace(*[a.struct for a in in_avals])
+        outs = traced.out_info
+        self.alone = self.jitted
+        if slot.name == "cpu" and lowering.has_convolution(traced.jaxpr.jaxpr):
+            self.alone = jax.jit(lowering.lowered(_unaliased(fn, name)))
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
 

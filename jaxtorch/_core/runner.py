@@ -22,6 +22,7 @@ from . import log
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
+from .lowering import lowered
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
 lock = threading.RLock()
@@ -54,7 +55,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
         outs = inside.run(kernel, arrays)
     else:
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
-            outs = kernel.jitted(*[_placed(a, kernel.slot) for a in arrays])
+            outs = kernel.alone(*[_placed(a, kernel.slot) for a in arrays])
     made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
     if not traced:
         for v in made:
@@ -229,7 +230,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Val
         env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
     with jax.core.eval_context(), x64(), jax.default_device(slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
-            outs = kernel.jitted(*[env[s] for s in slots])
+            outs = kernel.alone(*[env[s] for s in slots])
             for k, o in enumerate(outs):
                 env[first + k] = o
             for s in dead:
@@ -308,6 +309,8 @@ def _whole(slot: DeviceSlot, plan: Plan) -> Any:
         return evaluate(plan, env)
 
     donated = set(plan.donors)
+    if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
+        program = lowered(program)
     jitted = jax.jit(program, donate_argnums=tuple(n for n, i in enumerate(tensors) if i in donated))
     device = slot.jax
     moved = slot.name != "cpu" or device != jax.devices()[0]

@@ -1,0 +1,157 @@
+"""Convolutions as they run on the CPU, against XLA's own: equal within rounding, whatever follows or differentiates them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import jaxtorch as torch
+from jaxtorch._core import convolution, lowering
+from jaxtorch._core.convolution import Window
+
+# N, H, W, C, O, kernel, stride, padding, dilation, groups
+SHAPES = {
+    "few channels": (2, 9, 9, 3, 6, 5, 1, 0, 1, 1),
+    "few channels, uneven": (2, 14, 13, 6, 16, 5, 1, 2, 1, 1),
+    "one channel": (2, 12, 12, 1, 8, 3, 1, 1, 1, 1),
+    "winograd": (8, 8, 10, 32, 40, 3, 1, 1, 1, 1),
+    "winograd, odd": (8, 9, 9, 40, 32, 3, 1, 0, 1, 1),
+    "winograd, wide padding": (8, 9, 9, 32, 32, 3, 1, 2, 1, 1),
+    "stride 2": (2, 9, 8, 32, 32, 3, 2, 1, 1, 1),
+    "stride 2 with a rest": (2, 10, 11, 16, 32, 3, 2, 0, 1, 1),
+    "pointwise": (2, 7, 8, 16, 32, 1, 1, 1, 1, 1),
+    "pointwise, stride 2": (2, 10, 8, 16, 32, 1, 2, 0, 1, 1),
+    "patches": (2, 8, 8, 3, 16, 4, 4, 0, 1, 1),
+    "patches with a rest": (2, 9, 10, 3, 16, 4, 4, 0, 1, 1),
+    "patches with padding": (2, 7, 7, 4, 4, 3, 3, 1, 1, 1),
+    "depthwise": (2, 9, 9, 16, 16, 3, 1, 1, 1, 16),
+    "depthwise, stride and dilation": (2, 9, 9, 16, 16, 3, 2, 1, 2, 16),
+    "groups": (2, 9, 9, 16, 32, 3, 1, 1, 1, 4),
+    "dilation": (2, 9, 9, 16, 8, 3, 1, 2, 2, 1),
+    "whole image": (3, 5, 5, 16, 120, 5, 1, 0, 1, 1),
+}
+
+
+def arrays(shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any, Any]:
+    n, h, w, c, o, k, _, _, _, groups = shape
+    rng = np.random.default_rng(0)
+    return (
+        rng.standard_normal((n, c, h, w)).astype(dtype),
+        rng.standard_normal((o, c // groups, k, k)).astype(dtype),
+        rng,
+    )
+
+
+def layer(shape: tuple[int, ...]) -> Any:
+    _, _, _, _, o, _, s, p, d, groups = shape
+
+    def of(x: Any, w: Any) -> Any:
+        y = lax.conv_general_dilated(x, w, (s, s), [(p, p)] * 2, rhs_dilation=(d, d), feature_group_count=groups)
+        return jnp.maximum(y + jnp.arange(o, dtype=x.dtype)[:, None, None], 0)
+
+    return of
+
+
+def assert_same(fn: Any, *args: Any, rounding: float) -> None:
+    got, expected = jax.jit(lowering.lowered(fn))(*args), jax.jit(fn)(*args)
+    assert jax.tree.structure(got) == jax.tree.structure(expected)
+    for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        assert (g.shape, g.dtype) == (e.shape, e.dtype)
+        scale = float(abs(e).max()) if e.size else 1.0
+        np.testing.assert_allclose(g, e, rtol=rounding, atol=rounding * scale)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_forward_and_gradients(name: str, dtype: Any) -> None:
+    with jax.enable_x64(True):
+        x, w, rng = arrays(SHAPES[name], dtype)
+        of = layer(SHAPES[name])
+        ct = rng.standard_normal(of(x, w).shape).astype(dtype)
+
+        def both(x: Any, w: Any, ct: Any) -> Any:
+            y, back = jax.vjp(of, x, w)
+            return y, back(ct), y.mean((0, 2, 3)), y.sum((2, 3)), y.reshape(len(y), -1), y.transpose(1, 0, 3, 2)
+
+        assert_same(both, x, w, ct, rounding=2e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["few channels, uneven", "winograd", "stride 2", "pointwise, stride 2", "patches", "depthwise"]
+)
+def test_higher_derivatives_and_forward_mode(name: str) -> None:
+    x, w, rng = arrays(SHAPES[name], np.float32)
+    of = layer(SHAPES[name])
+    ct = rng.standard_normal(of(x, w).shape).astype(np.float32)
+
+    def inner(x: Any, w: Any) -> Any:
+        return jax.grad(lambda x, w: (of(x, w) ** 2 * ct).sum(), (0, 1))(x, w)
+
+    def both(x: Any, w: Any) -> Any:
+        outer = jax.grad(lambda x, w: (inner(x, w)[1] ** 2).sum(), (0, 1))(x, w)
+        return outer, jax.jvp(of, (x, w), (x[::-1], w[::-1])), jax.vmap(of, (None, 0))(x, jnp.stack([w, 2 * w]))
+
+    assert_same(both, x, w, rounding=1e-4)
+
+
+def test_a_chain_is_transposed_only_at_its_ends() -> None:
+    """Batch norm, ReLU, pooling, a shortcut: between convolutions nothing of the size of an image is transposed."""
+    x = np.zeros((4, 8, 16, 16), np.float32)
+    w = np.zeros((8, 8, 3, 3), np.float32)
+
+    def chain(x: Any, w: Any) -> Any:
+        for _ in range(3):
+            y = lax.conv_general_dilated(x, w, (1, 1), "SAME")
+            y = (y - y.mean((0, 2, 3), keepdims=True)) * lax.rsqrt(y.var((0, 2, 3)) + 1e-5).reshape(1, -1, 1, 1)
+            y = jnp.pad(jnp.maximum(y, 0), ((0, 0), (0, 0), (1, 1), (1, 1)))
+            x = x + jnp.maximum(y[:, :, 1:-1, 1:-1], y[:, :, 2:, 2:])
+        return x
+
+    jaxpr = jax.make_jaxpr(lowering.lowered(chain))(x, w)
+    turned = [e for e in jaxpr.eqns if e.primitive.name == "transpose" and e.outvars[0].aval.size == x.size]
+    assert {e.invars[0] for e in turned} == {jaxpr.jaxpr.invars[0], turned[-1].invars[0]}
+    assert turned[-1].outvars == jaxpr.jaxpr.outvars
+
+
+def test_each_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    ways = """winograd winograd_for_kernel folded folded_for_kernel gathered_for_kernel depthwise
+        _pointwise _patches_apart plain""".split()
+    for way in ways:
+        found = getattr(convolution, way)
+        monkeypatch.setattr(
+            convolution, way, lambda *a, way=way, found=found, **k: (taken.append(way), found(*a, **k))[1]
+        )
+    for shape in SHAPES.values():
+        x, w, _ = arrays(shape, np.float32)
+        of = layer(shape)
+        jax.make_jaxpr(lowering.lowered(lambda x, w, of=of: jax.vjp(of, x, w)[1](of(x, w))))(x, w)
+    assert set(taken) == set(ways)
+
+
+def test_a_large_image_is_not_taken_apart() -> None:
+    w, window = (3, 3, 64, 64), Window((1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1))
+    assert convolution._winograd_pays((8, 56, 56, 64), w, window, 4)
+    assert not convolution._winograd_pays((64, 224, 224, 64), w, window, 4)
+
+
+@pytest.mark.parametrize("channels", [4, 32])
+def test_a_training_step_is_the_same_each_time(channels: int) -> None:
+    """The first step runs operation by operation, the next as one program: both with the convolutions lowered."""
+    rng = np.random.default_rng(0)
+    x = torch.tensor(rng.standard_normal((8, channels, 8, 8)).astype(np.float32))
+    w = torch.tensor(rng.standard_normal((channels, channels, 3, 3)).astype(np.float32), requires_grad=True)
+    found = []
+    for _ in range(3):
+        w.grad = None
+        y = torch.nn.functional.conv2d(x, w, padding=1)
+        torch.nn.functional.max_pool2d(torch.relu(y), 2).square().sum().backward()
+        assert w.grad is not None
+        found.append(w.grad.tolist())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(found[2], found[1], rtol=0)

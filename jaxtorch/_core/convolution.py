@@ -1,0 +1,289 @@
+"""How a convolution runs on the CPU, where XLA's own is often not the fastest way.
+
+Everything here is channels last: x (N, *spatial, C), w (*kernel, C, O), result (N, *spatial, O). The functions are chosen by the
+shapes alone, for each convolution by itself: the gradients of a convolution are convolutions too, and come here as such
+(`lowering.py`). Each choice is backed by `benchmarks/lowering.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+# The rules' constants.
+WORKSPACE = 80 << 20  # bytes that a way may take beyond its operands and its result
+WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more than the products they save
+WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
+FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
+DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
+
+Pads = tuple[tuple[int, int], ...]
+
+
+class Window(NamedTuple):
+    """How a kernel moves: for each spatial dimension its step, padding (low, high), and spacing of input and kernel."""
+
+    stride: tuple[int, ...]
+    pads: Pads
+    spread: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+    @property
+    def dense(self) -> bool:
+        return all(n == 1 for n in (*self.spread, *self.dilation))
+
+    @property
+    def plain(self) -> bool:
+        """Steps of one, nothing spaced out, no negative padding."""
+        return self.dense and all(n == 1 for n in self.stride) and min(n for p in self.pads for n in p) >= 0
+
+
+def run(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
+    """The convolution of x with w, as XLA would give it within rounding."""
+    kernel, (channels, outs) = w.shape[:-2], w.shape[-2:]
+    small = max(channels, outs)
+    if x.dtype in (jnp.float32, jnp.float64) and x.size and w.size and window.dense:
+        if math.prod(kernel) == 1:
+            return _pointwise(x, w, window)
+        if kernel == window.stride and not any(n for p in window.pads for n in p):
+            return _patches_apart(x, w)
+        if window.plain and len(kernel) == 2:
+            if _winograd_pays(x.shape, w.shape, window, x.dtype.itemsize):
+                return winograd(x, w, window.pads)
+            if kernel[1] > 2 and min(channels, outs) <= FOLDED_CHANNELS and small <= 2 * FOLDED_CHANNELS:
+                return folded(x, w, window.pads)
+    return plain(x, w, window, precision)
+
+
+def run_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, precision: Any = None) -> Any:
+    """The gradient of w where g is that of `run(x, w, window)`; `kernel` is the size of w's spatial dimensions. The padding of the
+    window ends where the last step of the kernel does."""
+    channels, outs = x.shape[-1], g.shape[-1]
+    if x.dtype in (jnp.float32, jnp.float64) and x.size and g.size and all(n == 1 for n in window.spread):
+        shape = (*kernel, channels, outs)
+        if window.plain and len(kernel) == 2:
+            if _winograd_pays(x.shape, shape, window, x.dtype.itemsize):
+                return winograd_for_kernel(x, g, window.pads)
+            if kernel[1] > 2 and min(channels, outs) <= FOLDED_CHANNELS and max(channels, outs) <= 2 * FOLDED_CHANNELS:
+                return folded_for_kernel(x, g, kernel, window.pads)
+        taken = g.size // outs * math.prod(kernel) * channels * x.dtype.itemsize
+        if taken <= WORKSPACE and (outs >= DOT_CHANNELS or channels >= DOT_CHANNELS):
+            return gathered_for_kernel(x, g, kernel, window)
+    return plain_for_kernel(x, g, kernel, window, precision)
+
+
+# -- XLA's own ---------------------------------------------------------------------------------------------
+
+
+def _last(n: int) -> lax.ConvDimensionNumbers:
+    data, kernel = (0, n - 1, *range(1, n - 1)), (n - 1, n - 2, *range(n - 2))
+    return lax.ConvDimensionNumbers(data, kernel, data)
+
+
+def plain(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
+    return lax.conv_general_dilated(
+        x, w, window.stride, window.pads, window.spread, window.dilation, _last(x.ndim), precision=precision
+    )
+
+
+def plain_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, precision: Any = None) -> Any:
+    """The sum over the images: a convolution whose channels are the images, of x with g as its kernel."""
+    n = x.ndim
+    spatial = tuple(range(1, n - 1))
+    numbers = lax.ConvDimensionNumbers((n - 1, 0, *spatial), (n - 1, 0, *spatial), (n - 2, n - 1, *range(n - 2)))
+    return lax.conv_general_dilated(
+        x, g, window.dilation, window.pads, window.spread, window.stride, numbers, precision=precision
+    )
+
+
+# -- products of matrices ----------------------------------------------------------------------------------
+
+
+def _padded(x: Any, pads: Any) -> Any:
+    config = [(0, 0, 0), *[(low, high, 0) for low, high in pads], (0, 0, 0)]
+    return lax.pad(x, jnp.zeros((), x.dtype), config) if any(low or high for low, high, _ in config) else x
+
+
+def _product(x: Any, w: Any) -> Any:
+    """(..., K) with (K, O): one product of matrices."""
+    out = lax.dot_general(x.reshape(-1, x.shape[-1]), w, (((1,), (0,)), ((), ())))
+    return out.reshape(*x.shape[:-1], w.shape[-1])
+
+
+def _product_of_columns(x: Any, g: Any) -> Any:
+    """(..., C) with (..., O): (C, O)."""
+    return lax.dot_general(x.reshape(-1, x.shape[-1]), g.reshape(-1, g.shape[-1]), (((0,), (0,)), ((), ())))
+
+
+def _pointwise(x: Any, w: Any, window: Window) -> Any:
+    x = _padded(x, window.pads)
+    if any(s > 1 for s in window.stride):
+        x = lax.slice(x, (0,) * x.ndim, x.shape, (1, *window.stride, 1))
+    return _product(x, w.reshape(w.shape[-2:]))
+
+
+def _patches_apart(x: Any, w: Any) -> Any:
+    """Windows that do not overlap and leave no padding: the image is cut up, which only moves numbers."""
+    kernel = w.shape[:-2]
+    counts = [s // k for s, k in zip(x.shape[1:-1], kernel, strict=True)]
+    x = x[(slice(None), *[slice(c * k) for c, k in zip(counts, kernel, strict=True)])]
+    split = [n for pair in zip(counts, kernel, strict=True) for n in pair]
+    x = x.reshape(x.shape[0], *split, x.shape[-1])
+    n = len(kernel)
+    x = jnp.transpose(x, (0, *range(1, 2 * n, 2), *range(2, 2 * n + 1, 2), 2 * n + 1))
+    return _product(x.reshape(x.shape[0], *counts, -1), w.reshape(-1, w.shape[-1]))
+
+
+def _taps(x: Any, kernel: tuple[int, ...], counts: Any, window: Window) -> list[Any]:
+    """For each place in the kernel what it meets in a padded x: (N, *counts, C)."""
+    found = []
+    for place in np.ndindex(*kernel):
+        start = [p * d for p, d in zip(place, window.dilation, strict=True)]
+        stop = [a + (c - 1) * s + 1 for a, c, s in zip(start, counts, window.stride, strict=True)]
+        limits = (x.shape[0], *stop, x.shape[-1])
+        found.append(lax.slice(x, (0, *start, 0), limits, (1, *window.stride, 1)))
+    return found
+
+
+def gathered_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window) -> Any:
+    """The gradient of w as one product of g, transposed first, with the patches of x side by side."""
+    patches = jnp.concatenate(_taps(_padded(x, window.pads), kernel, g.shape[1:-1], window), -1)
+    flat = lax.optimization_barrier(g.reshape(-1, g.shape[-1]).T)  # a transposed operand is slower than transposing
+    out = _product(flat, patches.reshape(-1, patches.shape[-1]))  # (O, taps * C)
+    return jnp.moveaxis(out.reshape(-1, *kernel, x.shape[-1]), 0, -1)
+
+
+# -- Winograd's F(2x2, 3x3): Lavin and Gray, Fast Algorithms for Convolutional Neural Networks (2015) --------
+
+
+def _winograd_pays(x: tuple[int, ...], w: tuple[int, ...], window: Window, size: int) -> bool:
+    if w[:2] != (3, 3) or min(w[2:]) < WINOGRAD_CHANNELS:
+        return False
+    tiles = x[0] * math.prod([(s + a + b - 1) // 2 for s, (a, b) in zip(x[1:3], window.pads, strict=True)])
+    return tiles >= WINOGRAD_TILES and 16 * tiles * (w[2] + w[3]) * size <= WORKSPACE
+
+
+def _tiles(x: Any, pads: Pads, rows: int, columns: int) -> list[Any]:
+    """B' d B of all tiles d of 4x4, two apart: 16 times (N, rows, columns, C)."""
+    reach = (2 * rows + 2, 2 * columns + 2)
+    x = _padded(x, [(low, r - low - s) for (low, _), r, s in zip(pads, reach, x.shape[1:3], strict=True)])
+
+    def at(i: int, j: int) -> Any:
+        limits = (x.shape[0], i + 2 * rows - 1, j + 2 * columns - 1, x.shape[3])
+        return lax.slice(x, (0, i, j, 0), limits, (1, 2, 2, 1))
+
+    def transform(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a - c, b + c, c - b, b - d
+
+    down = [transform(*[at(i, j) for i in range(4)]) for j in range(4)]
+    return [v for i in range(4) for v in transform(*[down[j][i] for j in range(4)])]
+
+
+def winograd(x: Any, w: Any, pads: Pads) -> Any:
+    sizes = [s + a + b - 2 for s, (a, b) in zip(x.shape[1:3], pads, strict=True)]
+    rows, columns = (-(-s // 2) for s in sizes)
+
+    def of_kernel(a: Any, b: Any, c: Any) -> Any:
+        return a, (a + b + c) * 0.5, (a - b + c) * 0.5, c
+
+    down = of_kernel(w[0], w[1], w[2])  # each (3, C, O)
+    kernels = [u for d in down for u in of_kernel(d[0], d[1], d[2])]
+    m = [_product(v, u) for v, u in zip(_tiles(x, pads, rows, columns), kernels, strict=True)]
+
+    def back(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a + b + c, b - c - d
+
+    down = [back(*[m[4 * i + j] for i in range(4)]) for j in range(4)]
+    out = [jnp.stack(back(*[down[j][i] for j in range(4)]), 3) for i in range(2)]
+    out = jnp.stack(out, 2)  # (N, rows, 2, columns, 2, O)
+    return out.reshape(x.shape[0], 2 * rows, 2 * columns, -1)[:, : sizes[0], : sizes[1]]
+
+
+def winograd_for_kernel(x: Any, g: Any, pads: Pads) -> Any:
+    """The adjoint of `winograd` with respect to w."""
+    rows, columns = (-(-s // 2) for s in g.shape[1:3])
+    tiles = _tiles(lax.optimization_barrier(x), pads, rows, columns)  # made again, not kept since the forward pass
+    g = _padded(g, [(0, 2 * rows - g.shape[1]), (0, 2 * columns - g.shape[2])])
+
+    def spread(a: Any, b: Any) -> Any:
+        return a, a + b, a - b, -b
+
+    down = [spread(g[:, ::2, j::2], g[:, 1::2, j::2]) for j in range(2)]
+    changes = [m for i in range(4) for m in spread(down[0][i], down[1][i])]
+    m = [_product_of_columns(t, c) for t, c in zip(tiles, changes, strict=True)]  # 16 times (C, O)
+
+    def back(a: Any, b: Any, c: Any, d: Any) -> Any:
+        return a + (b + c) * 0.5, (b - c) * 0.5, (b + c) * 0.5 + d
+
+    down = [back(*[m[4 * i + j] for i in range(4)]) for j in range(4)]
+    return jnp.stack([jnp.stack(back(*[down[j][i] for j in range(4)])) for i in range(3)])
+
+
+# -- few channels ------------------------------------------------------------------------------------------
+
+
+def _fold_factor(channels: int, outs: int) -> int:
+    return 4 if min(channels, outs) * 4 <= 2 * FOLDED_CHANNELS else 2
+
+
+def _fold(x: Any, pads: Pads, kernel: tuple[int, ...], factor: int) -> tuple[Any, int, int]:
+    """x padded, with `factor` neighbours of a row as channels; result columns, and columns of the folded kernel."""
+    columns = x.shape[2] + sum(pads[1]) - kernel[1] + 1
+    wide = -(-(kernel[1] + factor - 1) // factor)
+    width = (-(-columns // factor) + wide - 1) * factor
+    x = _padded(x, [pads[0], (pads[1][0], width - pads[1][0] - x.shape[2])])
+    return x.reshape(*x.shape[:2], width // factor, -1), columns, wide
+
+
+def _unfolding(width: int, wide: int, factor: int, dtype: Any) -> Any:
+    """(wide * factor, width, factor): which place of the kernel meets an input column, for each of the results side by side."""
+    places = np.zeros((wide * factor, width, factor), dtype)
+    for t in range(factor):
+        places[np.arange(width) + t, np.arange(width), t] = 1
+    return places
+
+
+def folded(x: Any, w: Any, pads: Pads) -> Any:
+    """`factor` columns at a time, in and out, with a kernel that holds w once for each: more sums, but whole vectors."""
+    (height, width), (channels, outs) = w.shape[:2], w.shape[2:]
+    factor = _fold_factor(channels, outs)
+    x, columns, wide = _fold(x, pads, (height, width), factor)
+    w = jnp.einsum("akt,hkco->hacto", _unfolding(width, wide, factor, w.dtype), w)
+    w = w.reshape(height, wide, factor * channels, factor * outs)
+    out = plain(x, w, Window((1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1)))
+    return out.reshape(*out.shape[:2], -1, outs)[:, :, :columns]
+
+
+def folded_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], pads: Pads) -> Any:
+    """The adjoint of `folded` with respect to w."""
+    channels, outs = x.shape[-1], g.shape[-1]
+    factor = _fold_factor(channels, outs)
+    x, columns, wide = _fold(x, pads, kernel, factor)
+    g = _padded(g, [(0, 0), (0, -columns % factor)])
+    g = g.reshape(*g.shape[:2], -1, factor * outs)
+    one = Window((1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1))
+    w = gathered_for_kernel(x, g, (kernel[0], wide), one)
+    w = w.reshape(kernel[0], wide * factor, channels, factor, outs)
+    return jnp.einsum("akt,hacto->hkco", _unfolding(kernel[1], wide, factor, w.dtype), w)
+
+
+# -- one channel by itself ---------------------------------------------------------------------------------
+
+
+def depthwise(x: Any, w: Any, window: Window) -> Any:
+    """Each channel with a kernel of its own, w (*kernel, C): a sum of shifted products."""
+    kernel = w.shape[:-1]
+    x = _padded(x, window.pads)
+    counts = [
+        (s - d * (k - 1) - 1) // t + 1
+        for s, k, d, t in zip(x.shape[1:-1], kernel, window.dilation, window.stride, strict=True)
+    ]
+    taps = _taps(x, kernel, counts, window)
+    out = taps[0] * w[(0,) * len(kernel)]
+    for place, tap in list(zip(np.ndindex(*kernel), taps, strict=True))[1:]:
+        out = out + tap * w[place]
+    return out

@@ -1,0 +1,261 @@
+"""Programs with convolutions on the CPU: channels are laid out last throughout, and each convolution runs its fastest way.
+
+PyTorch's convolutions are channels first, XLA's CPU library wants channels last, and XLA transposes before and after each one. So
+a program is read once more before it is compiled: what a convolution gives stays channels last, and element by element operations,
+reductions, paddings and slices follow it, each with its dimensions renumbered. Only what needs the order of elements (a reshape,
+the program's results) is transposed back. Values do not change but for the rounding of the convolutions (`convolution.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax import lax
+from jax.extend import core as jex_core
+
+from . import convolution
+from .convolution import Window
+
+_INLINE = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+"""Primitives that only call a jaxpr, once every derivative has been taken."""
+
+_ELEMENTWISE = frozenset(
+    """abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp convert_element_type copy copy_p cos cosh div eq
+    erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le log log1p logistic lt max min mul ne neg nextafter not or
+    pow rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan tanh
+    xor""".split()
+)
+
+
+class _Laid:
+    """An array whose dimension i is dimension `order[i]` of the value it holds."""
+
+    __slots__ = ("array", "order")
+
+    def __init__(self, array: Any, order: tuple[int, ...]) -> None:
+        self.array = array
+        self.order = order
+
+
+def _laid(array: Any, order: Any) -> Any:
+    order = tuple(order)
+    return array if order == tuple(range(len(order))) else _Laid(array, order)
+
+
+def _in_order(value: Any, order: Any) -> Any:
+    """The array of a value with its dimensions in this order."""
+    order = tuple(order)
+    if isinstance(value, _Laid):
+        if value.order == order:
+            return value.array
+        return lax.transpose(value.array, [value.order.index(d) for d in order])
+    return value if order == tuple(range(len(order))) else lax.transpose(value, order)
+
+
+def _straight(value: Any) -> Any:
+    return _in_order(value, range(len(value.order))) if isinstance(value, _Laid) else value
+
+
+def has_convolution(jaxpr: Any) -> bool:
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        if name == "conv_general_dilated":
+            return True
+        if name in _INLINE and has_convolution(_inner(eqn).jaxpr):
+            return True
+    return False
+
+
+def _inner(eqn: Any) -> Any:
+    return eqn.params[_INLINE[eqn.primitive.name]]
+
+
+def lowered(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of arrays, with its convolutions and all that follows them laid out for the CPU; not to be differentiated."""
+
+    def run(*args: Any) -> Any:
+        closed, shape = jax.make_jaxpr(fn, return_shape=True)(*args)
+        outs = [_straight(o) for o in _evaluate(closed.jaxpr, closed.consts, args)]
+        return jax.tree.unflatten(jax.tree.structure(shape), outs)
+
+    return run
+
+
+def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
+    env: dict[Any, Any] = {}
+
+    def read(v: Any) -> Any:
+        return v.val if isinstance(v, jex_core.Literal) else env[v]
+
+    env.update(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        inputs = [read(v) for v in eqn.invars]
+        name = eqn.primitive.name
+        if name in _INLINE:
+            inner = _inner(eqn)
+            outs = _evaluate(inner.jaxpr, inner.consts, inputs)
+        elif name == "conv_general_dilated":
+            outs = [_convolve(eqn, *inputs)]
+        elif any(isinstance(x, _Laid) for x in inputs):
+            outs = _follow(eqn, name, inputs)
+        else:
+            outs = _bind(eqn, inputs, {})
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _bind(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
+    params = eqn.primitive.get_bind_params({**eqn.params, **changed})
+    with eqn.ctx.manager:
+        outs = eqn.primitive.bind(*inputs, **params)
+    return list(outs) if eqn.primitive.multiple_results else [outs]
+
+
+# -- following a layout ------------------------------------------------------------------------------------
+
+
+def _follow(eqn: Any, name: str, inputs: list[Any]) -> list[Any]:
+    """An operation on values of which some are laid out."""
+    order = next(x.order for x in inputs if isinstance(x, _Laid))
+    first = inputs[0]
+    if name in _ELEMENTWISE:
+        return [_laid(_bind(eqn, _alike(inputs, order), {})[0], order)]
+    if name == "optimization_barrier":
+        arrays = [x.array if isinstance(x, _Laid) else x for x in inputs]
+        outs = _bind(eqn, arrays, {})
+        return [_laid(o, x.order) if isinstance(x, _Laid) else o for o, x in zip(outs, inputs, strict=True)]
+    if name == "concatenate":
+        place = order.index(eqn.params["dimension"])
+        return [_laid(_bind(eqn, [_in_order(x, order) for x in inputs], {"dimension": place})[0], order)]
+    if isinstance(first, _Laid) and len([x for x in inputs if isinstance(x, _Laid)]) == 1:
+        rule = _RULES.get(name)
+        done = rule(eqn, first, inputs[1:]) if rule is not None else None
+        if done is not None:
+            return done
+    return _bind(eqn, [_straight(x) for x in inputs], {})
+
+
+def _alike(inputs: list[Any], order: tuple[int, ...]) -> list[Any]:
+    return [_in_order(x, order) if getattr(x, "ndim", 0) == len(order) or isinstance(x, _Laid) else x for x in inputs]
+
+
+def _permuted(names: tuple[str, ...]) -> Any:
+    """The rule of operations whose parameters have an entry for each dimension, or None."""
+
+    def rule(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+        given = {n: eqn.params[n] for n in names if eqn.params[n] is not None}
+        changed = {n: tuple(v[d] for d in x.order) for n, v in given.items()}
+        return [_laid(o, x.order) for o in _bind(eqn, [x.array, *rest], changed)]
+
+    return rule
+
+
+def _numbered(name: str) -> Any:
+    """The rule of operations that go along dimensions given by their numbers, and keep the shape's rank."""
+
+    def rule(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+        at = eqn.params[name]
+        changed = tuple(x.order.index(d) for d in at) if isinstance(at, tuple) else x.order.index(at)
+        return [_laid(o, x.order) for o in _bind(eqn, [x.array, *rest], {name: changed})]
+
+    return rule
+
+
+def _reduce(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+    axes = eqn.params["axes"]
+    left = [d for d in x.order if d not in axes]
+    names = sorted(left)
+    out = _bind(eqn, [x.array], {"axes": tuple(sorted(x.order.index(d) for d in axes))})[0]
+    return [_laid(out, [names.index(d) for d in left])]
+
+
+def _transpose(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+    to = eqn.params["permutation"]
+    return [_laid(x.array, [to.index(d) for d in x.order])]
+
+
+def _broadcast(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+    shape, dims = eqn.params["shape"], eqn.params["broadcast_dimensions"]
+    if rest or dims != tuple(range(len(shape))):
+        return None
+    out = lax.broadcast_in_dim(x.array, [shape[d] for d in x.order], dims)
+    return [_laid(out, x.order)]
+
+
+def _reshape(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
+    """Dropping dimensions of size one keeps the order of the others."""
+    shape = eqn.outvars[0].aval.shape
+    full = [0] * len(x.order)
+    for place, d in enumerate(x.order):
+        full[d] = x.array.shape[place]
+    kept = [d for d, n in enumerate(full) if n != 1]
+    if rest or tuple(full[d] for d in kept) != tuple(shape):
+        return None
+    left = [d for d in x.order if d in kept]
+    return [_laid(x.array.reshape([full[d] for d in left]), [kept.index(d) for d in left])]
+
+
+_WINDOWED = ("window_dimensions", "window_strides", "padding", "base_dilation", "window_dilation")
+_RULES: dict[str, Any] = {
+    "pad": _permuted(("padding_config",)),
+    "slice": _permuted(("start_indices", "limit_indices", "strides")),
+    "rev": _numbered("dimensions"),
+    "split": _numbered("axis"),
+    "transpose": _transpose,
+    "broadcast_in_dim": _broadcast,
+    "reshape": _reshape,
+    "squeeze": _reshape,
+    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _numbered("axis")),
+    **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), _permuted(_WINDOWED)),
+    **dict.fromkeys("reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or".split(), _reduce),
+}
+
+
+# -- convolutions ------------------------------------------------------------------------------------------
+
+
+def _convolve(eqn: Any, x: Any, w: Any) -> Any:
+    """One convolution. That of an image with a kernel larger than the result is taken for the gradient of a kernel, which it is if
+    images and channels change places."""
+    p = eqn.params
+    numbers, groups, splits = p["dimension_numbers"], p["feature_group_count"], p["batch_group_count"]
+    (xb, xc, *xs), (wo, wi, *ws), (ob, oc, *os) = numbers
+    of_x, of_w, of_out = (v.aval.shape for v in (*eqn.invars, *eqn.outvars))
+    kernel, sizes = [of_w[d] for d in ws], [of_out[d] for d in os]
+    as_type = p["preferred_element_type"] in (None, eqn.invars[0].aval.dtype)
+    window = Window(tuple(p["window_strides"]), tuple(p["padding"]), tuple(p["lhs_dilation"]), tuple(p["rhs_dilation"]))
+    channels, outs = of_x[xc], of_w[wo]
+    if groups == splits == 1 and as_type:
+        if math.prod(sizes) < math.prod(kernel) and all(n == 1 for n in window.stride):
+            moved = Window(window.dilation, window.pads, window.spread, window.stride)
+            moved = moved._replace(pads=_to_the_end(of_x, xs, kernel, sizes, moved))
+            operands = _in_order(x, (xc, *xs, xb)), _in_order(w, (wi, *ws, wo))
+            out = convolution.run_for_kernel(*operands, tuple(sizes), moved, p["precision"])
+            return _laid(out, (*os, ob, oc))
+        out = convolution.run(_in_order(x, (xb, *xs, xc)), _in_order(w, (*ws, wi, wo)), window, p["precision"])
+        return _laid(out, (ob, *os, oc))
+    if groups == channels == outs and splits == 1 and as_type and all(n == 1 for n in window.spread):
+        kernels = _in_order(w, (*ws, wi, wo))
+        out = convolution.depthwise(_in_order(x, (xb, *xs, xc)), kernels.reshape(*kernel, outs), window)
+        return _laid(out, (ob, *os, oc))
+    return _bind(eqn, [_straight(x), _straight(w)], {})[0]
+
+
+def _to_the_end(shape: Any, spatial: Any, steps: Any, kernel: Any, window: Window) -> Any:
+    """The padding, that after the end so that the windows just reach it."""
+    pads = []
+    for i, d in enumerate(spatial):
+        size = (shape[d] - 1) * window.spread[i] + 1
+        reach = (steps[i] - 1) * window.stride[i] + (kernel[i] - 1) * window.dilation[i] + 1
+        pads.append((window.pads[i][0], reach - window.pads[i][0] - size))
+    return tuple(pads)
