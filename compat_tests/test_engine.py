@@ -419,7 +419,7 @@ def failing(t: Any) -> Any:
 
     aval = t._value.aval
     kernel = Kernel("failing", lambda x: (x,), (aval,), aval.slot)
-    kernel.jitted = body
+    kernel.jitted = kernel.alone = body
     return wrap(program.emit(kernel, [t._read()])[0])
 
 
