@@ -25,9 +25,9 @@ from parity import candidate
 
 DTYPES = ("float32", "float64", "int64", "int32", "bool", "complex64", "bfloat16", "float16")
 OUT_OF_SCOPE = {
-    "sparse.sampled_addmm": "sparse layout",
-    "sparse.mm": "sparse layout",
-    "to_sparse": "sparse layout",
+    "sparse.sampled_addmm": "sparse layout: compared in compat_tests/test_sparse_op_db.py",
+    "sparse.mm": "sparse layout: compared in compat_tests/test_sparse_op_db.py",
+    "to_sparse": "sparse layout: compared in compat_tests/test_sparse_op_db.py",
     "torch._scaled_mm": "8-bit floating point",
     "torch._scaled_mm_v2": "8-bit floating point",
     "max_pool2d_with_indices_backward": "reached only through torch.ops.aten",

@@ -183,6 +183,23 @@ def test_a_leaf_has_a_sparse_gradient() -> None:
     compare(body)
 
 
+def test_autograd_grad_of_a_sparse_leaf() -> None:
+    def body(torch: Any) -> list[Any]:
+        s = adjacency(torch, requires_grad=True)
+        (g,) = torch.autograd.grad((torch.sparse.mm(s, torch.ones(6, 2)) ** 2).sum(), s)
+        return [g, str(g.layout), s.grad is None]
+
+    compare(body)
+
+
+def test_what_cannot_be_sparse_says_so() -> None:
+    s = adjacency(jaxtorch)
+    with pytest.raises(NotImplementedError, match="sparse tensor cannot be a parameter"):
+        jaxtorch.nn.Parameter(s)
+    with pytest.raises(NotImplementedError, match="sparse tensor cannot be an optimizer's parameter"):
+        jaxtorch.optim.SGD([s], lr=0.1)
+
+
 def test_a_graph_convolution_trains() -> None:
     """The kind of program that `torch.spmm` is used for most."""
 

@@ -13,6 +13,7 @@ from .._core.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .._core.sparsity import is_sparse as _is_sparse
 from .._core.tensor import Tensor
 from .._tensor.autograd import make_roots as _make_roots
 from .._tensor.autograd import run_backward as _run_backward
@@ -96,10 +97,12 @@ def grad(
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    capture = _engine.Capture(list(inputs))
+    capture = _engine.Capture([t._parts[-1] if _is_sparse(t) else t for t in inputs])
     _engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
     found: list[Any] = []
     for t, g in zip(inputs, capture.found, strict=True):
+        if g is not None and _is_sparse(t):
+            g = t._with_values(g)
         if g is None:
             if materialize_grads:
                 g = _zeros(t)

@@ -9,6 +9,7 @@ from typing import Any
 from .._core import views
 from .._core.op import functions
 from .._core.overrides import admit, disabled_torch_function
+from .._core.sparsity import is_sparse
 from .._core.storage import Alias, Storage
 from .._core.tensor import Tensor
 
@@ -48,6 +49,8 @@ def settle(t: Tensor) -> None:
 
 def _same_memory(cls: type, data: Tensor, requires_grad: bool) -> Any:
     """A leaf of class `cls` on the memory of `data`."""
+    if is_sparse(data):
+        raise NotImplementedError(f"{cls.__name__}(): a sparse tensor cannot be a parameter; make one of its values")
     aval = data._read().aval
     if requires_grad and not (aval.dtype.is_floating_point or aval.dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

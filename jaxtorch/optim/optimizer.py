@@ -23,7 +23,7 @@ from .._core import capture, dtypes, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.removable import RemovableHandle
-from .._core.sparsity import NoContent
+from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, wrap_number
 
@@ -200,6 +200,10 @@ class Optimizer:
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_type_name(p)}")
+            if is_sparse(p):
+                raise NotImplementedError(
+                    "jaxtorch: a sparse tensor cannot be an optimizer's parameter; optimize its values"
+                )
             if not self.defaults.get("differentiable", None) and not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():

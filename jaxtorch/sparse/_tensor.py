@@ -148,6 +148,9 @@ def block_of(t: SparseTensor) -> tuple[int, ...]:
     return tuple(t._parts[2].shape[start : start + 2])
 
 
+SparseTensor._with_values = with_values  # pyright: ignore[reportAttributeAccessIssue]
+
+
 # -- text
 
 

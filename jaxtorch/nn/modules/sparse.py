@@ -26,7 +26,7 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
 class Embedding(Module):
     """Rows of a table: (*) indices to (*, embedding_dim). The row `padding_idx` gets no gradient.
 
-    `sparse=True` is accepted; gradients are dense.
+    sparse: the gradient is a sparse tensor of the rows that were looked up.
     """
 
     __constants__ = [
