@@ -116,3 +116,19 @@ def test_several_elements_are_no_number(kind: type):
     for t in (torch, candidate()):
         with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
             kind(t.ones(2))
+
+
+def test_the_node_of_a_function_is_shown_as_there():
+    def shown(t: Any) -> str:
+        class Twice(t.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return 2 * x
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return 2 * g
+
+        return repr(Twice.apply(t.ones(1, requires_grad=True)).grad_fn).split(" at ")[0]
+
+    assert shown(candidate()) == shown(torch)

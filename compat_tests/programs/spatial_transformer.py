@@ -10,7 +10,7 @@ torch.manual_seed(0)
 
 class Net(nn.Module):
     def __init__(self):
-        super(Net, self).__init__()
+        super().__init__()
         self.where = nn.Sequential(nn.Conv2d(1, 4, 5), nn.MaxPool2d(2, stride=2), nn.ReLU(True))
         self.place = nn.Linear(4 * 4 * 4, 6)
         self.place.weight.data.zero_()

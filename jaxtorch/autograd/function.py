@@ -45,6 +45,9 @@ class BackwardCFunction(tape.Node):
         self._to_save_forward: tuple[Any, ...] = ()
         self._for_jvp: tuple[Any, ...] | None = None  # what `saved_tensors` gives while jvp runs
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     # -- what the user calls on ctx
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
