@@ -35,7 +35,7 @@ for step in range(5):
     for p, m in zip(model.parameters(), momentum):
         m.mul_(0.9).add_(p.grad.data)
         p.data.add_(m, alpha=-0.05)
-    print("step %d loss %.5f" % (step, loss.data))
+    print(f"step {step} loss {loss.data:.5f}")
     print(model.place.bias.grad)
 
 w = Variable(torch.randn(3, 2), requires_grad=True)
