@@ -74,6 +74,7 @@ CASES: dict[str, Make] = {
     "MixtureSameFamily vectors": lambda t, d: d.MixtureSameFamily(
         d.Categorical(_pos(t, 3)), d.Independent(d.Normal(_real(t, 3, 2), _pos(t, 3, 2)), 1)
     ),
+    "Wishart covariance": lambda t, d: d.Wishart(5, _tril(t, 3) @ _tril(t, 3).mT),
     "RelaxedBernoulli": lambda t, d: d.RelaxedBernoulli(t.tensor(0.7), t.tensor([0.1, 0.5, 0.9])),
     "RelaxedOneHotCategorical": lambda t, d: d.RelaxedOneHotCategorical(t.tensor(0.7), _pos(t, 2, 4)),
     "Independent": lambda t, d: d.Independent(d.Normal(_real(t, 2, 3), _pos(t, 2, 3)), 1),
@@ -173,6 +174,67 @@ PAIRS = [
     ("Normal", "Laplace"), ("Uniform", "Normal"), ("Uniform", "Exponential"), ("Cauchy", "Cauchy"), ("Independent", "Independent"),
     ("Normal", "Uniform"), ("Normal", "Categorical"), ("TransformedDistribution", "TransformedDistribution"),
 ]  # fmt: skip
+
+
+MORE_PAIRS = [
+    ("ContinuousBernoulli", "ContinuousBernoulli logits"), ("ContinuousBernoulli", "Exponential"),
+    ("ContinuousBernoulli", "Normal"), ("ContinuousBernoulli", "Uniform wide"), ("ContinuousBernoulli", "Uniform"),
+    ("ContinuousBernoulli", "Pareto"), ("Beta", "ContinuousBernoulli"), ("Beta", "Exponential"), ("Beta", "Gamma"),
+    ("Beta", "Normal"), ("Beta", "Uniform wide"), ("Beta", "Uniform"), ("Beta", "Pareto"), ("Bernoulli", "Poisson"),
+    ("Exponential", "Gumbel"), ("Exponential", "ContinuousBernoulli"), ("Gamma", "Gumbel"), ("Gumbel", "Normal"),
+    ("Gumbel", "Beta"), ("Pareto", "Exponential"), ("Pareto", "Gamma flat"), ("Pareto", "Normal flat"), ("Pareto", "Uniform"),
+    ("Uniform unit", "Beta"), ("Uniform wide", "Beta"), ("Uniform unit", "ContinuousBernoulli"),
+    ("Uniform inside", "ContinuousBernoulli"),
+    ("Uniform unit", "Gamma flat"),
+    ("Uniform", "Gumbel"), ("Uniform high", "Pareto"), ("Uniform", "Pareto"),
+    ("LowRankMultivariateNormal", "LowRankMultivariateNormal"), ("LowRankMultivariateNormal", "MultivariateNormal covariance"),
+    ("MultivariateNormal covariance", "LowRankMultivariateNormal"),
+]  # fmt: skip
+EXTRA: dict[str, Make] = {
+    "ContinuousBernoulli": lambda t, d: d.ContinuousBernoulli(t.tensor([0.1, 0.4995, 0.9])),
+    "Gamma flat": lambda t, d: d.Gamma(_pos(t, 3), _pos(t, 3)),
+    "Normal flat": lambda t, d: d.Normal(_real(t, 3), _pos(t, 3)),
+}
+RANGES = {
+    "Uniform wide": (-1.0, 2.0),
+    "Uniform unit": (0.0, 0.75),
+    "Uniform inside": (0.1, 0.75),
+    "Uniform high": (3.0, 5.0),
+}
+
+
+def test_more_divergences():
+    """Between families, as one program: (case, case)."""
+
+    def body(torch: Any) -> Any:
+        d = module(torch)
+
+        def made(name: str) -> Any:
+            return (
+                d.Uniform(*[torch.full((3,), x) for x in RANGES[name]])
+                if name in RANGES
+                else (CASES | EXTRA)[name](torch, d)
+            )
+
+        return [d.kl_divergence(made(p), made(q)) for p, q in MORE_PAIRS]
+
+    check(body)
+
+
+def test_every_divergence_is_registered():
+    ours, theirs = ({(p.__name__, q.__name__) for p, q in module(t).kl._KL_REGISTRY} for t in (candidate(), reference))
+    assert not theirs - ours
+
+
+def test_wrong_arguments_of_the_rarer_families():
+    bodies = [
+        lambda t, d: d.LKJCholesky(1), lambda t, d: d.VonMises(t.zeros(2), -t.ones(2)), lambda t, d: d.Wishart(1, t.eye(3)),
+        lambda t, d: d.Wishart(4, t.eye(3), scale_tril=t.eye(3)), lambda t, d: d.ContinuousBernoulli(),
+        lambda t, d: d.GeneralizedPareto(0.0, -1.0, 0.0), lambda t, d: d.ContinuousBernoulli(t.tensor(1.5), validate_args=True),
+        lambda t, d: d.GeneralizedPareto(0.0, 1.0, -0.5).log_prob(t.tensor(3.0)),
+    ]  # fmt: skip
+    for body in bodies:
+        check(lambda t, body=body: body(t, module(t)))
 
 
 @pytest.mark.parametrize("p, q", PAIRS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import _kl_more as _kl_more
 from . import constraints, transforms
 from .bernoulli import Bernoulli
 from .beta import Beta

@@ -20,6 +20,7 @@ torch.Size, torch.Tensor, torch.no_grad, torch.get_default_dtype = Size, Tensor,
 torch.float, torch.double, torch.long, torch.bool = dtypes.float32, dtypes.float64, dtypes.int64, dtypes.bool_
 torch.finfo = finfo
 torch.broadcast_shapes = broadcast_shapes
+torch.special_xlogy = functions["xlogy"]
 torch.linalg_cholesky = linalg.cholesky
 torch.linalg_cholesky_ex = linalg.cholesky_ex
 torch.linalg_slogdet = linalg.slogdet

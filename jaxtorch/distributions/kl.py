@@ -38,7 +38,7 @@ from .utils import _sum_rightmost, euler_constant
 
 __all__ = ["kl_divergence", "register_kl"]
 
-_registry: dict[tuple[type, type], Callable[..., Any]] = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable[..., Any]] = {}
 _found: dict[tuple[type, type], Any] = {}
 
 
@@ -52,7 +52,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
             raise TypeError("issubclass() arg 1 must be a class")
 
     def register(fn: Any) -> Any:
-        _registry[type_p, type_q] = fn
+        _KL_REGISTRY[type_p, type_q] = fn
         _found.clear()
         return fn
 
@@ -82,7 +82,7 @@ class _Match:
 
 def _dispatch(p: type, q: type) -> Any:
     """The most special function for a pair of types, the first type's first."""
-    matches = [(a, b) for a, b in _registry if issubclass(p, a) and issubclass(q, b)]
+    matches = [(a, b) for a, b in _KL_REGISTRY if issubclass(p, a) and issubclass(q, b)]
     if not matches:
         return NotImplemented
     left = min(_Match(*m) for m in matches).types
@@ -96,7 +96,7 @@ def _dispatch(p: type, q: type) -> Any:
             RuntimeWarning,
             stacklevel=3,
         )
-    return _registry[left[0], left[1]]
+    return _KL_REGISTRY[left[0], left[1]]
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
@@ -350,7 +350,9 @@ def _independent(p: Any, q: Any) -> Tensor:
 def _always_infinite(*pairs: tuple[type, type]) -> None:
     for pair in pairs:
         register_kl(*pair)(
-            lambda p, q: _infinite_like(next(iter(p.__dict__[k] for k in p.arg_constraints if k in p.__dict__)))
+            lambda p, q: _infinite_like(
+                getattr(p, next((k for k in p.arg_constraints if k in p.__dict__), next(iter(p.arg_constraints))))
+            )
         )
 
 
