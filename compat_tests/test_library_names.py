@@ -56,6 +56,17 @@ def test_the_text_of_tensors(torch: Any) -> Any:
 
 
 @parity_test
+def test_the_parameter_of_split(torch: Any) -> Any:
+    x = torch.arange(6)
+    errors = []
+    for wrong in (lambda: x.split(split_size_or_sections=2), lambda: torch.split(x, split_size=2)):
+        with pytest.raises(TypeError) as error:
+            wrong()
+        errors.append(type(error.value).__name__)
+    return x.split(split_size=[4, 2]), x.split(split_size=3, dim=0), torch.split(x, split_size_or_sections=2), errors
+
+
+@parity_test
 def test_a_function_context_is_of_its_class(torch: Any) -> Any:
     seen = []
 

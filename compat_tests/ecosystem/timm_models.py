@@ -16,7 +16,7 @@ MODELS = {
     "swin_tiny_patch4_window7_224": dict(
         img_size=32, patch_size=2, window_size=4, embed_dim=16, depths=(2, 2), num_heads=(2, 4)
     ),
-    "mixer_s32_224": dict(img_size=64),
+    "mixer_s16_224": dict(img_size=32),
 }
 OPTIMIZERS = ("adamw", "lamb", "lion", "sgd", "adabelief", "rmsproptf")
 

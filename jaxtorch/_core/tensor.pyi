@@ -1252,7 +1252,7 @@ class Tensor:
         """Of sparse tensors; NotImplementedError for a dense one."""
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Self:
         """Of sparse tensors; NotImplementedError for a dense one."""
-    def split(self, split_size_or_sections: Any, dim: _int = ...) -> tuple[Tensor, ...]:
+    def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension."""

@@ -476,7 +476,7 @@ def _even(n: int, size: int) -> tuple[int, ...]:
     return tuple([min(size, n - i) for i in range(0, n, size)])
 
 
-@function("split", method=True)
+@function("split")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
     aval = tensor._value.aval
@@ -492,6 +492,15 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     if size == 0 and n != 0:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     return _split(tensor, d, _even(n, size))
+
+
+@function("split", method=True, function=False)
+def split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """`torch.split`, whose second parameter has another name there."""
+    return split(self, split_size, dim)
+
+
+split_method.__name__ = split_method.__qualname__ = "split"
 
 
 @function("split_with_sizes", method=True)
