@@ -327,7 +327,7 @@ def _no_storage(self: SparseTensor) -> NoReturn:
     raise NotImplementedError(f"Cannot access storage of {name}")
 
 
-for _name in ("storage", "untyped_storage", "_typed_storage", "share_memory_", "is_shared"):
+for _name in ("storage", "untyped_storage", "_typed_storage", "storage_type", "share_memory_", "is_shared"):
     setattr(SparseTensor, _name, _no_storage)
 
 
