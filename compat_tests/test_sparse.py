@@ -412,5 +412,5 @@ def test_no_method_takes_a_sparse_tensor_for_a_dense_one(name: str) -> None:
         assert str(found).replace("jaxtorch", "torch") == str(expected), name
 
 
-OURS = {"grad", "grad_fn", "pin_memory"}
+OURS = {"grad", "grad_fn", "pin_memory", "name", "dequantize"}
 """What PyTorch gives None for, or raises while jaxtorch answers."""
