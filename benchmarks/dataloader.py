@@ -3,7 +3,7 @@
     python benchmarks/dataloader.py --markdown docs/performance.md
 
 The images (3x224x224) are in memory: `float`, float32 tensors that are only indexed and collated, and `uint8`, scaled
-and normalised one by one as a transform does. Every batch is read, so nothing is left to be done later. Workers start
+and normalised one by one as a transform does. A number of every batch is read, so nothing is left undone. Workers start
 anew in each epoch, as is the default, or once with --persistent. The sides' batches must agree, or the run ends with
 an error.
 """
@@ -86,8 +86,8 @@ class Worker:
         """Seconds of an epoch."""
         begun = time.perf_counter()
         for images, labels in self.loaders[name]:
-            images.numpy()[-1, -1, -1, -1].item()
-            labels.numpy()[-1].item()
+            images[-1, -1, -1, -1].item()
+            labels[-1].item()
         return time.perf_counter() - begun
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "settle",
     "stack",
     "tensor",
+    "threads",
     "weights_tensor",
 ]
 
@@ -68,6 +69,10 @@ def stack(tensors: Sequence[Tensor]) -> Tensor:
 
 def has_accelerator() -> bool:
     return bool(_torch().cuda.is_available())
+
+
+def threads() -> int:
+    return _torch().get_num_threads()
 
 
 def default_generator() -> Any:

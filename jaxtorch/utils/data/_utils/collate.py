@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _engine
-from . import transport
+from . import copying, transport
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -129,8 +129,7 @@ def _stack_arrays(arrays: list[np.ndarray]) -> Any:
     if first.ndim == 0:
         return _engine.from_host(np.array([array.item() for array in arrays], dtype=dtype))
     out = transport.allocate((len(arrays), *shape), dtype)
-    # Joined along the existing first dimension: a third of the time of np.stack for small arrays.
-    np.concatenate(arrays, out=out.reshape(len(arrays) * shape[0], *shape[1:]))
+    copying.concatenate(arrays, out)
     return _engine.from_host(out)
 
 

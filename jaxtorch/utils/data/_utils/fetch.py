@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _engine
 from ..dataset import Subset, TensorDataset
-from . import transport
+from . import copying, transport
 from .collate import default_collate
 
 __all__ = ["IterableFetcher", "MapFetcher", "create_fetcher"]
@@ -101,5 +101,6 @@ def _gather_rows(dataset: Any, index: Any) -> list[Any] | None:
     batch = []
     for array in arrays:
         out = transport.allocate((len(index), *array.shape[1:]), array.dtype)
-        batch.append(_engine.from_host(np.take(array, rows, axis=0, out=out, mode="wrap")))
+        copying.take(array, rows, out)
+        batch.append(_engine.from_host(out))
     return batch

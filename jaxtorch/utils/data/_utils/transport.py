@@ -25,14 +25,20 @@ SHARED_MINIMUM = 1 << 22
 """Bytes from which an array is worth a shared memory file: below, the pipe costs less."""
 
 _sharing = False
+_worker = False
 _blocks: dict[int, tuple[int, int]] = {}
 """In a worker, the shared arrays of the batch being made: address -> (file descriptor, bytes)."""
 
 
 def use_shared_memory() -> None:
     """Called once in a worker: from now on `allocate` returns shared memory for big arrays."""
-    global _sharing
+    global _sharing, _worker
+    _worker = True
     _sharing = hasattr(os, "memfd_create") and hasattr(reduction, "sendfds")
+
+
+def in_worker() -> bool:
+    return _worker
 
 
 def _map_shared(descriptor: int, size: int) -> np.ndarray:
