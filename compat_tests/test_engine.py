@@ -420,6 +420,7 @@ def failing(t: Any) -> Any:
     aval = t._value.aval
     kernel = Kernel("failing", lambda x: (x,), (aval,), aval.slot)
     kernel.jitted = kernel.alone = body
+    kernel.cold_runs = -1
     return wrap(program.emit(kernel, [t._read()])[0])
 
 

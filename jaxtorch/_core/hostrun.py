@@ -42,8 +42,13 @@ def evaluate(kernel: Kernel, arrays: list[Any]) -> list[Any]:
     if closed is None:
         with x64():
             closed = _jaxprs[kernel] = jax.make_jaxpr(kernel.fn)(*[a.struct for a in kernel.in_avals])
+    return compute(closed, arrays, kernel.name)
+
+
+def compute(closed: Any, arrays: list[Any], operation: str) -> list[Any]:
+    """A closed jaxpr on NumPy arrays."""
     with np.errstate(all="ignore"):
-        return _evaluate(closed.jaxpr, closed.consts, arrays, kernel.name)
+        return _evaluate(closed.jaxpr, closed.consts, arrays, operation)
 
 
 def _evaluate(jaxpr: Any, consts: Any, args: Any, operation: str) -> list[Any]:

@@ -1253,7 +1253,7 @@ class Tensor:
     def sparse_resize_and_clear_(self, *args: Any, **kwargs: Any) -> Self:
         """Of sparse tensors; NotImplementedError for a dense one."""
     def split(self, split_size: Any, dim: _int = ...) -> tuple[Tensor, ...]:
-        """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
+        """`torch.split`, whose second parameter has another name there."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = ...) -> tuple[Tensor, ...]:
         """Parts of the given sizes along a dimension."""
     def sqrt(self, *, out: Any = ...) -> Tensor:
