@@ -23,9 +23,9 @@ INDICES = 512  # of a gather or scatter, which goes index by index
 _TYPES = frozenset(map(np.dtype, ("float32", "float64", "int64", "int32", "bool")))
 _CALLS = ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call")
 _EXACT = frozenset(
-    """neg max min abs sign eq ne lt le gt ge and or xor not is_finite stop_gradient copy copy_p clamp select_n broadcast_in_dim reshape
-    squeeze transpose rev slice concatenate pad iota split reduce_max reduce_min reduce_and reduce_or argmax argmin dynamic_slice
-    dynamic_update_slice""".split()
+    """neg max min abs sign eq ne lt le gt ge and or xor not is_finite stop_gradient copy copy_p clamp select_n broadcast_in_dim
+    reshape squeeze transpose rev slice concatenate pad iota split reduce_max reduce_min reduce_and reduce_or argmax argmin
+    dynamic_slice dynamic_update_slice""".split()
 )
 _PRODUCTS, _SUMS, _UNLIKE = 1, 2, 4  # products and sums together may be contracted by XLA, which then rounds once
 _FLOATING = {
