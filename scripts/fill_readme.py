@@ -36,7 +36,10 @@ def table(figures: dict[str, Any]) -> str:
             found = sides.get(side, {})
             cells.append(("~" if found.get("noisy") else "") + duration(found["median"]) if "median" in found else "-")
         rows.append(f"| {model} | " + " | ".join(cells) + " |")
-    notes = "`-`: not in this run. `~`: disturbed while it was measured. Everything else about the run is in [docs/performance.md](docs/performance.md)."
+    notes = (
+        "`-`: not in this run. `~`: disturbed while it was measured. "
+        "Everything else about the run is in [docs/performance.md](docs/performance.md)."
+    )
     return "\n".join([*rows, "", notes])
 
 
