@@ -25,9 +25,9 @@ from .tensor import Tensor, finish
 from .value import Value, wrap_number
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
+"""Operations that write one value, so that their target may have several elements in one place."""
 _NUMBERS_APART = frozenset(("clamp", "clamp_min", "clamp_max", "_pow", "addcmul", "addcdiv", "lerp", "_fill_number"))
 """Operations whose numbers PyTorch does not make tensors of, so that they have no say in the strides of the result."""
-"""Operations that write one value, so that their target may have several elements in one place."""
 
 _ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
