@@ -10,6 +10,7 @@ from .._core import host
 from .._core.program import force
 from .._core.tensor import Tensor
 from .._core.value import Value
+from .._core.views import find_place
 from .graphing import Passage
 
 
@@ -29,6 +30,7 @@ class Border:
                 self._lend(storage)
         for t in unique:
             t._read()
+            find_place(t)
         self._cut: list[tuple[Tensor, Any, int, Passage]] = []
         for t in unique:
             if t._node is not None:

@@ -22,6 +22,7 @@ from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
 from .tape import Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
+from .views import find_place
 
 _sums: dict[Aval, Entry] = {}
 
@@ -177,6 +178,7 @@ def edge_of(place: Any) -> tuple[Any, int]:
         return (place[0], place[1]) if isinstance(place[0], Node) else (place[0].variable, 0)
     if place._alias is not None:
         check_place(place)
+        find_place(place)
     if type(place._node) is Nowhere:
         return Nowhere(), 0  # one that no gradient reaches
     return (place, 0) if place._node is None else (place._node, place._index)

@@ -173,11 +173,12 @@ class _Source:
         return [p.name for p in self.op.operands]
 
     def _read_fixed(self) -> None:
+        read = "read" if self.op.differentiable else "peek"
         for i, p in enumerate(self.op.operands):
             n = p.name
             self.add(f"if isinstance({n}, _T):")
             self.add(f"_a = {n}._alias", 2)
-            self.add(f"_v{i} = {n}._value if _a is None else _a.read({n})", 2)
+            self.add(f"_v{i} = {n}._value if _a is None else _a.{read}({n})", 2)
             self.add(f"if {n}._rg: _m |= {1 << i}", 2)
             if self.op.elementwise:
                 self.add(f"if {n}._layout is not None: _l = True", 2)
@@ -186,6 +187,7 @@ class _Source:
         self.add(f"_vals = [{', '.join(f'_v{i}' for i in range(self.op.n_operands))}]")
 
     def _read_any(self) -> None:
+        read = "read" if self.op.differentiable else "peek"
         self.add("_vals = []; _ops = []")
         for i, p in enumerate(self.op.operands):
             n = p.name
@@ -208,7 +210,7 @@ class _Source:
                 depth = 2
             self.add(f"if isinstance({n}, _T):", depth)
             self.add(f"_a = {n}._alias", depth + 1)
-            self.add(f"_v = {n}._value if _a is None else _a.read({n})", depth + 1)
+            self.add(f"_v = {n}._value if _a is None else _a.{read}({n})", depth + 1)
             self.add(f"if {n}._rg: _m |= 1 << len(_vals)", depth + 1)
             if self.op.elementwise:
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)

@@ -65,7 +65,7 @@ def read_host(t: Tensor, alias: Alias) -> Value:
     if not host.shared():
         _leave(alias)
         alias.seen = -2
-        return alias.read(t)
+        return alias.peek(t)
     t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
     if t._alias is alias:
         t._value.guard = (alias.version if alias.silent is None else alias.silent, alias.counted())

@@ -79,6 +79,14 @@ class Alias:
 
         return refresh(t, self)
 
+    def peek(self, t: Any) -> Value:
+        """The tensor's current value, for what is not differentiated: a view that was displaced stays so, as in PyTorch."""
+        if self.version.n == self.seen:
+            return t._value
+        from .views import refresh
+
+        return refresh(t, self, False)
+
     def counted(self) -> int:
         """How often the memory has been written, as `_version` shows it."""
         version, silent = self.version, self.silent

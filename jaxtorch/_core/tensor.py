@@ -102,7 +102,8 @@ class Tensor:
 
     def _array(self) -> Any:
         """The current content as a JAX (or NumPy) array; runs the program that makes it."""
-        return force(self._read())
+        alias = self._alias
+        return force(self._value if alias is None else alias.peek(self))
 
     def _write(self, value: Value) -> None:
         """Give this tensor, and all that share its memory, new content without touching autograd."""

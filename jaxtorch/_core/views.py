@@ -104,8 +104,8 @@ def detached(t: Tensor, silent: bool = False) -> Tensor:
     """A tensor on the same memory that autograd does not see: `detach()`, and with `silent` `.data`."""
     from . import forward
 
-    value = t._read()
     alias = alias_of(t)
+    value = alias.peek(t)
     chain = alias.chain
     if "duals" in watch and forward.is_dual(value):
         value = forward.without(value)
@@ -240,11 +240,20 @@ def _displaced(t: Tensor, alias: Alias, base: Tensor) -> bool:
     return True
 
 
-def refresh(t: Tensor, alias: Alias) -> Value:
-    """Read a view again: its storage has been written since."""
+def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
+    """Read a view again: its storage has been written since.
+
+    place: find it its new place in the graph, as PyTorch does where an operation is recorded (None), or `grad_fn` is read.
+    """
     storage = alias.storage
     base = alias.base
-    if base is not None and _displaced(t, alias, base):
+    displaced = base is not None and _displaced(t, alias, base)
+    placing = displaced and (state.grad if place is None else place)
+    if displaced and not placing:
+        t._rg = True
+        if t._node is None:
+            t._node = Nowhere()
+    if placing:
         _place(t, alias, base)
     elif storage.host is not None:
         from .host import read_host
@@ -258,8 +267,15 @@ def refresh(t: Tensor, alias: Alias) -> Value:
         t._value = emit(_read_entry(value.aval, steps, numbers).kernel, [value, *numbers])[0]
     if alias.chain:
         t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
-    alias.seen = -1 if storage.host is not None else alias.version.n
+    alias.seen = -1 if storage.host is not None else -2 if displaced and not placing else alias.version.n
     return t._value
+
+
+def find_place(t: Tensor) -> None:
+    """Find a view the place in the graph that it has now, whether or not gradients are recorded."""
+    alias = t._alias
+    if alias is not None and alias.base is not None and alias.seen != alias.version.n:
+        refresh(t, alias, True)
 
 
 def _place(t: Tensor, alias: Alias, base: Tensor) -> None:

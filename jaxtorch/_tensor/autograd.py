@@ -25,7 +25,7 @@ def member(fn: Any) -> Any:
 
 def _get_requires_grad(self: Tensor) -> bool:
     if self._alias is not None:
-        self._alias.read(self)
+        self._alias.peek(self)
     return self._rg
 
 
@@ -116,7 +116,7 @@ MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated
 def _get_grad_fn(self: Tensor) -> Any:
     if self._alias is not None:
         permissions.check_place(self)
-        self._alias.read(self)
+        views.find_place(self)
     return shown(self._node)
 
 
@@ -141,7 +141,7 @@ def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
     if not _get_requires_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if not _retains(self) and _get_grad_fn(self) is not None:
+    if not _retains(self) and shown(self._node) is not None and _get_grad_fn(self) is not None:
         self._node.retain(self._index, self)
 
 
