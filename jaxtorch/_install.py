@@ -1,7 +1,8 @@
 """`import torch` means jaxtorch: the aliases in `sys.modules`, and the finder that makes them.
 
 `sys.modules["torch"]` is the jaxtorch package itself, and `torch.nn` is the module object `jaxtorch.nn`, so
-classes, `isinstance` and pickles agree whichever name a program used.
+classes, `isinstance` and pickles agree whichever name a program used. Classes say then that they are torch's
+(`type(x).__module__`), as programs print it and libraries ask.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
 from pathlib import Path
@@ -42,6 +43,8 @@ def install() -> None:
         alias = _alias(name)
         if alias is not None:
             sys.modules[alias] = module
+        if name.partition(".")[0] == "jaxtorch":
+            _name_classes(module)
     sys.modules["jaxtorch"].__name__ = "torch"  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
     spawn.get_preparation_data = _preparation_data
@@ -52,6 +55,8 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
+    while _renamed:
+        cls, cls.__module__ = _renamed.popitem()
     sys.modules["jaxtorch"].__name__ = "jaxtorch"
     spawn.get_preparation_data = _spawn_preparation_data
     for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
@@ -67,6 +72,32 @@ def _alias(name: str) -> str | None:
     return "torch" + name.removeprefix("jaxtorch")
 
 
+_renamed: dict[type, str] = {}
+"""Classes that say that they are torch's, and the module names they had."""
+
+
+def ours(cls: type) -> bool:
+    """Is this a class of jaxtorch, whatever it says?"""
+    return cls in _renamed or cls.__module__.partition(".")[0] == "jaxtorch"
+
+
+def shown(module: str) -> str:
+    """How a module of jaxtorch is named in this process: as torch's where `install()` was called."""
+    return (_alias(module) if _finder in sys.meta_path else None) or module
+
+
+def _name_classes(owner: Any) -> None:
+    """Have the classes in a module, and those inside them, say that they are torch's."""
+    for cls in list(vars(owner).values()):
+        if isinstance(cls, type) and cls not in _renamed:
+            name = cls.__module__
+            alias = _alias(name) if isinstance(name, str) else None
+            if alias is not None:
+                _renamed[cls] = name
+                cls.__module__ = alias
+                _name_classes(cls)
+
+
 class _Finder(DistributionFinder):
     """Finds `torch.x` where there is a `jaxtorch.x`, and stands in for PyTorch's installed metadata."""
 
@@ -74,6 +105,11 @@ class _Finder(DistributionFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
+        if root == "jaxtorch":
+            found = PathFinder.find_spec(fullname, path)
+            if found is not None and type(found.loader) is SourceFileLoader:
+                found.loader = _NamingLoader(found.loader.name, found.loader.path)
+            return found
         if root != "torch":
             return None
         real = f"jaxtorch.{rest}" if rest else "jaxtorch"
@@ -105,6 +141,14 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has just written the alias's spec over it
+
+
+class _NamingLoader(SourceFileLoader):
+    """Loads a module of jaxtorch that is imported after `install()`."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        _name_classes(module)
 
 
 class _TorchDistribution(Distribution):

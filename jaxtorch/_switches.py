@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ._core.warned import Always
+
 
 class Deterministic:
     """Whether operations must be deterministic. Those of jaxtorch on the CPU are."""
@@ -92,18 +94,14 @@ def _count(n: Any, name: str) -> int:
     return n
 
 
-class _Warnings:
-    always = False
-
-
 def set_warn_always(b: bool, /) -> None:
-    """Keeps the setting: jaxtorch's own warnings come once a place, as Python's filters say."""
-    _Warnings.always = bool(b)
+    """Should warnings that come once a process come each time? Python's filters act as well."""
+    Always.on = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` has set."""
-    return _Warnings.always
+    return Always.on
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -14,6 +14,8 @@ T = TypeVar("T")
 class Future(Generic[T]):
     """A result, or an exception, that is set once. devices: accepted; XLA orders the work on a device."""
 
+    __module__ = "jaxtorch.jit"
+
     def __init__(self, *, devices: Any = None) -> None:
         self._done = threading.Event()
         self._value: Any = None

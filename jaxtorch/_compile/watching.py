@@ -30,6 +30,7 @@ from .._core.modes import _Decorating
 from .._core.random import Generator
 from .._core.tape import Node
 from .._core.tensor import Tensor
+from .._install import ours
 from ..nn import Module
 from ..optim import Optimizer
 from ..optim.lr_scheduler import LRScheduler
@@ -65,7 +66,11 @@ def _root(name: Any) -> str:
 
 def _own(cls: type) -> bool:
     """Is this a class of jaxtorch, whose instances are guarded whole and whose code needs no watching?"""
-    return _root(cls.__module__) == "jaxtorch"
+    return ours(cls)
+
+
+def _trusted(cls: type) -> bool:
+    return _root(cls.__module__) in _TRUSTED or _own(cls)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -214,7 +219,7 @@ class Watch:
         if _own(type(x)):
             return
         for cls in type(x).__mro__:
-            if _root(cls.__module__) in _TRUSTED:
+            if _trusted(cls):
                 continue
             for name, value in vars(cls).items():
                 shadowed = name in self.names and name not in own and not name.startswith("__")
@@ -226,7 +231,7 @@ class Watch:
             if id(k) in self._seen and k is not cls:
                 continue
             self._seen[id(k)] = k
-            if _root(k.__module__) in _TRUSTED:
+            if _trusted(k):
                 continue
             for name, value in list(vars(k).items()):
                 inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
@@ -334,7 +339,7 @@ class Watch:
 
 
 def _slots(cls: type) -> tuple[str, ...]:
-    if _root(cls.__module__) in _TRUSTED and not _own(cls):
+    if _trusted(cls) and not _own(cls):
         return ()
     slots = cls.__dict__.get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(s for s in slots if s not in ("__dict__", "__weakref__"))

@@ -19,6 +19,8 @@ class device:
     `torch.device('cuda')` names the first GPU that JAX sees; programs run there through XLA.
     """
 
+    __module__ = "jaxtorch"
+
     type: str
     index: int | None
     _slot: DeviceSlot | None

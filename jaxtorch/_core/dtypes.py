@@ -13,6 +13,8 @@ import numpy as np
 class dtype:
     """An element type. There is one object for each, compared by identity."""
 
+    __module__ = "jaxtorch"
+
     __slots__ = ("name", "np", "itemsize", "is_floating_point", "is_complex", "is_signed", "rank", "__weakref__")
 
     def __init__(self, name: str, np_type: Any, kind: str, rank: int, itemsize: int = 0) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import strides
+from .warned import once
 
 Ints = tuple[int, ...]
 INT64 = np.iinfo(np.int64)
@@ -86,9 +87,8 @@ def plan(
     if _is_several(index, is_tensor):
         if not isinstance(index, tuple):
             warnings.warn(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] "
-                "instead of "
-                "x[seq].",
+                "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
+                "use x[tuple(seq)] instead of x[seq].",
                 UserWarning,
                 stacklevel=3,
             )
@@ -397,7 +397,7 @@ def _from_numpy(array: np.ndarray) -> np.ndarray:
             "array.copy().) "
         )
     if kind == "c":
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=6)
+        once("Casting complex values to real discards the imaginary part")
         array = np.real(array)
     if array.dtype == np.uint8 or kind == "b":
         return array

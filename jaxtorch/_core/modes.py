@@ -111,6 +111,8 @@ def switch_off() -> None:
 class no_grad(_Decorating):
     """Context in which results do not require a gradient."""
 
+    __module__ = "jaxtorch.autograd.grad_mode"
+
     def __new__(cls, orig_func: Any = None) -> Any:
         self = object.__new__(cls)
         return self if orig_func is None else self(orig_func)
@@ -131,6 +133,8 @@ class no_grad(_Decorating):
 class enable_grad(_Decorating):
     """Context in which results of inputs that require a gradient require one too."""
 
+    __module__ = "jaxtorch.autograd.grad_mode"
+
     def __new__(cls, orig_func: Any = None) -> Any:
         self = object.__new__(cls)
         self._before = []
@@ -149,6 +153,8 @@ class enable_grad(_Decorating):
 
 class set_grad_enabled(_Decorating):
     """Switch gradient recording on or off: at once, and back at the end when used as a context."""
+
+    __module__ = "jaxtorch.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
         self.prev = state.grad, state.off
@@ -174,6 +180,8 @@ class set_grad_enabled(_Decorating):
 
 class inference_mode(_Decorating):
     """Context without gradient recording, whose results can never take part in autograd."""
+
+    __module__ = "jaxtorch.autograd.grad_mode"
 
     def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)

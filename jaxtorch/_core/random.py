@@ -17,6 +17,8 @@ class Generator:
     Elsewhere the numbers are JAX's, keyed by the seed and by how many draws were made since it was set.
     """
 
+    __module__ = "jaxtorch._C"
+
     __slots__ = ("slot", "engine", "draws", "__weakref__")
 
     def __init__(self, device: Any = "cpu") -> None:

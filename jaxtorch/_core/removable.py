@@ -14,6 +14,8 @@ class RemovableHandle:
     hooks_dict maps handle ids to hooks; `extra_dict` (one, or several) are cleared of the id along with it.
     """
 
+    __module__ = "jaxtorch.utils.hooks"
+
     next_id = itertools.count()
 
     def __init__(self, hooks_dict: Any, *, extra_dict: Any = None) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 class Size(tuple):
     """A tuple of ints that knows its product; slices and sums of it are Sizes too."""
 
+    __module__ = "jaxtorch"
+
     __slots__ = ()
 
     def numel(self) -> int:

@@ -40,6 +40,8 @@ class Packed:
 class Node:
     """One recorded operation, or one output-side view of it: what `Tensor.grad_fn` shows."""
 
+    __module__ = "jaxtorch.autograd.graph"
+
     __slots__ = ("form", "edges", "saved", "own", "seq", "pre_hooks", "post_hooks", "node_pre_hooks", "retains", "metadata_",
                  "__weakref__")  # fmt: skip
 
@@ -286,6 +288,8 @@ def node_name(kind: type[Node]) -> str:
 class AccumulateGrad:
     """The end of a graph path: adds to a leaf's `.grad`. Made on demand, for `next_functions`; hooks outlive it."""
 
+    __module__ = "builtins"
+
     __slots__ = ("variable", "metadata", "__weakref__")
 
     def __init__(self, variable: Any) -> None:
@@ -338,7 +342,7 @@ def node_type(name: str) -> type[Node]:
     """The class of the nodes of one operation: programs read its `__name__`, such as 'AddBackward0'."""
     found = _node_types.get(name)
     if found is None:
-        found = _node_types[name] = type(name, (Node,), {"__slots__": ()})
+        found = _node_types[name] = type(name, (Node,), {"__slots__": (), "__module__": "builtins"})
     return found
 
 

@@ -37,6 +37,8 @@ class Tensor:
     _ver:    writes in place so far, while no storage is shared.
     """
 
+    __module__ = "jaxtorch"
+
     __slots__ = ("_value", "_alias", "_node", "_index", "_rg", "_grad", "_layout", "_ver", "_hooks", "_post_hooks",
                  "_inferred", "_written", "__dict__", "__weakref__")  # fmt: skip
 

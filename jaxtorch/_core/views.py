@@ -410,13 +410,12 @@ def store_out(out: Tensor, result: Tensor) -> None:
 def resize(out: Tensor, value: Value) -> None:
     """Give an `out=` tensor a new shape, warning as PyTorch does where it had content."""
     if out._value.aval.numel:
-        import warnings
+        from .warned import warn
 
-        warnings.warn(
+        warn(
             f"An output with one or more elements was resized since it had shape {list(out._value.aval.shape)}, which "
-            f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated: resize it "
-            "to zero elements first with out.resize_(0).",
-            stacklevel=4,
+            f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements: call out.resize_(0) first."
         )
     out._alias = None
     out._layout = None

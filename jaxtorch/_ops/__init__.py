@@ -65,6 +65,7 @@ _FAMILIES = (
     "scatter",
     "shape",
     "restride",
+    "transposes",
     "fft",
     "fft_short_time",
     "native",
@@ -80,7 +81,7 @@ def install() -> None:
     """Load every family, and give `Tensor` the methods they define."""
     for family in _FAMILIES:
         importlib.import_module(f"{__name__}.{family}")
-    from . import views
+    from . import transposes, views
 
-    for name, method in {**_op.methods, **views.PROPERTIES}.items():
+    for name, method in {**_op.methods, **views.PROPERTIES, **transposes.PROPERTIES}.items():
         setattr(Tensor, name, method)

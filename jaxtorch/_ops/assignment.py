@@ -7,7 +7,6 @@ choose elementwise, so that the mask need not be known on the host.
 from __future__ import annotations
 
 import functools
-import warnings
 from typing import Any
 
 import jax.numpy as jnp
@@ -20,6 +19,7 @@ from .._core.op import Array, Arrays, Scalar, function, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap
 from .._core.tensor import Tensor, check_writable, kept_value
 from .._core.views import set_at
+from .._core.warned import once
 from .casting import _LEGACY, cast, convert, move
 from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
 
@@ -154,7 +154,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def _warn_complex(src: Tensor, dtype: dtypes.dtype) -> None:
     if src._value.aval.dtype.is_complex and not (dtype.is_complex or dtype is dtypes.bool_):
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+        once("Casting complex values to real discards the imaginary part")
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

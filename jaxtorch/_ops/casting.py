@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,6 +15,7 @@ from .._core.layouts import normal
 from .._core.op import Array, function, method, op
 from .._core.tensor import Tensor, apply_entry
 from .._core.value import Aval, aval_of
+from .._core.warned import once
 from . import constants
 
 _BUILTIN = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
@@ -154,7 +154,7 @@ def cast(t: Tensor, dtype: dtypes.dtype) -> Tensor:
         return t
     if own.is_complex and not dtype.is_complex and dtype is not dtypes.bool_ and not _warned:
         _warned.append(True)  # once a process, as in PyTorch
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+        once("Casting complex values to real discards the imaginary part")
     out = _cast(t, dtype)
     if t._layout is not None:
         size = t._value.aval.shape

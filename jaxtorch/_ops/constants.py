@@ -8,6 +8,8 @@ from typing import Any
 class layout:
     """The kind of storage of a tensor."""
 
+    __module__ = "jaxtorch"
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -20,6 +22,8 @@ class layout:
 
 class memory_format:
     """An order of dimensions in memory."""
+
+    __module__ = "jaxtorch"
 
     def __init__(self, name: str) -> None:
         self.name = name

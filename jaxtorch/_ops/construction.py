@@ -9,12 +9,13 @@ import jax
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes, host
+from .._core import dtypes, host, warned
 from .._core.layouts import normal
 from .._core.op import function, method
 from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
+from .._core.warned import once
 from .casting import as_dtype, cast, move, to_integer
 from .creation import leaf
 
@@ -100,12 +101,7 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
                 raise TypeError("only integer tensors of a single element can be converted to an index")
             raise ValueError("only one element tensors can be converted to Python scalars")
         if item._rg:
-            warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warned.scalar_with_gradient()
         item = item.item()
     elif isinstance(item, np.generic):
         item = item.item()
@@ -210,17 +206,11 @@ def _holds_arrays(data: Any, ndim: int) -> bool:
     return any(_holds_arrays(d, ndim - 1) if d.__class__ in (list, tuple) else True for d in data)
 
 
-_warned: list[bool] = []
-
-
 def _warn_slow(data: Any) -> None:
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray) and not _warned:
-        _warned.append(True)  # once a process, as in PyTorch
-        warnings.warn(
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
+        once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-            "single numpy.ndarray with numpy.array() before converting to a tensor.",
-            UserWarning,
-            stacklevel=4,
+            "single numpy.ndarray with numpy.array() before converting to a tensor."
         )
 
 
@@ -343,11 +333,9 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     item = ndarray.itemsize
     if not any(s % item for s in ndarray.strides):
         out._layout = normal(ndarray.shape, tuple([s // item for s in ndarray.strides]), 0)
-    warnings.warn(
+    once(
         "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a "
-        "copy: writing to it does not change the array.",
-        UserWarning,
-        stacklevel=2,
+        "copy: writing to it does not change the array. This warning comes once."
     )
     return out
 
@@ -403,13 +391,6 @@ def asarray(
         out = out if device is None else move(out, devices.resolve(device))
         out = out.clone() if copy else out
     elif not isinstance(obj, (jax.Array, str)) and _has_buffer(obj):
-        if memoryview(obj).readonly:
-            warnings.warn(
-                "The given buffer is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a "
-                "copy: writing to it does not change the buffer.",
-                UserWarning,
-                stacklevel=2,
-            )
         out = frombuffer(obj, dtype=dtype or dtypes.default())
         out = out if device is None else move(out, devices.resolve(device))
         out = out.clone() if copy else out
@@ -418,6 +399,13 @@ def asarray(
     else:
         out = as_tensor(obj, dtype, device)
     return out.requires_grad_(True) if requires_grad else out
+
+
+def _warn_buffer() -> None:
+    once(
+        "The given buffer is not writable, and PyTorch does not support non-writable tensors. Here the tensor is a copy: "
+        "writing to it does not change the buffer. This warning comes once."
+    )
 
 
 def _has_buffer(obj: Any) -> bool:
@@ -456,6 +444,8 @@ def frombuffer(
             f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({item})"
         )
     array = np.frombuffer(buffer, dtype.np, count, offset)
+    if not array.flags.writeable:
+        _warn_buffer()
     out = host.adopt(array) if array.flags.writeable else from_host(np.array(array))
     return out.requires_grad_(True) if requires_grad else out
 

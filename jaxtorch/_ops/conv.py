@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core.op import Array, op
+from .._core.warned import once
 from .linear import c_name
 from .rules import scalar_name
 
@@ -110,6 +111,11 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
                 raise RuntimeError("padding='same' is not supported for strided convolutions")
             totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
             pads = [(t // 2, t - t // 2) for t in totals]
+            if any(t % 2 for t in totals):
+                once(
+                    "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                    "input be created"
+                )
         elif padding == "valid":
             pads = [(0, 0)] * n
         else:

@@ -11,6 +11,7 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, function, op
 from .._core.tensor import Tensor
+from .._core.warned import once
 from .padding import pad
 from .rules import kind, scalar_name
 
@@ -88,6 +89,14 @@ def _stft(
     return spectrum if as_complex else jnp.stack([jnp.real(spectrum), jnp.imag(spectrum)], -1)
 
 
+def _warn_of_window(purpose: str) -> None:
+    once(
+        f"A window was not provided. A rectangular window will be applied. To {purpose}, for instance torch.hann_window; "
+        "`window=torch.ones(n_fft)` says that it is meant.",
+        key=purpose,
+    )
+
+
 @function("stft", method=True)
 def stft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
@@ -103,6 +112,13 @@ def stft(
                 "return_complex=True in a future PyTorch release."
             )
         return_complex = True
+    elif not return_complex:
+        once(
+            "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+            "all inputs; torch.view_as_real gives the old form."
+        )
+    if window is None:
+        _warn_of_window("suppress leakage of the spectrum")
     if align_to_window is not None:
         if center:
             raise RuntimeError("stft only supports align_to_window for center = False.")
@@ -198,6 +214,8 @@ def istft(
     """The signal whose short-time transform is nearest; shapes (..., frequencies, frames) to (..., length)."""
     hop = n_fft // 4 if hop_length is None else hop_length
     size = n_fft if win_length is None else win_length
+    if window is None:
+        _warn_of_window("make the inversion lossless, give that of stft")
     return _istft(
         input, window, n_fft, hop, size, bool(center), bool(normalized), onesided, length, bool(return_complex)
     )

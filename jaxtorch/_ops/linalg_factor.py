@@ -11,6 +11,7 @@ from jax import lax
 
 from .._core.op import Array, functions, methods, op
 from .._core.structseq import types
+from .._core.warned import renamed
 from .linalg_rules import adjoint, batches, matrix, numbers, report, spread, square
 from .rules import kind, no_derivative, scalar_name, unsupported
 
@@ -69,6 +70,7 @@ def linalg_qr(A: Array, mode: str = "reduced"):
 @op(grad="LinalgQrBackward0")
 def qr(input: Array, some: bool = True):
     """Q and R of matrices; all of Q with `some=False`."""
+    renamed("torch.qr", "torch.linalg.qr")
     return types.qr(_qr(input, "reduced" if some else "complete"))
 
 
@@ -239,6 +241,7 @@ def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = Fa
 @op(grad="CholeskyBackward0", unsaved=["input"])
 def cholesky(input: Array, upper: bool = False):
     """The Cholesky factor of positive-definite matrices."""
+    renamed("torch.cholesky", "torch.linalg.cholesky")
     return cholesky_of("cholesky", input, upper, True)[0]
 
 

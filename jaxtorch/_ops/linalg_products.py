@@ -13,6 +13,7 @@ from jax.scipy.linalg import expm
 from .._core import dtypes, strides
 from .._core.op import Array, Arrays, function, functions, methods, op
 from .._core.tensor import Tensor, write_out
+from .._core.warned import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
 from .linalg_solve import _tensor_inverse, linalg_inv, linalg_solve
 from .matmul import product
@@ -150,6 +151,10 @@ def linalg_multi_dot(tensors: Arrays):
 @function("chain_matmul")
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order."""
+    once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, with a list."
+    )
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
     for x in matrices:
@@ -202,6 +207,10 @@ def linalg_cross(input: Array, other: Array, *, dim: int = -1):
 def cross(input: Array, other: Array, dim: int | None = None):
     """The cross product along a dimension, by default the first of size 3."""
     if dim is None:
+        once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nGive the dim, or use torch.linalg.cross, whose "
+            "default is the last dimension."
+        )
         if input.ndim != other.ndim:
             raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
         dim = next((i for i, n in enumerate(input.shape) if n == 3), None)

@@ -12,6 +12,7 @@ from .._core.checks import flag
 from .._core.op import Array, function, functions, methods, op
 from .._core.structseq import struct, types
 from .._core.tensor import Tensor, write_out
+from .._core.warned import renamed
 from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, same_type, spread, square, transpose
 from .rules import kind, unsupported
 
@@ -137,6 +138,7 @@ def _triangular(A: Any, B: Any, left: bool, lower: bool, unit: bool, transposed:
 @op()
 def triangular_solve(input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """X of A X = B with triangular A, and a copy of A."""
+    renamed("torch.triangular_solve", "torch.linalg.solve_triangular")
     for word, x in (("b", input), ("A", A)):
         if x.ndim < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {word} to have at least 2 dimensions, but it has {x.ndim} "
@@ -309,6 +311,7 @@ def lu(
     A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """L and U in one matrix, and the row swaps counted from 1; with `get_infos`, also the codes of `lu_factor_ex`."""
+    renamed("torch.lu", "torch.linalg.lu_factor / torch.linalg.lu_factor_ex")
     found = linalg_lu_factor_ex(A, pivot=pivot)
     if get_infos:
         made: Any = _lu_with_info(found)
@@ -406,4 +409,5 @@ def linalg_lu_solve(LU: Array, pivots: Array, B: Array, *, left: bool = True, ad
 @op(grad="LinalgLuSolveBackward0")
 def lu_solve(input: Array, LU_data: Array, LU_pivots: Array):
     """X of A X = B from what `lu_factor` answers."""
+    renamed("torch.lu_solve", "torch.linalg.lu_solve")
     return _lu_solve(LU_data, LU_pivots, input, True, False)

@@ -18,6 +18,7 @@ from .._core.checks import flag
 from .._core.op import Array, Operand, Scalar, function, method, op
 from .._core.permissions import check_history
 from .._core.tensor import Tensor, from_host, strict_out, write_out
+from .._core.warned import once
 from .assignment import C_NAMES, assignable
 from .casting import cast
 from .indexing import _content
@@ -42,6 +43,10 @@ def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
             raise RuntimeError(
                 "where expected condition to be a boolean tensor, but got a tensor with dtype " + dtypes.scalar_name(d)
             )
+        once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead."
+        )
         condition = cast(condition, dtypes.bool_)
     return _where(condition, input, other)
 

@@ -15,6 +15,7 @@ from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.tensor import Tensor, from_host
+from .._core.warned import once
 from .casting import as_dtype, convert, move
 from .creation import check_layout, filled, finish_factory, out_dtype
 
@@ -272,9 +273,6 @@ def _list_of(tensors: tuple[Any, ...]) -> list[Any]:
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
 
 
-_warned: list[bool] = []
-
-
 @function("meshgrid")
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Coordinate grids of vectors: views of shape (n0, n1, ...); with indexing='xy' the first two dimensions swap."""
@@ -290,13 +288,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if indexing is None and not _warned:
-        _warned.append(True)  # once a process, as in PyTorch
-        warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-            UserWarning,
-            stacklevel=2,
-        )
+    if indexing is None:
+        once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[:2] = given[1::-1]

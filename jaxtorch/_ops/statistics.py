@@ -14,6 +14,7 @@ from .._core.checks import flag
 from .._core.op import Array, Number, Operand, function, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
+from .._core.warned import warn
 from .reductions import (
     UNSET,
     axes_of,
@@ -72,7 +73,13 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
         raise RuntimeError(f"{who} only support floating point and complex dtypes")
     axes = axes_of(name, dim, input.ndim)
     x = wide(input)
-    freedom = max(0.0, extent(x, axes) - (1 if correction is None else correction))
+    freedom = extent(x, axes) - (1 if correction is None else correction)
+    if freedom <= 0:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+            "numel divided by output numel)."
+        )
+        freedom = 0.0
     found = variance(x, axes, freedom, root)
     mean = jnp.sum(x, axes, keepdims=True) / np.array(extent(x, axes), x.dtype)
     if not keepdim:
@@ -385,6 +392,10 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
     rows = to_float(input.reshape(1, -1) if input.ndim < 2 else input)
     n = rows.shape[1]
     w = None
+    if fweights is None and aweights is None and n <= correction:
+        warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
     for label, given, integral in (("fweights", fweights, True), ("aweights", aweights, False)):
         if given is not None:
             _check_weights(label, given, n, integral)

@@ -22,6 +22,8 @@ def _short(number: float) -> str:
 class finfo:
     """The limits of a floating point type (of the parts, for a complex one); of the default type unless one is given."""
 
+    __module__ = "jaxtorch"
+
     __slots__ = ("_dtype", "bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, type: dtypes.dtype | None = None) -> None:
@@ -65,6 +67,8 @@ _RESOLUTION = {"float16": 1e-3, "bfloat16": 1e-2, "float32": 1e-6, "float64": 1e
 
 class iinfo:
     """The limits of an integer type."""
+
+    __module__ = "jaxtorch"
 
     __slots__ = ("_dtype", "bits", "max", "min")
 

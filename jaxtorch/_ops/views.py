@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import jax
@@ -238,44 +237,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
         return _alias(input)
     return permute(input, strides.moved_order(input.ndim, source, destination))
-
-
-@function("adjoint", method=True)
-def adjoint(input: Tensor) -> Tensor:
-    """The conjugate transpose of the last two dimensions."""
-    if input.ndim < 2:
-        raise RuntimeError(
-            f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
-        )
-    out = transpose(input, -2, -1)
-    return out.conj() if input.is_complex() else out
-
-
-def _reversed(self: Tensor) -> Tensor:
-    return permute(self, tuple(range(self.ndim - 1, -1, -1)))
-
-
-def _matrix_transposed(self: Tensor) -> Tensor:
-    if self.ndim == 0:
-        warnings.warn("Tensor.mT is deprecated on 0-D tensors. Consider using x.view(x.shape).", stacklevel=3)
-        return self
-    if self.ndim == 1:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return transpose(self, -2, -1)
-
-
-def _hermitian(self: Tensor) -> Tensor:
-    if self.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
-    return adjoint(self) if self.ndim == 2 else self.conj()
-
-
-PROPERTIES = {
-    "T": property(_reversed, doc="All dimensions in reverse order."),
-    "mT": property(_matrix_transposed, doc="The last two dimensions exchanged."),
-    "H": property(_hermitian, doc="The conjugate transpose of a matrix."),
-    "mH": property(adjoint, doc="The conjugate transpose of the last two dimensions."),
-}
 
 
 # -- more or fewer dimensions
@@ -578,10 +539,10 @@ def imag(input: Tensor) -> Tensor:
     return _part(input, 1)
 
 
-PROPERTIES["real"] = property(real, lambda self, value: _assign(real(self), value), doc="The real part, as a view.")
-PROPERTIES["imag"] = property(
-    imag, lambda self, value: _assign(imag(self), value), doc="The imaginary part, as a view."
-)
+PROPERTIES = {
+    "real": property(real, lambda self, value: _assign(real(self), value), doc="The real part, as a view."),
+    "imag": property(imag, lambda self, value: _assign(imag(self), value), doc="The imaginary part, as a view."),
+}
 
 
 def _assign(target: Tensor, value: Any) -> None:

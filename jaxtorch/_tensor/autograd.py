@@ -13,6 +13,7 @@ from .._core.removable import RemovableHandle
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
 from .._core.tensor import Tensor
 from .._core.tensor import is_inference as _inferred
+from .._core.warned import once, warn
 from .properties import member as _member  # noqa: F401
 
 MEMBERS: dict[str, Any] = {}
@@ -68,15 +69,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     if self._grad is None and shown(self._node) is not None and not _retains(self):
-        import warnings
-
-        warnings.warn(
+        warn(
             "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
             "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
             "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-            "you access the leaf Tensor instead.",
-            UserWarning,
-            stacklevel=2,
+            "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information."
         )
     return self._grad
 
@@ -231,6 +228,11 @@ def backward(
 
 def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
     """`torch.autograd.backward` on checked sequences."""
+    if create_graph:
+        once(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+            "which can cause a memory leak. torch.autograd.grad does not; or set the .grad of the parameters to None after use."
+        )
     if retain_graph is None:
         retain_graph = create_graph
     capture = None

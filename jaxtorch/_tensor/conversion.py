@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .._core.storage import Alias, alias_of
 from .._core.tape import shown
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
+from .._core.warned import scalar_with_gradient
 
 MEMBERS: dict[str, Any] = {}
 
@@ -110,22 +110,12 @@ def __bool__(self: Tensor) -> bool:
     return bool(item(self))
 
 
-_warned: list[bool] = []
-"""Not empty once a conversion of a tensor with a gradient has been warned of, which PyTorch does once."""
-
-
-def _one(self: Tensor, kind: Any, name: str) -> Any:
+def _one(self: Tensor, kind: Any) -> Any:
     aval = self._value.aval
     if aval.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if self._rg and not _warned:
-        _warned.append(True)
-        warnings.warn(
-            f"Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
-            f"tensor.detach() first. (Triggered by {name}.)",
-            UserWarning,
-            stacklevel=3,
-        )
+    if self._rg and kind is not int:
+        scalar_with_gradient()
     number = item(self)
     if isinstance(number, complex) and kind is not complex:
         if number.imag != 0:
@@ -136,17 +126,17 @@ def _one(self: Tensor, kind: Any, name: str) -> Any:
 
 @member
 def __int__(self: Tensor) -> int:
-    return _one(self, int, "int()")
+    return _one(self, int)
 
 
 @member
 def __float__(self: Tensor) -> float:
-    return _one(self, float, "float()")
+    return _one(self, float)
 
 
 @member
 def __complex__(self: Tensor) -> complex:
-    return _one(self, complex, "complex()")
+    return _one(self, complex)
 
 
 @member

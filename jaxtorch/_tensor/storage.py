@@ -113,6 +113,8 @@ class UntypedStorage:
     Unlike in PyTorch a slice of a storage is a copy, and one made on a file does not write to it.
     """
 
+    __module__ = "jaxtorch.storage"
+
     _storage: Storage
 
     def __new__(cls, size: int | Sequence[int] = 0, *, device: Any = None) -> UntypedStorage:
@@ -295,6 +297,8 @@ def of(t: Tensor) -> UntypedStorage:
 
 class TypedStorage:
     """A storage read as elements of one type; PyTorch has deprecated it for `UntypedStorage`."""
+
+    __module__ = "jaxtorch.storage"
 
     def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtypes.dtype, _internal: bool = False) -> None:
         self._untyped_storage = wrap_storage

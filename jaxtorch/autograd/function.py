@@ -10,6 +10,7 @@ from .._core import forward, tape
 from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
 from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
+from .._install import shown
 from . import _traced_function
 
 
@@ -208,7 +209,8 @@ def _fit(g: Tensor, aval: Any, name: str, index: int) -> Tensor:
 class _Meta(type):
     def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
         super().__init__(name, bases, attrs)
-        cls._node_class = type(name + "Backward", (BackwardCFunction,), {"_cls": cls})
+        body = {"_cls": cls, "__module__": shown(__name__)}
+        cls._node_class = type(name + "Backward", (BackwardCFunction,), body)
 
 
 class Function(metaclass=_Meta):

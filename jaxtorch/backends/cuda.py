@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib as _contextlib
+from collections.abc import Iterator as _Iterator
+
 from .. import _precision
+from .._core.warned import warn as _warn
 from ..cuda import is_available as _is_available
 
 __all__ = [
     "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
     "flash_sdp_enabled", "is_built", "is_flash_attention_available", "math_sdp_enabled", "matmul",
-    "mem_efficient_sdp_enabled",
+    "mem_efficient_sdp_enabled", "sdp_kernel",
 ]  # fmt: skip
+
+
+@_contextlib.contextmanager
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> _Iterator[dict[str, bool]]:
+    """Deprecated: `torch.nn.attention.sdpa_kernel`. Keeps the settings inside the context; XLA makes the kernels."""
+    _warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+        "`torch.nn.attention.sdpa_kernel()`.",
+        FutureWarning,
+    )
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _sdp.update(before)
 
 
 class _Matmul:

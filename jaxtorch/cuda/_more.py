@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _accelerators as _shared
 from .._absent import absent as _absent
+from .._core.warned import warn
 from .streams import Stream
 
 _names = _absent(
@@ -84,6 +85,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_
 
 def max_memory_cached(device: Any = None) -> int:
     """The old name of `max_memory_reserved`."""
+    warn("`torch.cuda.max_memory_cached` has been renamed to `torch.cuda.max_memory_reserved`", FutureWarning)
     from . import max_memory_reserved
 
     return max_memory_reserved(device)
@@ -91,6 +93,7 @@ def max_memory_cached(device: Any = None) -> int:
 
 def memory_cached(device: Any = None) -> int:
     """The old name of `memory_reserved`."""
+    warn("`torch.cuda.memory_cached` has been renamed to `torch.cuda.memory_reserved`", FutureWarning)
     from . import memory_reserved
 
     return memory_reserved(device)

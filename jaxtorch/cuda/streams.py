@@ -91,6 +91,8 @@ class Event:
 class StreamContext:
     """Context in which a stream is the current one."""
 
+    __module__ = "jaxtorch.cuda"
+
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
 

@@ -18,6 +18,8 @@ from .utils import _sum_rightmost, lazy_property
 class Transform:
     """A map from `domain` to `codomain`. cache_size=1 keeps the last pair, so that inverting a result is exact."""
 
+    __module__ = "jaxtorch.distributions.transforms"
+
     bijective = False
     domain: Any
     codomain: Any
@@ -169,6 +171,8 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Several maps, the first one first."""
 
+    __module__ = "jaxtorch.distributions.transforms"
+
     def __init__(self, parts: list[Any], cache_size: int = 0) -> None:
         if cache_size:
             parts = [part.with_cache(cache_size) for part in parts]
@@ -266,6 +270,8 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A map whose last batch dimensions count as part of a value."""
 
+    __module__ = "jaxtorch.distributions.transforms"
+
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.base_transform = base_transform.with_cache(cache_size)
@@ -317,6 +323,8 @@ class IndependentTransform(Transform):
 
 class ReshapeTransform(Transform):
     """Another shape for the last dimensions."""
+
+    __module__ = "jaxtorch.distributions.transforms"
 
     bijective = True
 

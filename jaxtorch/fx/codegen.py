@@ -23,12 +23,16 @@ _UNARY = {"neg": "-", "pos": "+", "invert": "~"}
 class PythonCode(NamedTuple):
     """src: the text of a function `forward`. globals: what the names in it mean."""
 
+    __module__ = "jaxtorch.fx.graph"
+
     src: str
     globals: dict[str, Any]
 
 
 class CodeGen:
     """Writes the function of a graph."""
+
+    __module__ = "jaxtorch.fx.graph"
 
     def __init__(self) -> None:
         self._body_transformer: Callable[[list[str]], list[str]] | None = None

@@ -54,6 +54,8 @@ def _immutable(self: Any, *args: Any, **kwargs: Any) -> Any:
 class immutable_list(list):
     """A list among a node's arguments."""
 
+    __module__ = "jaxtorch.fx.immutable_collections"
+
     append = clear = extend = insert = pop = remove = reverse = sort = __setitem__ = __delitem__ = __iadd__ = _immutable
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -65,6 +67,8 @@ class immutable_list(list):
 
 class immutable_dict(dict):
     """A dictionary among a node's arguments."""
+
+    __module__ = "jaxtorch.fx.immutable_collections"
 
     clear = pop = popitem = setdefault = update = __setitem__ = __delitem__ = _immutable
 

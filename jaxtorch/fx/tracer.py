@@ -130,6 +130,8 @@ class Tracer(TracerBase):
     Subclasses change what is a leaf, and more.
     """
 
+    __module__ = "jaxtorch.fx._symbolic_trace"
+
     def __init__(
         self,
         autowrap_modules: tuple[ModuleType, ...] = (math,),

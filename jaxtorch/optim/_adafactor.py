@@ -14,6 +14,8 @@ from .optimizer import Again, Optimizer, host_number, number, run_closure, updat
 class Adafactor(Optimizer):
     """Adafactor (Shazeer and Stern, 2018): the second moment of a matrix from those of its rows and columns."""
 
+    __module__ = "jaxtorch.optim"
+
     def __init__(
         self, params: Any, lr: Any = 1e-2, beta2_decay: float = -0.8, eps: tuple[float | None, float] = (None, 1e-3),
         d: float = 1.0, weight_decay: float = 0.0, *, foreach: bool | None = None, maximize: bool = False,

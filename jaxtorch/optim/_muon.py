@@ -17,6 +17,8 @@ class Muon(Optimizer):
     'match_rms_adamw', 0.2 sqrt(max(A, B)) (Liu et al., 2025).
     """
 
+    __module__ = "jaxtorch.optim"
+
     def __init__(
         self, params: Any, lr: Any = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,
         ns_coefficients: tuple[float, float, float] = (3.4445, -4.7750, 2.0315), eps: float = 1e-7, ns_steps: int = 5,

@@ -158,9 +158,9 @@ class LRScheduler:
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
-                    "`optimizer.step()` before `lr_scheduler.step()`. Otherwise the first value of the learning rate "
-                    f"schedule is skipped. {_SEE}",
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                    "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`. Otherwise the first "
+                    f"value of the learning rate schedule is skipped. {_SEE}",
                     UserWarning,
                     stacklevel=3,
                 )

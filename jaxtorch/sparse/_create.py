@@ -31,6 +31,8 @@ from ._tensor import (
 class check_sparse_tensor_invariants:
     """Switch, context and decorator: have the functions that make sparse tensors check their indices."""
 
+    __module__ = "jaxtorch.sparse"
+
     _on = False
 
     def __init__(self, enable: bool = True) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.size import Size
 from .._core.tensor import Tensor
+from .._core.warned import once
 from ._create import empty, sparse_coo_tensor
 from ._tensor import COO, SparseTensor
 
@@ -22,6 +23,10 @@ class _LegacyMeta(type):
     def __call__(cls, *args: Any, device: Any = None) -> SparseTensor:
         if len(args) >= 2 and isinstance(args[0], Tensor):
             indices, values = args[0], args[1]
+            once(
+                "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated. Please use "
+                "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."
+            )
             return sparse_coo_tensor(indices, values, args[2] if len(args) > 2 else None, device=device)
         size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list, Size)) else args
         return empty(tuple(size) or (0,), COO, cls._dtype, device)

@@ -24,6 +24,8 @@ class MultiheadAttention(Module):
     allowed, or a float added to the scores.
     """
 
+    __module__ = "jaxtorch.nn.modules.activation"
+
     __constants__ = ["batch_first"]
 
     def __init__(

@@ -44,6 +44,8 @@ class PixelUnshuffle(Module):
 class ChannelShuffle(Module):
     """Channels of (N, C, *) interleaved from `groups` groups."""
 
+    __module__ = "jaxtorch.nn.modules.channelshuffle"
+
     __constants__ = ["groups"]
 
     def __init__(self, groups: int) -> None:

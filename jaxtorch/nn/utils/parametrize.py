@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._core.modes import no_grad
 from ..._core.tensor import Tensor
+from ..._install import shown
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter
@@ -182,7 +183,7 @@ def _inject_new_class(module: Module) -> None:
     if not hasattr(cls, "__deepcopy__"):
         body["__deepcopy__"] = __deepcopy__
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), body)
-    module.__class__.__module__ = __name__
+    module.__class__.__module__ = shown(__name__)
 
 
 def _inject_property(module: Module, tensor_name: str) -> None:

@@ -1,0 +1,57 @@
+"""Warnings as PyTorch gives them: at the user's line, and many of them once a process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from typing import Any
+
+import jax
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_BETWEEN = (_PACKAGE, "<jaxtorch", os.path.dirname(jax.__file__) + os.sep, contextlib.__file__)  # never the user's line
+_said: set[str] = set()
+
+
+class Always:
+    """`torch.set_warn_always`: are warnings that come once a process to come each time?"""
+
+    on = False
+
+
+def _depth() -> int:
+    """The `stacklevel` for `warnings.warn` in the function that asks, at which the user's innermost frame is."""
+    frame: Any = sys._getframe(2)
+    level = 2
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_BETWEEN):
+            return level
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, at the line of the user's program that is running."""
+    warnings.warn(text, category, stacklevel=_depth())
+
+
+def once(text: str, category: type[Warning] = UserWarning, key: str = "") -> None:
+    """Warn at the user's line, the first time only. key: what counts as the same warning, if not its text."""
+    if (key or text) not in _said or Always.on:
+        _said.add(key or text)
+        warnings.warn(text, category, stacklevel=_depth())
+
+
+def renamed(old: str, new: str) -> None:
+    """An operation that PyTorch will remove: what to call instead."""
+    once(f"{old} is deprecated in favor of {new} and will be removed in a future PyTorch release.")
+
+
+def scalar_with_gradient() -> None:
+    """A tensor with a gradient becomes a Python number, and loses it."""
+    once(
+        "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using "
+        "tensor.detach() first."
+    )
