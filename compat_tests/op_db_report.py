@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from op_db_sweep import load  # noqa: E402
 
 HEAD = """# Coverage of PyTorch's operator database
 
@@ -148,11 +149,6 @@ def write(results: dict[str, Any], path: Path, note: str) -> None:
     ]
     parts += ["", "## Names that PyTorch has and jaxtorch has not", "", *unknown_names(), ""]
     path.write_text("\n".join(parts))
-
-
-def load(path: Path) -> dict[str, Any]:
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return {line["entry"]: line["results"] for line in lines}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """The whole sweep over `op_db`: worker processes over slices, and a table of what passes.
 
-    python compat_tests/op_db_sweep.py [--limit N] [--jobs N] [--only TEXT ...] [--checks forward/float32 ...] [--again] [--out FILE]
+    python compat_tests/op_db_sweep.py [--limit N] [--jobs N] [--only TEXT ...] [--checks forward/float32 ...]
+                                       [--again | --resume] [--out FILE]
 
-A worker that dies or hangs costs its entry, which is noted as such, and is started again behind it.
+Each check's result is written to FILE as it comes. A worker that dies or hangs costs its check, which is noted as such, and is
+started again behind it; a sweep that was stopped goes on where it was with `--resume`.
 """
 
 from __future__ import annotations
@@ -20,22 +22,31 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SLICE = 16
+LISTING = """
+import json, op_db_checks, op_db_kit
+plan = {k: [f"{c}/{d}" for c, d in op_db_checks.plan(op_db_kit.entries()[k])] for k in op_db_kit.in_scope()}
+print(json.dumps(plan))
+"""
+
+
+Work = list[tuple[str, list[str]]]
+"""Entries, and the checks to be made of each."""
 
 
 class Sweep:
-    """Slices of entries handed to worker processes, and their results as they come."""
+    """Slices of the work handed to worker processes, and their results as they come."""
 
-    def __init__(self, keys: list[str], out: Path, limit: int, checks: list[str], patience: float) -> None:
-        self.slices: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
-        for start in range(0, len(keys), SLICE):
-            self.slices.put(keys[start : start + SLICE])
-        self.out, self.limit, self.checks, self.patience = out, limit, checks, patience
+    def __init__(self, work: Work, out: Path, limit: int, patience: float) -> None:
+        self.slices: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        for start in range(0, len(work), SLICE):
+            self.slices.put(work[start : start + SLICE])
+        self.out, self.limit, self.patience = out, limit, patience
         self.results: dict[str, Any] = {}
         self.lock = threading.Lock()
 
     def note(self, entry: str, results: dict[str, Any]) -> None:
         with self.lock:
-            self.results[entry] = results
+            self.results.setdefault(entry, {}).update(results)
             with self.out.open("a") as file:
                 file.write(json.dumps({"entry": entry, "results": results}) + "\n")
 
@@ -43,42 +54,50 @@ class Sweep:
         """Run slices until none is left."""
         while True:
             try:
-                keys = self.slices.get_nowait()
+                work = self.slices.get_nowait()
             except queue.Empty:
                 return
-            while keys:
-                keys = self.run(keys)
+            while work:
+                work = self.run(work)
 
-    def run(self, keys: list[str]) -> list[str]:
-        """One worker process; the entries that it did not get to."""
-        command = [sys.executable, str(HERE / "op_db_worker.py"), str(self.limit), *self.checks]
+    def run(self, work: Work) -> Work:
+        """One worker process; what it did not get to."""
+        command = [sys.executable, str(HERE / "op_db_worker.py"), str(self.limit)]
         worker = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         assert worker.stdin is not None and worker.stdout is not None
-        worker.stdin.write(json.dumps(keys))
+        worker.stdin.write(json.dumps(work))
         worker.stdin.close()
-        current = keys[0]
+        left = [(entry, check) for entry, checks in work for check in checks]
         watch = threading.Timer(self.patience, worker.kill)
         watch.start()
         for line in worker.stdout:
-            message = json.loads(line)
-            if "start" in message:
-                current = message["start"]
-                watch.cancel()
-                watch = threading.Timer(self.patience, worker.kill)
-                watch.start()
-            else:
-                self.note(message["entry"], message["results"])
+            watch.cancel()
+            entry, check, result = json.loads(line)
+            self.note(entry, {check: result})
+            left.remove((entry, check))
+            watch = threading.Timer(self.patience, worker.kill)
+            watch.start()
         worker.wait()
         watch.cancel()
-        if worker.returncode:
-            self.note(
-                current,
-                {"crash": {"tried": 0, "failed": 1, "lines": [f"exit status {worker.returncode}"], "seconds": 0}},
-            )
-            return keys[keys.index(current) + 1 :]
-        return []
+        if left:
+            entry, check = left.pop(0)
+            died = {"tried": 0, "failed": 1, "lines": [f"crash: exit status {worker.returncode}"], "seconds": 0}
+            self.note(entry, {check: died})
+        again: dict[str, list[str]] = {}
+        for entry, check in left:
+            again.setdefault(entry, []).append(check)
+        return list(again.items())
+
+
+def load(path: Path) -> dict[str, Any]:
+    """The results in a file; of several for one check, the last."""
+    found: dict[str, Any] = {}
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        found.setdefault(row["entry"], {}).update(row["results"])
+    return found
 
 
 def table(results: dict[str, Any]) -> list[tuple[str, int, int]]:
@@ -97,27 +116,33 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--checks", nargs="*", default=[])
-    parser.add_argument("--patience", type=float, default=900)
+    parser.add_argument("--patience", type=float, default=1800, help="seconds for one check")
     parser.add_argument(
         "--again", action="store_true", help="only the entries that failed in FILE, the others as there"
     )
+    parser.add_argument("--resume", action="store_true", help="only the checks that FILE has no result of")
     parser.add_argument("--out", type=Path, default=Path("op_db.jsonl"))
     arguments = parser.parse_args()
-    listing = "import op_db_kit, json; print(json.dumps(op_db_kit.in_scope()))"
-    run = subprocess.run([sys.executable, "-c", listing], cwd=HERE, capture_output=True, text=True, check=True)
-    keys = [
-        k for k in json.loads(run.stdout.splitlines()[-1]) if not arguments.only or any(o in k for o in arguments.only)
-    ]
-    old: dict[str, Any] = {}
-    if arguments.again:
-        lines = [json.loads(line) for line in arguments.out.read_text().splitlines()]
-        old = {line["entry"]: line["results"] for line in lines}
-        keys = [k for k in keys if any(r["failed"] for r in old.get(k, {}).values())]
-    arguments.out.unlink(missing_ok=True)
-    sweep = Sweep(keys, arguments.out, arguments.limit, arguments.checks, arguments.patience)
-    for key, results in old.items():
-        if key not in keys:
-            sweep.note(key, results)
+    run = subprocess.run([sys.executable, "-c", LISTING], cwd=HERE, capture_output=True, text=True, check=True)
+    plan: dict[str, list[str]] = json.loads(run.stdout.splitlines()[-1])
+    old = load(arguments.out) if arguments.again or arguments.resume else {}
+    work: Work = []
+    for key, names in plan.items():
+        if arguments.only and not any(text in key for text in arguments.only):
+            continue
+        known = old.get(key, {})
+        if arguments.again and not any(r["failed"] for r in known.values()):
+            continue
+        if arguments.checks:
+            names = [n for n in names if any(text in n for text in arguments.checks)]
+        if arguments.resume:
+            names = [n for n in names if n not in known]
+        if names:
+            work.append((key, names))
+    sweep = Sweep(work, arguments.out, arguments.limit, arguments.patience)
+    sweep.results = old
+    if not old:
+        arguments.out.unlink(missing_ok=True)
     began = time.perf_counter()
     threads = [threading.Thread(target=sweep.serve) for _ in range(arguments.jobs)]
     for thread in threads:
@@ -126,7 +151,8 @@ def main() -> None:
         thread.join()
     for check, passed, total in table(sweep.results):
         print(f"{check:24} {passed:4} of {total:4}  {100 * passed / total:5.1f} %")
-    print(f"{len(sweep.results)} entries in {time.perf_counter() - began:.0f} s")
+    cpu = sum(r.get("cpu", 0) for found in sweep.results.values() for r in found.values())
+    print(f"{len(sweep.results)} entries in {time.perf_counter() - began:.0f} s; {cpu:.0f} CPU s in all")
 
 
 if __name__ == "__main__":

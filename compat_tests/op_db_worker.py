@@ -1,4 +1,4 @@
-"""Runs the checks of the entries of `op_db` named on standard input, and prints one line of JSON for each."""
+"""Runs the checks of the entries of `op_db` named on standard input, and prints one line of JSON for each check."""
 
 from __future__ import annotations
 
@@ -11,15 +11,37 @@ import traceback
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-# One kernel a sample, run once: what it costs to compile is what the sweep costs.
-os.environ.setdefault("JAXTORCH_EXECUTION", "immediate")
+# What it costs to compile is what the sweep costs: each program is compiled whole, and with the least effort.
+os.environ.setdefault("JAXTORCH_COMPILE_AFTER", "0")
+os.environ.setdefault("JAXTORCH_PROGRAM_LIMIT", "1000000")
 os.environ.setdefault("JAXTORCH_CACHE", "0")
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 
+SAMPLES = 1000
+"""After so many samples what was compiled is let go: executables take memory, and memory mappings, of which a process may have
+65,530."""
+
+
+def forget() -> None:
+    """Let go of everything that was compiled."""
+    import jax
+
+    from jaxtorch._core import op, runner
+
+    for made in op.registry.values():
+        made.forget()
+    runner._structures.clear()
+    jax.clear_caches()
+    gc.collect()
+
+
 def main() -> None:
-    limit, wanted = int(sys.argv[1]), sys.argv[2:]
+    limit = int(sys.argv[1])
     import torch
 
     torch.set_num_threads(1)
@@ -31,31 +53,27 @@ def main() -> None:
 
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    for n, key in enumerate(json.load(sys.stdin)):
+    since = 0
+
+    def after_batch(n: int) -> None:
+        nonlocal since
+        since += n
+        if since >= SAMPLES:
+            forget()
+            since = 0
+
+    for key, names in json.load(sys.stdin):
         entry = op_db_kit.entries()[key]
-        print(json.dumps({"start": key}), file=out, flush=True)
-        results = {}
-        for check, dtype in op_db_checks.plan(entry):
-            name = f"{check}/{dtype}"
-            if wanted and not any(w in name for w in wanted):
-                continue
-            began = time.perf_counter()
+        for name in names:
+            check, dtype = name.split("/")
+            began, cpu = time.perf_counter(), time.process_time()
             try:
-                tried, lines = op_db_checks.run_check(entry, check, dtype, limit)
+                tried, lines = op_db_checks.run_check(entry, check, dtype, limit, after_batch)
             except Exception:
                 tried, lines = 0, ["sweep: " + traceback.format_exc()[-400:]]
-            seconds = round(time.perf_counter() - began, 2)
-            results[name] = {"tried": tried, "failed": len(lines), "lines": lines[:6], "seconds": seconds}
-        print(json.dumps({"entry": key, "results": results}), file=out, flush=True)
-        if n % 10 == 9:
-            import jax
-
-            from jaxtorch._core import op
-
-            for made in op.registry.values():
-                made.forget()
-            jax.clear_caches()
-            gc.collect()
+            seconds, cpu = round(time.perf_counter() - began, 2), round(time.process_time() - cpu, 2)
+            result = {"tried": tried, "failed": len(lines), "lines": lines[:6], "seconds": seconds, "cpu": cpu}
+            print(json.dumps([key, name, result]), file=out, flush=True)
 
 
 main()

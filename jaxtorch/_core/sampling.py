@@ -236,6 +236,7 @@ def multinomial(
         replacement or num_samples <= categories,
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
     )
+    require(categories <= 1 << 24, "number of categories cannot exceed 2^24")
     work = np.float64 if probs.dtype == np.float64 else np.float32
     weights = probs.astype(work, copy=False)
     require(

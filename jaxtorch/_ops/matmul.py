@@ -351,8 +351,8 @@ def _tensordot(a: Array, b: Array, dims: Any):
     if not isinstance(dims, int):  # a contracted dimension of size 1 is broadcast: the other side is summed
         for i, j in zip(*dims, strict=True):
             if a.shape[i] != b.shape[j]:
-                a = a if a.shape[i] == 1 else a.sum(i, keepdims=True)
-                b = b if b.shape[j] == 1 else b.sum(j, keepdims=True)
+                a = a if a.shape[i] == 1 else a.sum(i, a.dtype, keepdims=True)
+                b = b if b.shape[j] == 1 else b.sum(j, b.dtype, keepdims=True)
     return jnp.tensordot(a, b, axes=dims if isinstance(dims, int) else (list(dims[0]), list(dims[1])))
 
 

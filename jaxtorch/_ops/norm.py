@@ -385,7 +385,9 @@ def _safe_root(x: Any) -> Any:
 
 
 def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
-    """The p-norm along an axis, with PyTorch's derivative: 0 for a zero vector."""
+    """The p-norm along an axis, with PyTorch's derivative: 0 for a zero vector. Half precision sums in float32."""
+    if x.dtype in (jnp.float16, jnp.bfloat16):
+        return vector_norm(x.astype(np.float32), p, axis, keepdims).astype(x.dtype)
     if p == 2:
         return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
     size = jnp.abs(x)

@@ -328,8 +328,7 @@ def _avg_pool(
         if (counts == counts.flat[0]).all():
             counts = counts.flat[0]
     if jnp.issubdtype(dtype, jnp.integer):
-        counts = jnp.asarray(counts, dtype)
-        return jnp.sign(total) * (jnp.abs(total) // counts)
+        return lax.div(total, jnp.broadcast_to(jnp.asarray(counts, dtype), total.shape))  # towards zero
     return (total / jnp.asarray(counts, total.dtype)).astype(dtype)
 
 

@@ -16,6 +16,7 @@ from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.tensor import Tensor, from_host
 from .._core.warned import once
+from .assignment import assignable
 from .casting import as_dtype, convert, move
 from .creation import check_layout, filled, finish_factory, out_dtype
 
@@ -146,6 +147,8 @@ def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
                     f"end with {d1} dimension(s)."
                 )
             value = value.item()
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise OverflowError("int too big to convert")
         numbers.append(value)
     if isinstance(steps, bool) or not hasattr(steps, "__index__"):
         raise TypeError(
@@ -157,25 +160,53 @@ def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
     return numbers[0], numbers[1], int(steps)
 
 
-def _spaced(start: Any, end: Any, steps: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
-    """`steps` evenly spaced numbers, counted from both ends to the middle, in the arithmetic of the type."""
-    work = dtype.np if dtype.itemsize >= 4 and (dtype.is_floating_point or dtype.is_complex) else np.dtype(np.float32)
+def _multiply_add(x: float, y: np.ndarray[Any, Any], z: float) -> np.ndarray[Any, Any]:
+    """x * y + z, rounded once: rounded twice, what should be a whole number may fall below it.
+
+    Dekker (1971), A floating-point technique for extending the available precision.
+    """
+
+    def halves(a: Any) -> tuple[Any, Any]:
+        c = a * 134217729.0  # 2**27 + 1
+        high = c - (c - a)
+        return high, a - high
+
+    y = y.astype(np.float64)
+    product = x * y
+    (a, b), (c, d) = halves(x), halves(y)
+    rest = ((a * c - product) + a * d + b * c) + b * d
+    total = product + z
+    part = total - product
+    with np.errstate(invalid="ignore"):
+        exact = total + (((product - (total - part)) + (z - part)) + rest)
+    return np.where(np.isfinite(exact), exact, total)  # the halves of a number above 2**996 overflow
+
+
+def _spaced(start: Any, end: Any, steps: int, dtype: dtypes.dtype, fused: bool = True) -> np.ndarray[Any, Any]:
+    """`steps` evenly spaced numbers, counted from both ends to the middle, in the arithmetic of the type: to PyTorch's bits.
+
+    fused: whether a step is multiplied and added with one rounding, where PyTorch does so.
+    """
+    if not steps:
+        return np.zeros(0, dtype.np)
+    first, last = (
+        np.array(assignable(v, dtype)).astype(dtype.np)[()] for v in ((start, start) if steps == 1 else (start, end))
+    )
     if steps == 1:
-        return np.array([start]).astype(dtype.np)
-    if not (dtype.is_floating_point or dtype.is_complex):
-        first, last = int(start), int(end)
-        by = np.float32((np.float32(last) - np.float32(first)) / np.float32(steps - 1)) if steps > 1 else np.float32(0)
+        return np.array([first])
+    floating = dtype.is_floating_point or dtype.is_complex
+    work = dtype.np.type if floating else np.float64
+    first, last = work(first), work(last)
+    with np.errstate(over="ignore", invalid="ignore"):
+        by = (last - first) / work(steps - 1) if steps > 1 else work(0)
         index = np.arange(steps)
-        low = (first + by * index.astype(np.float32)).astype(np.int64)
-        high = (last - by * (steps - 1 - index).astype(np.float32)).astype(np.int64)
+        if not fused or dtype.is_complex or (floating and dtype.itemsize < 4):
+            real = np.dtype(work(0).real.dtype)
+            low, high = first + by * index.astype(real), last - by * (steps - 1 - index).astype(real)
+        else:
+            low = _multiply_add(float(by), index, float(first))
+            high = _multiply_add(-float(by), steps - 1 - index, float(last))
         return np.where(index < steps // 2, low, high).astype(dtype.np)
-    first, last = work.type(start), work.type(end)
-    by = (last - first) / work.type(steps - 1) if steps > 1 else work.type(0)
-    index = np.arange(steps)
-    real = np.dtype(work.type(0).real.dtype)
-    low = first + by * index.astype(real)
-    high = last - by * (steps - 1 - index).astype(real)
-    return np.where(index < steps // 2, low, high).astype(dtype.np)
 
 
 def _spaced_dtype(start: Any, end: Any, dtype: Any, out: Tensor | None, name: str) -> dtypes.dtype:
@@ -214,7 +245,7 @@ def logspace(
     exact = dtype.itemsize >= 4 and (dtype.is_floating_point or dtype.is_complex)
     if not (dtype.is_floating_point or dtype.is_complex):
         first, last = int(first), int(last)
-    exponents = _spaced(first, last, n, dtype if exact else dtypes.float32 if dtype.is_floating_point else wide)
+    exponents = _spaced(first, last, n, dtype if exact else dtypes.float32 if dtype.is_floating_point else wide, False)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.power(wide.np.type(base), exponents.astype(wide.np)).astype(dtype.np)
     return finish_factory(placed(values, device), out, requires_grad, "logspace")

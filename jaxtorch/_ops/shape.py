@@ -361,9 +361,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat indices as one tensor of indices for each dimension of a shape."""
     if indices.is_floating_point() or indices.is_complex() or indices.dtype is dtypes.bool_:
         raise ValueError(f"torch.unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, Tensor):
+        raise TypeError("torch.unravel_index(): expected shape to be int or sequence of ints, but got Tensor")
     size = _as_size((shape,))
     content, total = _content(indices), int(np.prod(size, dtype=np.int64))
     if content.size and (content.min() < 0 or content.max() >= total):
         raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")
     found = np.unravel_index(content.astype(np.int64), size)
-    return tuple([from_host(np.asarray(a).astype(indices.dtype.np), indices.device) for a in found])
+    return tuple([from_host(np.asarray(a).astype(np.int64), indices.device) for a in found])
