@@ -15,7 +15,8 @@ from typing import Any
 import torch
 
 import op_db_kit
-from op_db_checks import UNDEFINED, Call, _masking, _random_like, compare, outcome, read
+from op_db_checks import _masking, _random_like
+from op_db_compare import UNDEFINED, Call, compare, outcome, read
 from op_db_kit import Absent, converted, samples, tensors, twin
 from parity import candidate
 

@@ -3,7 +3,7 @@
 The database describes each operation by a callable, sample inputs for every element type, bad inputs, and the forms it has.
 Here the callable gets its *twin* on jaxtorch (`twin`): a name found under `torch` is looked up under `jaxtorch`, and a function
 that the database itself defines is copied with `torch` bound to jaxtorch. Samples are made once, by PyTorch, and converted
-through NumPy with their strides (`converted`). `op_db_checks` runs and compares.
+through NumPy with their strides (`converted`). `op_db_checks` runs, `op_db_compare` compares.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ type. Every entry in scope is run on PyTorch and on jaxtorch, and the outcomes a
 Tolerances are those of `torch.testing.assert_close`, widened where an entry's own decorators say so. A floating-point result
 outside of them passes if its error against PyTorch's in double precision is at most twice PyTorch's own. Results that are
 determined only up to signs or the order of equal elements are compared by what they determine
-(`INVARIANTS` in `compat_tests/op_db_checks.py`). Where PyTorch's `out=` does not hold its own result, nothing is compared.
+(`INVARIANTS` in `compat_tests/op_db_compare.py`). Where PyTorch's `out=` does not hold its own result, nothing is compared.
 """
 
 
