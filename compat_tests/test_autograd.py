@@ -119,6 +119,21 @@ def test_graph(torch: Any, name: str) -> Any:
 
 
 @parity_test
+def test_walking_back_from_a_loss(torch: Any) -> Any:
+    """As the beginners' tutorial does: the first edge of a linear layer leads to its bias."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    step, seen = torch.nn.functional.mse_loss(net(torch.ones(2, 3)), torch.ones(2, 2)).grad_fn, []
+    while step is not None:
+        seen.append((type(step).__name__, len(step.next_functions)))
+        step = step.next_functions[0][0] if step.next_functions else None
+    names = [None if n is None else type(n).__name__ for n, _ in net(torch.ones(2, 3)).grad_fn.next_functions]
+    product = torch.addmm(
+        torch.ones(2), torch.ones(2, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    ).grad_fn
+    return seen, names[:2], [n is not None for n, _ in product.next_functions]
+
+
+@parity_test
 def test_accumulate_node(torch: Any) -> Any:
     x = leaf(torch)
     node = (x * 2).grad_fn.next_functions[0][0]

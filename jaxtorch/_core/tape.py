@@ -73,9 +73,12 @@ class Node:
         avals = self.form.in_avals
         if self.form.name in _TENSOR_OPERANDS:  # `2 + x` is x.add(2)
             return sorted(range(len(avals)), key=lambda i: avals[i].wrapped)
+        order = range(len(avals))
+        if self.form.name == "AddmmBackward0" and avals[-1].ndim < 2:
+            order = (2, 0, 1)  # a linear layer: PyTorch adds the product to the bias
         return [
             i
-            for i, aval in enumerate(avals)
+            for i, aval in zip(order, [avals[j] for j in order], strict=True)
             if i in wanted or (not aval.wrapped and (aval.dtype.is_floating_point or aval.dtype.is_complex))
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def __bool__(self: Tensor) -> bool:
     return bool(item(self))
 
 
-def _one(self: Tensor, kind: Any) -> Any:
+def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:
     aval = self._value.aval
     if aval.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")

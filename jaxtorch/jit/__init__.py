@@ -73,6 +73,11 @@ def _missing(api: str) -> NotImplementedError:
     return NotImplementedError(f"{api}: jaxtorch has no TorchScript; run the Python program, or save a state_dict")
 
 
+def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
+    """TorchScript's graph of a call, by which fvcore counts operations: NotImplementedError."""
+    raise _missing("torch.jit._get_trace_graph")
+
+
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """`obj` itself: a function, module or class runs as Python."""
     return obj

@@ -12,7 +12,9 @@ __all__ = ["DeQuantStub", "QuantStub", "QuantWrapper", "fuse_modules"]
 globals().update(
     _absent(
         __name__,
-        "QConfig QConfigMapping MinMaxObserver HistogramObserver FakeQuantize get_default_qconfig get_default_qat_qconfig "
+        "QConfig QConfigMapping ObserverBase MinMaxObserver MovingAverageMinMaxObserver PerChannelMinMaxObserver HistogramObserver "
+        "FakeQuantizeBase FakeQuantize FixedQParamsFakeQuantize disable_observer enable_observer disable_fake_quant "
+        "enable_fake_quant default_observer default_weight_observer default_fake_quant get_default_qconfig get_default_qat_qconfig "
         "get_default_qconfig_mapping quantize quantize_dynamic quantize_qat prepare prepare_qat convert "
         "default_qconfig float_qparams_weight_only_qconfig",
         "jaxtorch has no quantized tensors",
