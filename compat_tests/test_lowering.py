@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 import jaxtorch as torch
-from jaxtorch._core import convolution, lowering
+from jaxtorch._core import convolution, lowering, native
 from jaxtorch._core.convolution import Window
 
 # N, H, W, C, O, kernel, stride, padding, dilation, groups
@@ -66,6 +66,17 @@ def assert_same(fn: Any, *args: Any, rounding: float) -> None:
         np.testing.assert_allclose(g, e, rtol=rounding, atol=rounding * scale)
 
 
+@pytest.fixture(params=["native", "xla"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With the kernels in C++ and without."""
+    if request.param == "xla":
+        monkeypatch.setattr(native, "available", lambda: False)
+    elif not native.available():
+        pytest.skip("the kernels in C++ were not built here")
+    return request.param
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_forward_and_gradients(name: str, dtype: Any) -> None:
@@ -81,6 +92,7 @@ def test_forward_and_gradients(name: str, dtype: Any) -> None:
         assert_same(both, x, w, ct, rounding=2e-5 if dtype == np.float32 else 1e-12)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "name", ["few channels, uneven", "winograd", "stride 2", "pointwise, stride 2", "patches", "depthwise"]
 )
@@ -119,6 +131,7 @@ def test_a_chain_is_transposed_only_at_its_ends() -> None:
 
 
 def test_each_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "available", lambda: False)
     taken = []
     ways = """winograd winograd_for_kernel folded folded_for_kernel gathered_for_kernel depthwise
         _pointwise _patches_apart plain""".split()

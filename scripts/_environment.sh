@@ -15,19 +15,20 @@ find_python() {
 
 environment() {
     local extra=$1 python
-    local installed=.venv/installed-$extra  # a copy of the pyproject.toml that was installed last
+    local sources=(pyproject.toml setup.py jaxtorch/_core/native/*.{h,inc,cpp})
+    local installed=.venv/installed-$extra  # a copy of what was installed last: requirements, and the sources that are compiled
     if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
         python=$(find_python)
         rm -rf .venv
         "$python" -m venv .venv
     fi
-    if ! cmp --silent pyproject.toml "$installed"; then
+    if ! cat "${sources[@]}" | cmp --silent - "$installed"; then
         if [ "$extra" = test ]; then
             # PyTorch first and pinned, so that pip settles on this build before it resolves anything else.
             .venv/bin/python -m pip install --quiet torch==2.13.0
         fi
         .venv/bin/python -m pip install --quiet --editable ".[$extra]"
-        cp pyproject.toml "$installed"
+        cat "${sources[@]}" > "$installed"
     fi
     export PATH="$PWD/.venv/bin:$PATH"
 }

@@ -14,11 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from . import native
+
 # The rules' constants.
 WORKSPACE = 80 << 20  # bytes that a way may take beyond its operands and its result
 WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more than the products they save
 WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
 FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
+GROUP_CHANNELS = 8  # fewer in a group, and the native kernels' vectors are mostly empty
 DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
 
 Pads = tuple[tuple[int, int], ...]
@@ -35,6 +38,12 @@ class Window(NamedTuple):
     @property
     def dense(self) -> bool:
         return all(n == 1 for n in (*self.spread, *self.dilation))
+
+    def results(self, sizes: Any, kernel: Any) -> list[int]:
+        """The sizes of the result."""
+        full = [(n - 1) * e + 1 + low + high for n, e, (low, high) in zip(sizes, self.spread, self.pads, strict=True)]
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, self.dilation, strict=True)]
+        return [max(0, (f - r) // s + 1) for f, r, s in zip(full, reach, self.stride, strict=True)]
 
     @property
     def plain(self) -> bool:
@@ -74,6 +83,34 @@ def run_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, prec
         if taken <= WORKSPACE and (outs >= DOT_CHANNELS or channels >= DOT_CHANNELS):
             return gathered_for_kernel(x, g, kernel, window)
     return plain_for_kernel(x, g, kernel, window, precision)
+
+
+# -- the native kernels ------------------------------------------------------------------------------------
+
+
+def natively(x: Any, w: Any, kernel: native.Kernel, outs: int, groups: int, window: Window) -> Any:
+    """The convolution of x with the kernel in `w` by the native kernels, or None where they are absent or no better."""
+    product = (
+        groups == 1 and window.plain and math.prod(kernel.sizes) == 1 and not any(n for p in window.pads for n in p)
+    )
+    sizes = window.results(x.shape[1:-1], kernel.sizes)
+    if product or not (_fits(x, w, groups, window) and all(sizes)):
+        return None
+    return native.convolve(x, w, kernel, outs, sizes, window, groups)
+
+
+def natively_for_kernel(x: Any, g: Any, shape: Any, kernel: native.Kernel, groups: int, window: Window) -> Any:
+    """The gradient of a kernel, an array of this `shape` that holds it as `kernel` says; None as in `natively`."""
+    if any(n != 1 for n in window.spread) or not _fits(x, g, groups, window):
+        return None
+    return native.convolve_of_kernel(x, g, shape, kernel, window, groups)
+
+
+def _fits(x: Any, other: Any, groups: int, window: Window) -> bool:
+    if not (x.dtype == other.dtype == jnp.float32 and x.size and other.size and x.ndim in (3, 4)):
+        return False
+    one = all(s == 1 or e == 1 for s, e in zip(window.stride, window.spread, strict=True))
+    return one and (groups == 1 or x.shape[-1] >= GROUP_CHANNELS * groups) and native.available()
 
 
 # -- XLA's own ---------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import jax
 from jax import lax
 from jax.extend import core as jex_core
 
-from . import convolution
+from . import convolution, native
 from .convolution import Window
 
 _INLINE = {
@@ -37,13 +37,14 @@ _ELEMENTWISE = frozenset(
 
 
 class _Laid:
-    """An array whose dimension i is dimension `order[i]` of the value it holds."""
+    """An array whose dimension i is dimension `order[i]` of the value it holds, of which `reversed` run backwards."""
 
-    __slots__ = ("array", "order")
+    __slots__ = ("array", "order", "reversed")
 
-    def __init__(self, array: Any, order: tuple[int, ...]) -> None:
+    def __init__(self, array: Any, order: tuple[int, ...], reversed: tuple[int, ...] = ()) -> None:
         self.array = array
         self.order = order
+        self.reversed = reversed
 
 
 def _laid(array: Any, order: Any) -> Any:
@@ -55,6 +56,8 @@ def _in_order(value: Any, order: Any) -> Any:
     """The array of a value with its dimensions in this order."""
     order = tuple(order)
     if isinstance(value, _Laid):
+        if value.reversed:
+            value = _Laid(lax.rev(value.array, [value.order.index(d) for d in value.reversed]), value.order)
         if value.order == order:
             return value.array
         return lax.transpose(value.array, [value.order.index(d) for d in order])
@@ -106,8 +109,10 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
             outs = _evaluate(inner.jaxpr, inner.consts, inputs)
         elif name == "conv_general_dilated":
             outs = [_convolve(eqn, *inputs)]
+        elif name == "rev" and native.available() and not isinstance(inputs[0], _Laid) and inputs[0].ndim in (3, 4):
+            outs = [_Laid(inputs[0], tuple(range(inputs[0].ndim)), eqn.params["dimensions"])]  # free for a convolution
         elif any(isinstance(x, _Laid) for x in inputs):
-            outs = _follow(eqn, name, inputs)
+            outs = _follow(eqn, name, [_straight(x) if isinstance(x, _Laid) and x.reversed else x for x in inputs])
         else:
             outs = _bind(eqn, inputs, {})
         env.update(zip(eqn.outvars, outs, strict=True))
@@ -125,7 +130,9 @@ def _bind(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
 
 
 def _follow(eqn: Any, name: str, inputs: list[Any]) -> list[Any]:
-    """An operation on values of which some are laid out."""
+    """An operation on values of which some may be laid out."""
+    if not any(isinstance(x, _Laid) for x in inputs):
+        return _bind(eqn, inputs, {})
     order = next(x.order for x in inputs if isinstance(x, _Laid))
     first = inputs[0]
     if name in _ELEMENTWISE:
@@ -235,6 +242,20 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
     as_type = p["preferred_element_type"] in (None, eqn.invars[0].aval.dtype)
     window = Window(tuple(p["window_strides"]), tuple(p["padding"]), tuple(p["lhs_dilation"]), tuple(p["rhs_dilation"]))
     channels, outs = of_x[xc], of_w[wo]
+    for_kernel = all(n == 1 for n in window.stride) and (splits > 1 or math.prod(sizes) < math.prod(kernel))
+    if for_kernel and groups == 1 and as_type:
+        moved = Window(window.dilation, window.pads, window.spread, window.stride)
+        moved = moved._replace(pads=_to_the_end(of_x, xs, kernel, sizes, moved))
+        place = native.Kernel(tuple(sizes), *_steps(of_out, os, ob, oc))
+        operands = _in_order(x, (xc, *xs, xb)), _in_order(w, (wi, *ws, wo))
+        out = convolution.natively_for_kernel(*operands, of_out, place, splits, moved)
+        if out is not None:
+            return out
+    elif splits == 1 and as_type:
+        array, place = _as_kernel(w, ws, wi, wo)
+        out = convolution.natively(_in_order(x, (xb, *xs, xc)), array, place, outs, groups, window)
+        if out is not None:
+            return _laid(out, (ob, *os, oc))
     if groups == splits == 1 and as_type:
         if math.prod(sizes) < math.prod(kernel) and all(n == 1 for n in window.stride):
             moved = Window(window.dilation, window.pads, window.spread, window.stride)
@@ -249,6 +270,25 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
         out = convolution.depthwise(_in_order(x, (xb, *xs, xc)), kernels.reshape(*kernel, outs), window)
         return _laid(out, (ob, *os, oc))
     return _bind(eqn, [_straight(x), _straight(w)], {})[0]
+
+
+def _steps(shape: Any, spatial: Any, inner: int, outer: int) -> tuple[tuple[int, ...], int, int, int]:
+    """Elements from one to the next along these dimensions, in an array of this shape; and those before the first: none."""
+    steps = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    return tuple(steps[d] for d in spatial), steps[inner], steps[outer], 0
+
+
+def _as_kernel(w: Any, spatial: Any, inner: int, outer: int) -> tuple[Any, native.Kernel]:
+    """The array that holds a kernel, and how it lies there."""
+    w = w if isinstance(w, _Laid) else _Laid(w, tuple(range(w.ndim)))
+    shape = w.array.shape
+    at = [w.order.index(d) for d in (*spatial, inner, outer)]
+    steps, along_in, along_out, _ = _steps(shape, at[:-2], at[-2], at[-1])
+    found = dict(zip((*spatial, inner, outer), (*steps, along_in, along_out), strict=True))
+    offset = sum(found[d] * (shape[w.order.index(d)] - 1) for d in w.reversed)
+    turned = {d: -n if d in w.reversed else n for d, n in found.items()}
+    sizes = tuple(shape[n] for n in at[:-2])
+    return w.array, native.Kernel(sizes, tuple(turned[d] for d in spatial), turned[inner], turned[outer], offset)
 
 
 def _to_the_end(shape: Any, spatial: Any, steps: Any, kernel: Any, window: Window) -> Any:

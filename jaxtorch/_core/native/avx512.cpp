@@ -1,0 +1,9 @@
+#include "kernels.h"
+
+#include <utility>
+
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
+#define LANES 16
+#define ROWS 12
+#define SET avx512_kernels
+#include "kernels.inc"

@@ -1,0 +1,148 @@
+// What XLA calls: typed FFI handlers around the kernels, the division of work over XLA's own threads, and memory for each thread.
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+
+#include "kernels.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+
+namespace jaxtorch {
+
+namespace {
+
+constexpr int kSlots = 4;
+
+struct Memory {
+  float* data[kSlots] = {};
+  size_t floats[kSlots] = {};
+  ~Memory() {
+    for (float* p : data) std::free(p);
+  }
+};
+
+// Tasks are claimed one at a time, by the caller too: it waits only for tasks that another thread has begun, so that a pool whose
+// threads all wait like this still comes to an end.
+struct Claims {
+  std::atomic<int64_t> next{0}, ended{0};
+  int64_t count;
+  void (*task)(void*, int64_t);
+  void* context;
+  std::mutex mutex;
+  std::condition_variable all_ended;
+
+  void work() {
+    for (int64_t i; (i = next.fetch_add(1)) < count;) {
+      task(context, i);
+      if (ended.fetch_add(1) + 1 == count) {
+        std::lock_guard<std::mutex> lock(mutex);
+        all_ended.notify_all();
+      }
+    }
+  }
+};
+
+void run_tasks(void* pool, int64_t count, void (*task)(void*, int64_t), void* context) {
+  auto* threads = static_cast<ffi::ThreadPool*>(pool);
+  const int64_t helpers = count < threads->num_threads() ? count - 1 : threads->num_threads() - 1;
+  if (helpers <= 0) {
+    for (int64_t i = 0; i < count; ++i) task(context, i);
+    return;
+  }
+  auto claims = std::make_shared<Claims>();
+  claims->count = count, claims->task = task, claims->context = context;
+  for (int64_t i = 0; i < helpers; ++i) threads->Schedule([claims] { claims->work(); });
+  claims->work();
+  if (claims->ended.load() == count) return;
+  std::unique_lock<std::mutex> lock(claims->mutex);
+  claims->all_ended.wait(lock, [&] { return claims->ended.load() == count; });
+}
+
+const Kernels* kernels() {
+  static const Kernels* found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+                                    ? &avx512_kernels
+                                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2_kernels
+                                                                                                   : nullptr;
+  return found;
+}
+
+typedef ffi::Buffer<ffi::F32, 4> Array;
+typedef ffi::Span<const int64_t> Numbers;
+
+// `window`, for y and then x: size of the kernel, stride, padding before, dilation, spread. `layout`: as in Layout.
+Convolution described(const Array& x, const Array& out, int64_t groups, Numbers window, Numbers layout) {
+  const auto sizes = x.dimensions(), results = out.dimensions();
+  const auto axis = [&](int i) {
+    const int64_t* of = window.begin() + 5 * i;
+    return Axis{sizes[1 + i], of[0], results[1 + i], of[1], of[2], of[3], of[4]};
+  };
+  return {sizes[0], sizes[3], results[3], groups, axis(0), axis(1), {layout[0], layout[1], layout[2], layout[3], layout[4]}};
+}
+
+ffi::Error convolve(ffi::ThreadPool pool, Array x, ffi::Buffer<ffi::F32> w, ffi::ResultBuffer<ffi::F32, 4> out, int64_t groups,
+                    Numbers window, Numbers layout) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  const auto c = described(x, *out, groups, window, layout);
+  kernels()->forward(c, x.typed_data(), w.typed_data(), out->typed_data(), parallel);
+  return ffi::Error::Success();
+}
+
+ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, ffi::ResultBuffer<ffi::F32> w, int64_t groups, Numbers window,
+                              Numbers layout) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  const auto c = described(x, g, groups, window, layout);
+  kernels()->of_kernel(c, x.typed_data(), g.typed_data(), w->typed_data(), parallel);
+  return ffi::Error::Success();
+}
+
+}  // namespace
+
+float* scratch(int slot, size_t floats) {
+  thread_local Memory memory;
+  if (memory.floats[slot] < floats) {
+    std::free(memory.data[slot]);
+    const size_t bytes = (floats * sizeof(float) + 4095) / 4096 * 4096;
+    memory.data[slot] = static_cast<float*>(std::aligned_alloc(4096, bytes));
+    memory.floats[slot] = bytes / sizeof(float);
+  }
+  return memory.data[slot];
+}
+
+}  // namespace jaxtorch
+
+extern "C" {
+#pragma GCC visibility push(default)
+int jaxtorch_native_version();
+int jaxtorch_native_supported();
+XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
+#pragma GCC visibility pop
+}
+
+int jaxtorch_native_version() { return 1; }
+
+int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve, jaxtorch::convolve,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Array>()
+                                  .Arg<ffi::Buffer<ffi::F32>>()
+                                  .Ret<jaxtorch::Array>()
+                                  .Attr<int64_t>("groups")
+                                  .Attr<jaxtorch::Numbers>("window")
+                                  .Attr<jaxtorch::Numbers>("layout"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve_of_kernel, jaxtorch::convolve_of_kernel,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Array>()
+                                  .Arg<jaxtorch::Array>()
+                                  .Ret<ffi::Buffer<ffi::F32>>()
+                                  .Attr<int64_t>("groups")
+                                  .Attr<jaxtorch::Numbers>("window")
+                                  .Attr<jaxtorch::Numbers>("layout"));

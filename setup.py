@@ -1,0 +1,37 @@
+"""Builds the optional C++ kernels (`jaxtorch/_core/native`) where there is a compiler; everything else is in pyproject.toml."""
+
+import importlib.util
+import platform
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+
+def extensions() -> list[Extension]:
+    """The kernels, on x86 Linux with XLA's headers at hand; an installation goes on without them if they do not compile."""
+    found = importlib.util.find_spec("jaxlib")
+    if platform.system() != "Linux" or platform.machine() != "x86_64" or found is None or found.origin is None:
+        return []
+    return [
+        Extension(
+            "jaxtorch._core.native.kernels",
+            [
+                "jaxtorch/_core/native/handlers.cpp",
+                "jaxtorch/_core/native/avx512.cpp",
+                "jaxtorch/_core/native/avx2.cpp",
+            ],
+            depends=["jaxtorch/_core/native/kernels.h", "jaxtorch/_core/native/kernels.inc"],
+            extra_compile_args=[
+                "-O3",
+                "-std=c++17",
+                "-fvisibility=hidden",
+                "-w",  # XLA's headers
+                "-isystem",
+                str(Path(found.origin).parent / "include"),
+            ],
+            optional=True,
+        )
+    ]
+
+
+setup(ext_modules=extensions())
