@@ -263,7 +263,7 @@ def _places(r: Any, call: Call) -> Any:
     """Values, and what the indices point at: which of equal elements is found is not determined."""
     values, indices = r
     x, args, kwargs = call.theirs
-    position = 0 if call.entry.name == "sort" else 1  # after k, for the others
+    position = 0 if call.entry.name in ("sort", "mode") else 1  # after k, for the others
     at = kwargs.get("dim", args[position] if len(args) > position else -1)
     if not x.ndim or not indices.numel():
         return [values, indices.dtype, tuple(indices.shape)]
@@ -274,4 +274,5 @@ def _places(r: Any, call: Call) -> Any:
 INVARIANTS: dict[str, Callable[[Any, Call], Any]] = {
     "svd": _svd_old, "linalg.svd": _svd, "linalg.eigh": _eigh, "linalg.eig": _eig, "svd_lowrank": _svd_old,
     "linalg.eigvals": lambda r, call: _eigenvalues(r), "pca_lowrank": _svd_old, "topk": _places, "kthvalue": _places, "sort": _places,
+    "mode": _places,
 }  # fmt: skip

@@ -221,6 +221,8 @@ def _tensor(value: torch.Tensor) -> Any:
     if value.layout is not torch.strided:
         raise Absent(f"{value.layout} as an argument")
     c = candidate()
+    if value.device.type == "meta":
+        return c.empty_strided(value.shape, value.stride(), dtype=converted(value.dtype), device="meta")
     if value.is_conj():
         made = _tensor(value.detach().conj()).conj()
     elif value.is_contiguous() and not value.storage_offset():

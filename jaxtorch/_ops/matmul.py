@@ -206,14 +206,26 @@ def outer(input: Array, vec2: Array):
     return input[:, None] * vec2[None, :]
 
 
+def _wide_product(a: Any, b: Any) -> Any:
+    """`a @ b`, of half precision in float32: so `_scaled_sum` rounds once."""
+    if a.dtype in (jnp.float16, jnp.bfloat16) and a.dtype == b.dtype:
+        return jnp.matmul(a, b, preferred_element_type=jnp.float32)
+    return product(a, b)
+
+
 def _scaled_sum(input: Any, result: Any, beta: Any, alpha: Any, shape: tuple[int, ...]) -> Any:
     """`beta * input + alpha * result`; `input` is not read at all (NaN or not) where beta is 0."""
+    dtype = input.dtype if input.dtype in (jnp.float16, jnp.bfloat16) else None
+    if dtype is not None:
+        input = input.astype(result.dtype)
     if not isinstance(alpha, (int, float)):
         result = result * alpha.astype(result.dtype)
     if isinstance(beta, (int, float)):
-        return jnp.broadcast_to(input, shape) + result
-    scale = beta.astype(result.dtype)
-    return jnp.where(scale == 0, jnp.zeros((), result.dtype), jnp.broadcast_to(input, shape) * scale) + result
+        total = jnp.broadcast_to(input, shape) + result
+    else:
+        scale = beta.astype(result.dtype)
+        total = jnp.where(scale == 0, jnp.zeros((), result.dtype), jnp.broadcast_to(input, shape) * scale) + result
+    return total if dtype is None else total.astype(dtype)
 
 
 def _expandable(input: Any, shape: tuple[int, ...]) -> None:
@@ -249,7 +261,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Scalar = 1, alpha: Sc
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_shapes(mat1, mat2)})")
     shape = (mat1.shape[0], mat2.shape[1])
     _expandable(input, shape)
-    return _scaled_sum(input, product(mat1, mat2), beta, alpha, shape)
+    return _scaled_sum(input, _wide_product(mat1, mat2), beta, alpha, shape)
 
 
 @op(inplace=True, numbers_first=["beta", "alpha"])
@@ -261,7 +273,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scal
     if mat.shape[1] != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({mat.shape[0]}), mat ({_shape(mat)}), vec ({vec.shape[0]})")
     _expandable(input, (mat.shape[0],))
-    return _scaled_sum(input, product(mat, vec), beta, alpha, (mat.shape[0],))
+    return _scaled_sum(input, _wide_product(mat, vec), beta, alpha, (mat.shape[0],))
 
 
 @op(inplace=True, numbers_first=["beta", "alpha"])
@@ -270,7 +282,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alp
     _check_batches("baddbmm", batch1, batch2)
     shape = (batch1.shape[0], batch1.shape[1], batch2.shape[2])
     _expandable(input, shape)
-    return _scaled_sum(input, product(batch1, batch2), beta, alpha, shape)
+    return _scaled_sum(input, _wide_product(batch1, batch2), beta, alpha, shape)
 
 
 @op(inplace=True, numbers_first=["beta", "alpha"])
@@ -339,7 +351,30 @@ def einsum(*args: Any) -> Tensor:
                     f"einsum(): subscript {letter} has size {n} for operand {k} which does not broadcast with previously seen "
                     f"size {sizes[letter]}"
                 )
+    if _sums_alone(equation, operands):  # as `sum` does, which PyTorch calls here
+        operands = [t if t.is_floating_point() or t.is_complex() else t.to(dtypes.int64) for t in operands]
     return _einsum(operands, equation)
+
+
+def _sums_alone(equation: str, operands: list[Tensor]) -> bool:
+    """Does an index that is summed over belong to one operand only?"""
+    given, arrow, out = equation.partition("->")
+    counts: dict[Any, int] = {}
+    seen: dict[Any, int] = {}
+    for spec, t in zip(given.split(","), operands, strict=True):
+        head, dots, tail = spec.partition("...")
+        rest = range(t.ndim - len(head) - len(tail), 0, -1) if dots else ()
+        labels = [*head, *rest, *tail]
+        sizes = dict(zip(labels, t.shape, strict=True))
+        for label, size in sizes.items():
+            counts[label] = counts.get(label, 0) + (size != 1 or len(operands) == 1)
+        for label in labels:
+            seen[label] = seen.get(label, 0) + 1
+    if not arrow:
+        return any(n > 1 and counts[label] == 1 for label, n in seen.items() if isinstance(label, str))
+    return any(
+        n == 1 for label, n in counts.items() if (label not in out if isinstance(label, str) else "..." not in out)
+    )
 
 
 def _letters(subscripts: Any) -> str:

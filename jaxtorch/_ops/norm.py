@@ -352,13 +352,15 @@ def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: floa
         raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")
     if input.size == 0:
         return input
-    x = to_float(input)
-    square = x * x
+    x, square = to_float(input), input * input
     pads = [(0, 0)] * input.ndim
     pads[1] = (size // 2, (size - 1) // 2)
     padded = jnp.pad(square, pads)
     total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size)])
-    return x / (total / size * alpha + k) ** beta
+    mean = (
+        total / size if kind(input) == "float" else lax.div(total, jnp.full_like(total, size))
+    )  # PyTorch pools integers
+    return x / (mean.astype(x.dtype) * alpha + k) ** beta
 
 
 @op(method=False, function=False, out=False, grad="CrossMapLRN2dBackward")

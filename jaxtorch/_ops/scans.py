@@ -217,8 +217,8 @@ def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None,
 # -- gradient
 
 
-def _slopes(x: Any, steps: Any, axis: int, edge_order: int) -> Any:
-    """Second-order differences inside, first or second order at the two edges; `steps` are the distances."""
+def _slopes(x: Any, steps: Any, axis: int, edge_order: int, even: bool) -> Any:
+    """Second-order differences inside, first or second order at the two edges; `steps` are the distances, `even` if all equal."""
     n = x.shape[axis]
 
     def at(start: int, stop: int) -> Any:
@@ -228,7 +228,12 @@ def _slopes(x: Any, steps: Any, axis: int, edge_order: int) -> Any:
         return steps[start:stop].reshape([-1 if i == axis else 1 for i in range(x.ndim)])
 
     h, k = width(0, n - 2), width(1, n - 1)
-    inner = at(0, n - 2) * (-k / (h * (h + k))) + at(1, n - 1) * ((k - h) / (h * k)) + at(2, n) * (h / (k * (h + k)))
+    if even:
+        inner = (at(2, n) - at(0, n - 2)) / (h + k)
+    else:
+        inner = (
+            at(0, n - 2) * (-k / (h * (h + k))) + at(1, n - 1) * ((k - h) / (h * k)) + at(2, n) * (h / (k * (h + k)))
+        )
     if edge_order == 1:
         first = (at(1, 2) - at(0, 1)) / width(0, 1)
         last = (at(n - 1, n) - at(n - 2, n - 1)) / width(n - 2, n - 1)
@@ -277,7 +282,9 @@ def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Number, ed
             steps = to_float(c[1:] - c[:-1])
         else:
             steps = jnp.full(n - 1, spacing[i if len(spacing) > 1 else 0])
-        found.append(_slopes(x, steps.astype(x.dtype), axis, edge_order))
+        wide = x.astype(np.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
+        slopes = _slopes(wide, steps.astype(wide.dtype), axis, edge_order, not coordinates)
+        found.append(slopes.astype(x.dtype))
     return tuple(found)
 
 

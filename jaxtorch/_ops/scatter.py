@@ -10,6 +10,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from .._core import strides
 from .._core.op import Array, Scalar, function, method, op
@@ -344,6 +345,29 @@ def _started(x: Any, at: Any, neutral: Any, include_self: bool) -> Any:
     return x if include_self else x.at[at].set(jnp.asarray(neutral, x.dtype), mode="promise_in_bounds")
 
 
+def _other_factors(src: Any, place: Any) -> Any:
+    """For each element the product of the others that go to the same place: without division, so right at zeros, too, and
+    for derivatives of any order. As products of those before and those after it, among equal places (sorted)."""
+    place, values = place.reshape(-1), src.reshape(-1)
+    if not values.size:
+        return src
+    order = jnp.argsort(place, stable=True)
+    values, place = values[order], place[order]
+    change = place[1:] != place[:-1]
+    edge = jnp.ones(1, bool)
+
+    def multiply(a: Any, b: Any) -> Any:
+        return a[0] | b[0], jnp.where(b[0], b[1], a[1] * b[1])
+
+    def running(values: Any, begins: Any, shift: int, reverse: bool) -> Any:
+        shifted = jnp.where(begins, jnp.ones_like(values), jnp.roll(values, shift))
+        return lax.associative_scan(multiply, (begins, shifted), reverse=reverse)[1]
+
+    before = running(values, jnp.concatenate([edge, change]), 1, False)
+    after = running(values, jnp.concatenate([change, edge]), -1, True)
+    return jnp.zeros_like(values).at[order].set(before * after).reshape(src.shape)
+
+
 def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
     mode = "promise_in_bounds"
 
@@ -353,34 +377,22 @@ def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
             return start.at[at].min(src, mode=mode)
         return start.at[at].multiply(src, mode=mode)
 
-    @derivatives(
-        lambda t, ans, a, b: t * (ans / a), lambda t, ans, a, b: ans * jnp.zeros_like(ans).at[at].add(t / b, mode=mode)
-    )
-    def plain(a: Any, b: Any) -> Any:
-        """The product where no factor is zero."""
-        return a.at[at].multiply(b, mode=mode)
+    def others(src: Any) -> Any:
+        return _other_factors(src, jnp.arange(x.size).reshape(x.shape)[at])
 
-    def factors(x: Any, src: Any) -> tuple[Any, Any, Any]:
-        """What multiplies into each place: the start, the product without zeros, and the number of zeros."""
-        start = _started(x, at, 1, include_self)
-        others = plain(jnp.where(start == 0, 1, start), jnp.where(src == 0, 1, src))
-        zeros = (start == 0).astype(np.int64).at[at].add((src == 0).astype(np.int64), mode=mode)
-        return start, others, zeros
-
-    def share(factor: Any, others: Any, zeros: Any) -> Any:
-        """The product of all other factors."""
-        safe = jnp.where(factor == 0, 1, factor)
-        return jnp.where(zeros == (factor == 0), others / safe, jnp.zeros_like(others))
+    @derivatives(lambda t, ans, src: jnp.zeros_like(x).at[at].add(t * others(src), mode=mode))
+    def factor(src: Any) -> Any:
+        """What each place is multiplied by."""
+        return jnp.ones_like(x).at[at].multiply(src, mode=mode)
 
     def of_x(t: Any, ans: Any, x: Any, src: Any) -> Any:
-        start, others, zeros = factors(x, src)
-        touched = jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode)
-        rate = jnp.where(touched, share(start, others, zeros) if include_self else jnp.zeros_like(x), jnp.ones_like(x))
-        return t * rate
+        if include_self:
+            return t * factor(src)
+        return jnp.where(jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode), jnp.zeros_like(t), t)
 
     def of_src(t: Any, ans: Any, x: Any, src: Any) -> Any:
-        _, others, zeros = factors(x, src)
-        return jnp.zeros_like(x).at[at].add(t * share(src, others[at], zeros[at]), mode=mode)
+        start = _started(x, at, 1, include_self)
+        return jnp.zeros_like(x).at[at].add(t * start[at] * others(src), mode=mode)
 
     return derivatives(of_x, of_src)(product)(x, src)
 

@@ -85,12 +85,14 @@ def linear_cross_entropy(
     probabilities = target.is_floating_point() and tuple(target.shape) == (*input.shape[:-1], classes, *out_features)
     if probabilities and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
-    if options is not None and (
-        label_smoothing != 0
-        or out_features
-        or target.dtype is not dtypes.int64
-        or reduction not in ("mean", "sum", "none")
-    ):
+    piecewise = (
+        options is not None
+        and label_smoothing == 0
+        and not out_features
+        and target.dtype is dtypes.int64
+        and reduction in ("mean", "sum", "none")
+    )
+    if options is not None and not piecewise:
         bias = None if linear_bias is None else tuple(linear_bias.shape)
         warnings.warn(
             "linear_cross_entropy: ``options`` ignored; chunked path needs reduction in {'mean','sum','none'}, "
@@ -100,8 +102,15 @@ def linear_cross_entropy(
             stacklevel=2,
         )
     flat_bias = None if linear_bias is None else linear_bias.reshape(-1)
-    logits = linear(input, linear_weight.reshape(-1, features), flat_bias)
+    flat_weight, dtype = linear_weight.reshape(-1, features), input.dtype
+    wide = piecewise and dtype in (dtypes.float16, dtypes.bfloat16)  # PyTorch's pieces are computed in float32
+    if wide:
+        input, flat_weight = input.float(), flat_weight.float()
+        flat_bias = None if flat_bias is None else flat_bias.float()
+        weight = None if weight is None else weight.float()
+    logits = linear(input, flat_weight, flat_bias)
     if out_features:
         logits = logits.reshape(-1, classes, *out_features)
     ignored = -100 if ignore_index is None else ignore_index
-    return cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)
+    loss = cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)
+    return loss.to(dtype) if wide else loss
