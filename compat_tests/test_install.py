@@ -190,6 +190,18 @@ def test_child_processes_get_jaxtorch_too(method: str, script, run_python: Run):
     assert run_python("-m", "jaxtorch", program).stdout == "[(21, 'jaxtorch')]\n"
 
 
+def test_a_programs_log_holds_its_own_lines(script, run_python: Run):
+    program = script("""
+        import logging, sys
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s %(message)s", stream=sys.stdout)
+        import torch
+        logging.info("loss %.1f", torch.nn.functional.mse_loss(torch.ones(3), torch.zeros(3)).item())
+    """)
+    assert run_python("-m", "jaxtorch", program).stdout == "root loss 1.0\n"
+    asked = run_python("-m", "jaxtorch", program, env={"JAXTORCH_LOG": "compile"})
+    assert "jaxtorch new program at" in asked.stdout
+
+
 def test_uninstall_gives_torch_back(run_python: Run):
     run_python(
         "-c",

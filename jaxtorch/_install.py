@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
@@ -47,6 +49,9 @@ def install() -> None:
             _name_classes(module)
     sys.modules["jaxtorch"].__name__ = "torch"  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
+    jax = logging.getLogger("jax")
+    if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
+        jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
     spawn.get_preparation_data = _preparation_data
 
 
