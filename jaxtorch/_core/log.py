@@ -15,7 +15,9 @@ from typing import Any
 from .checks import user_line
 
 logger = logging.getLogger("jaxtorch")
-logger.setLevel(logging.WARNING)  # whatever level the program gives the root: its own log is not for what is compiled here
+logger.setLevel(
+    logging.WARNING
+)  # whatever level the program gives the root: its own log is not for what is compiled here
 if "compile" in os.environ.get("JAXTORCH_LOG", ""):
     logger.setLevel(logging.INFO)
     _handler = logging.StreamHandler(sys.stderr)

@@ -7,6 +7,7 @@ that path cannot do exactly (mixed dtypes, gradients, data on a device) goes thr
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 
 CollateMap = dict[Any, Callable[..., Any]]
 
+np_str_obj_array_pattern = re.compile("[SaUO]")  # NumPy types that make no tensors; libraries ask
 _NUMERIC_KINDS = frozenset("biufc")
 
 
