@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import program
+from jaxtorch._core import cold, program
 from jaxtorch._core.device import cpu
 from jaxtorch._core.entry import Kernel
 from jaxtorch._core.log import Counts
@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
 
 
 @pytest.fixture(autouse=True)
-def nothing_pending() -> Iterator[None]:
+def nothing_pending(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(cold, "RUNS", 0)  # programs are compiled whole when they come again
     program.flush_all()
     yield
     program.flush_all()
@@ -420,7 +421,7 @@ def failing(t: Any) -> Any:
     aval = t._value.aval
     kernel = Kernel("failing", lambda x: (x,), (aval,), aval.slot)
     kernel.jitted = kernel.alone = body
-    kernel.cold_runs = -1
+    kernel.cold_limit = 0
     return wrap(program.emit(kernel, [t._read()])[0])
 
 

@@ -77,7 +77,7 @@ def test_the_second_process_compiles_from_the_cache(run_python: Run, tmp_path: A
     print("hits", sum("cache_hits" in h for h in hits), "misses", sum("cache_misses" in h for h in hits))
     """
     text = textwrap.dedent(counted) + textwrap.dedent(TRAIN) + textwrap.dedent(after)
-    env = {"JAXTORCH_CACHE": str(tmp_path / "cache"), "JAX_COMPILATION_CACHE_DIR": None}
+    env = {"JAXTORCH_CACHE": str(tmp_path / "cache"), "JAX_COMPILATION_CACHE_DIR": None, "JAXTORCH_COLD_RUNS": "0"}
     first, second = (script(run_python, text, **env)[0].splitlines() for _ in range(2))
     assert first[:-1] == second[:-1]
     assert int(first[-1].split()[3]) > 5
@@ -98,7 +98,7 @@ def test_compilations_are_logged(run_python: Run):
             print((torch.ones(3) * 2 + 1).sum().item())
     """
     _, quiet = script(run_python, text, JAXTORCH_LOG=None)
-    _, told = script(run_python, text, JAXTORCH_LOG="compile")
+    _, told = script(run_python, text, JAXTORCH_LOG="compile", JAXTORCH_COLD_RUNS="0")
     assert "[jaxtorch]" not in quiet
     lines = [line for line in told.splitlines() if line.startswith("[jaxtorch]")]
     assert len(lines) == 2

@@ -30,12 +30,13 @@ class Kernel:
     jitted: the function, as it takes part in a larger program.
     alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
     captured: a whole captured program, which is compiled with the program it stands in.
-    traced, cold_runs: its jaxpr while it may run on NumPy, and how often it did; -1 when it no longer does (see cold.py).
+    traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
+          may (see cold.py).
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "captured", "traced",
-                 "cold_runs")  # fmt: skip
+                 "on_numpy", "cold_runs", "cold_limit")  # fmt: skip
 
     def __init__(
         self,
@@ -60,7 +61,9 @@ class Kernel:
             self.alone = jax.jit(lowering.lowered(_unaliased(fn, name)))
         on_cpu = slot.name == "cpu"
         self.traced: Any = traced.jaxpr if on_cpu else None
-        self.cold_runs = 0 if on_cpu else -1
+        self.on_numpy: Any = None
+        self.cold_runs = 0
+        self.cold_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
 

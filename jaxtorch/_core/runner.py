@@ -1,7 +1,8 @@
 """Running recorded programs: first instruction by instruction, then, when the structure comes again, as one XLA program.
 
-A structure (the exact code, live outputs and donations) seen for the first time runs through the small cached executables of
-its kernels, so that one-off programs never pay for whole-program compilation. Seen again, it is compiled whole.
+A structure (the exact code, live outputs and donations) seen for the first time runs kernel by kernel, on NumPy where that is
+soon done (`cold`), else through their small cached executables, so that one-off programs never pay for whole-program
+compilation. Seen again, it is compiled whole, unless NumPy still runs all of it in less time than that would take.
 """
 
 from __future__ import annotations
@@ -101,15 +102,18 @@ def _placed(array: Any, slot: DeviceSlot) -> Any:
 class Structure:
     """One program structure: how often it ran, and its executable once it has one.
 
+    cold_limit: how often it may run on NumPy before it is compiled (see cold.py).
+
     next: the structure that ran after this one when it ran last: probably what comes after it again.
     code, counts, owned, array_counts: the program as it was recorded, the reference counts of its values, which inputs the
           engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
     """
 
-    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts")
+    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit")
 
     def __init__(self, plan: Plan) -> None:
         self.runs = 0
+        self.cold_limit = 0
         self.call: Any = None
         self.plan = plan
         self.record: Any = None
@@ -198,11 +202,15 @@ def run(
         if len(_structures) >= _MAX_STRUCTURES:
             _structures.pop(next(iter(_structures)))
         structure = _structures[key] = Structure(Plan(*key))
+        steps = structure.plan.steps
+        if len(steps) > 1 and not structure.plan.captured:
+            structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
     structure.runs += 1
     if structure.call is None:
-        if (structure.runs <= WHOLE_AFTER or len(structure.plan.steps) == 1) and not structure.plan.captured:
-            return structure, _run_steps(slot, structure.plan, arrays, inputs)
+        plan, cheap = structure.plan, structure.runs <= structure.cold_limit
+        if cheap or ((structure.runs <= WHOLE_AFTER or len(plan.steps) == 1) and not plan.captured):
+            return structure, _run_steps(slot, plan, arrays, inputs, cheap)
         return structure, _compile(slot, structure, arrays)
     return structure, at_top(structure.call, arrays)
 
@@ -224,14 +232,15 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
     return at_top(structure.call, arrays)
 
 
-def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Value]) -> list[Any]:
+def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Value], cheap: bool) -> list[Any]:
+    """Kernel by kernel; `cheap`: all of them on NumPy."""
     env: list[Any] = [None] * plan.n_slots
     for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
         env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
     with jax.core.eval_context(), x64(), jax.default_device(slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             arguments = [env[s] for s in slots]
-            outs = cold.outputs(kernel, arguments) if kernel.cold_runs >= 0 else None
+            outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
             if outs is None:
                 outs = kernel.alone(*arguments)
             for k, o in enumerate(outs):

@@ -15,6 +15,8 @@ from jax import lax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
+from .._core.numpy_rules import EXPANDED
+
 Array = jax.Array
 
 _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
@@ -44,6 +46,7 @@ def _primitive(name: str, fn: Any) -> Any:
     made.def_impl(fn)
     made.def_abstract_eval(lambda *xs, **params: _abstract(fn, *xs, **params))
     mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=False))
+    EXPANDED[name] = fn
     return made
 
 

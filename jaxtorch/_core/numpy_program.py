@@ -1,0 +1,192 @@
+"""A traced kernel made ready for NumPy: its equations as a list of calls of `numpy_rules`, with what each may cost."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+from . import numpy_indexing  # noqa: F401  # enters its rules
+from .context import x64
+from .numpy_rules import EXPANDED, RULES, Rule, rule
+
+_CALLS = frozenset(
+    ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")
+)
+_CALL_COST = 3000.0  # nanoseconds of Python for an equation
+_HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
+TYPES = frozenset(
+    map(np.dtype, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool".split())
+) | _HALVES  # fmt: skip
+"""What XLA and NumPy compute with alike. Complex numbers are not among them."""
+
+
+class Doubt(Exception):
+    """NumPy would give something else than XLA for these inputs."""
+
+
+class NoRule(Exception):
+    """A primitive is not in the table."""
+
+
+class NumpyProgram:
+    """A closed jaxpr as calls on NumPy arrays.
+
+    cost: an estimate of one run, in nanoseconds; infinite where it is unknown.
+    largest: the most elements that one of its arrays has.
+    exact: are its types all among `TYPES`?
+    """
+
+    __slots__ = ("env", "inputs", "outputs", "steps", "cost", "largest", "exact")
+
+    def __init__(self, closed: Any) -> None:
+        self.env: list[Any] = []
+        self.steps: list[Any] = []
+        self.cost = 0.0
+        self.largest = 0
+        self.exact = True
+        jaxpr = closed.jaxpr
+        names: dict[Any, int] = {}
+        self.inputs = [self._new(names, v) for v in jaxpr.invars]
+        self._add(jaxpr, closed.consts, names)
+        self.outputs = [self._slot(names, v) for v in jaxpr.outvars]
+        self._free()
+
+    def _new(self, names: dict[Any, int], v: Any, value: Any = None) -> int:
+        names[v] = len(self.env)
+        self.env.append(value)
+        self.exact = self.exact and getattr(v.aval, "dtype", None) in TYPES
+        self.largest = max(self.largest, math.prod(getattr(v.aval, "shape", ())))
+        return names[v]
+
+    def _slot(self, names: dict[Any, int], v: Any) -> int:
+        if isinstance(v, jex_core.Literal):
+            self.env.append(np.asarray(v.val, v.aval.dtype))  # pyright: ignore[reportAttributeAccessIssue]
+            return len(self.env) - 1
+        return names[v]
+
+    def _add(self, jaxpr: Any, consts: Any, names: dict[Any, int]) -> None:
+        for v, c in zip(jaxpr.constvars, consts, strict=True):
+            self._new(names, v, np.asarray(c))
+        for eqn in jaxpr.eqns:
+            name = eqn.primitive.name
+            ins = tuple([self._slot(names, v) for v in eqn.invars])
+            if name in _CALLS or name in EXPANDED:
+                inner = _expanded(eqn) if name in EXPANDED else eqn.params.get("jaxpr") or eqn.params["call_jaxpr"]
+                body, values = getattr(inner, "jaxpr", inner), getattr(inner, "consts", ())
+                local = dict(zip(body.invars, ins, strict=True))
+                self._add(body, values, local)
+                names.update(zip(eqn.outvars, [self._slot(local, v) for v in body.outvars], strict=True))
+                continue
+            found = RULES.get(name)
+            if found is None or eqn.effects:
+                raise NoRule(name)
+            self.cost += _CALL_COST + _cost(found, eqn)
+            outs = tuple([self._new(names, v) for v in eqn.outvars])
+            kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
+            halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])
+            self.steps.append((found.run, found.doubt, ins, eqn.params, halves, outs, kinds,
+                               eqn.primitive.multiple_results))  # fmt: skip
+
+    def _free(self) -> None:
+        """Note after which step each array is needed no longer."""
+        kept = {*self.outputs}
+        known = {i for i, value in enumerate(self.env) if value is not None}
+        for n in reversed(range(len(self.steps))):
+            used = {*self.steps[n][2], *self.steps[n][5]} - kept - known
+            kept |= used
+            self.steps[n] = (*self.steps[n], tuple(used))
+
+    def run(self, arrays: list[Any], careful: bool) -> list[Any]:
+        """The outputs for these inputs: host arrays, perhaps views of one another. `careful`: raise `Doubt` where XLA differs."""
+        env = self.env[:]
+        for i, a in zip(self.inputs, arrays, strict=True):
+            env[i] = a
+        for fn, doubt, ins, params, halves, outs, kinds, several, dead in self.steps:
+            given = [env[i] for i in ins]
+            if careful and doubt is not None and doubt(*given, **params):
+                raise Doubt
+            for i in halves:
+                given[i] = given[i].astype(np.float32)
+            result = fn(*given, **params)
+            for i, kind, o in zip(outs, kinds, result if several else (result,), strict=True):
+                env[i] = o if type(o) is np.ndarray and o.dtype == kind else np.asarray(o, kind)
+            for i in dead:
+                env[i] = None
+        return [env[i] for i in self.outputs]
+
+
+def _expanded(eqn: Any) -> Any:
+    structs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
+    with x64():
+        return jax.make_jaxpr(partial(EXPANDED[eqn.primitive.name], **eqn.params))(*structs)
+
+
+def _cost(found: Rule, eqn: Any) -> float:
+    if callable(found.cost):
+        return found.cost(eqn)
+    sizes = [math.prod(v.aval.shape) for v in (*eqn.invars, *eqn.outvars)]
+    slow = 1.0 if found.half or not any(v.aval.dtype in _HALVES for v in eqn.outvars) else 4.0
+    return found.cost * slow * max(sizes)
+
+
+# loops: their bodies are programs themselves
+
+_bodies: dict[int, tuple[Any, NumpyProgram]] = {}
+_MAX_BODIES = 512
+
+
+def _body(closed: Any) -> NumpyProgram:
+    found = _bodies.get(id(closed))
+    if found is None:
+        if len(_bodies) >= _MAX_BODIES:
+            _bodies.pop(next(iter(_bodies)))
+        found = _bodies[id(closed)] = (closed, NumpyProgram(closed))
+    return found[1]
+
+
+def _unsure(*bodies: NumpyProgram) -> float:
+    """Extra cost of bodies that NumPy may not run unobserved."""
+    return 0.0 if all(b.exact and not any(s[1] for s in b.steps) for b in bodies) else math.inf
+
+
+def _scan_cost(eqn: Any) -> float:
+    body = _body(eqn.params["jaxpr"])
+    return eqn.params["length"] * (body.cost + _CALL_COST) + _unsure(body)
+
+
+@rule("scan", _scan_cost, half=True)
+def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any) -> list[Any]:
+    body = _body(jaxpr)
+    consts, carry, xs = args[:num_consts], list(args[num_consts:][:num_carry]), args[num_consts + num_carry :]
+    ys: list[list[Any]] = [[] for _ in body.outputs[num_carry:]]
+    for i in reversed(range(length)) if reverse else range(length):
+        outs = body.run([*consts, *carry, *[x[i] if x.ndim > 1 else np.asarray(x[i]) for x in xs]], False)
+        carry = outs[:num_carry]
+        for kept, y in zip(ys, outs[num_carry:], strict=True):
+            kept.append(y)
+    stacked = [np.stack(kept[::-1] if reverse else kept) if kept else None for kept in ys]
+    avals = jaxpr.jaxpr.outvars[num_carry:]
+    empty = [np.zeros((0, *v.aval.shape), v.aval.dtype) for v in avals]
+    return [*carry, *[e if s is None else s for s, e in zip(stacked, empty, strict=True)]]
+
+
+@rule("cond", lambda eqn: sum(_body(b).cost + _unsure(_body(b)) for b in eqn.params["branches"]), half=True)
+def _cond(index: Any, *args: Any, branches: Any, **_: Any) -> list[Any]:
+    return _body(branches[min(max(int(index), 0), len(branches) - 1)]).run(list(args), False)
+
+
+@rule("while", lambda eqn: math.inf, half=True)
+def _while(
+    *args: Any, cond_jaxpr: Any, body_jaxpr: Any, cond_nconsts: int, body_nconsts: int, **_: Any
+) -> list[Any]:  # fmt: skip
+    of_test, of_body = list(args[:cond_nconsts]), list(args[cond_nconsts:][:body_nconsts])
+    state = list(args[cond_nconsts + body_nconsts :])
+    test, body = _body(cond_jaxpr), _body(body_jaxpr)
+    while test.run([*of_test, *state], False)[0]:
+        state = body.run([*of_body, *state], False)
+    return state
