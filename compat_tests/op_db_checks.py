@@ -7,6 +7,7 @@ samples are recorded before the first result is read, and run as one program: co
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -31,7 +32,9 @@ HEAP_DAMAGE = frozenset(("linalg.lu", "lu", "lu_unpack"))
 """Operations of PyTorch 2.13 that write outside of a permuted `out=` tensor, and bring the process down."""
 DIFFERENTIATED = ("float32", "float64", "complex64", "bfloat16", "float16")
 BATCH = 50
-"""Samples whose calls run as one program."""
+"""At most so many samples run as one program."""
+SLOW = 0.2
+"""Seconds for a sample: where they take longer, fewer run together, since compiling large programs takes more than their share."""
 Check = Generator[None, None, str]
 
 
@@ -346,13 +349,17 @@ def run_check(
     found = []
     tried = samples(entry, dtype, check in ("gradient", "second"), limit)
     make = CHECKS[check]
-    for start in range(0, len(tried), BATCH):
-        batch = tried[start : start + BATCH]
+    start, size = 0, 5
+    while start < len(tried):
+        begun = time.process_time()
+        batch = tried[start : start + size]
         calls = [Call(entry, sample, dtype) for sample in batch]
         extra = [(start + i < 3,) if check == "out" else () for i in range(len(batch))]
         lines = _together([functools.partial(make, call, *more) for call, more in zip(calls, extra, strict=True)])
         found += [f"{start + i}: {line}" for i, line in enumerate(lines) if line]
         after_batch(len(batch))
+        slow = time.process_time() - begun > SLOW * len(batch)
+        start, size = start + len(batch), max(1, size // 4) if slow else min(BATCH, size * 2)
     return len(tried), found
 
 

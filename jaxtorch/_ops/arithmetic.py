@@ -145,6 +145,13 @@ _LERP_NAMES = {
 @op(promote=True, opmath=True, inplace=True, grad=tensor_name("Lerp", 2), check=_check_lerp, broadcast=True)
 def lerp(input: Array, end: Array, weight: Operand):
     """`input + weight * (end - input)`; all of one element type."""
+    if input.dtype in (jnp.float16, jnp.bfloat16):
+        single = [x.astype(jnp.float32) for x in (input, end, weight)]
+        return _between(*single).astype(input.dtype)
+    return _between(input, end, weight)
+
+
+def _between(input: Any, end: Any, weight: Any) -> Any:
     near = jnp.abs(unbroken(weight)) < 0.5
     difference = end - input
     return jnp.where(near, input + weight * difference, end - difference * (1 - weight))

@@ -207,7 +207,9 @@ def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_
         )
     if mode == "bicubic" and n == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    spatial = input.shape[2:]
+    spatial, dtype = input.shape[2:], input.dtype
+    if dtype in (jnp.float16, jnp.bfloat16):  # places rounded to half precision would miss their neighbours
+        input, grid = input.astype(np.float32), grid.astype(np.float32)
     flat = grid.reshape(grid.shape[0], -1, n)[..., ::-1]  # last coordinate first: rows before columns
     raw = [_unnormalised(flat[..., i], spatial[i], align_corners) for i in range(n)]
     if mode == "bicubic":
@@ -215,7 +217,7 @@ def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_
     else:
         places = [_inside(p, s, padding_mode, align_corners) for p, s in zip(raw, spatial, strict=True)]
         out = _fetch(input, [jnp.round(p) for p in places]) if mode == "nearest" else _linear_samples(input, places)
-    return out.reshape(*input.shape[:2], *grid.shape[1:-1])
+    return out.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(dtype)
 
 
 def _linear_samples(x: Any, places: list[Any]) -> Any:

@@ -86,13 +86,13 @@ def prod(
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The running sum of the selected elements along a dimension."""
-    dtype = _summed(input, dtype)
+    dtype = dtype or input.dtype
     return _filled(input.to(dtype), mask, 0).cumsum(dim, dtype=dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The running product of the selected elements along a dimension."""
-    dtype = _summed(input, dtype)
+    dtype = dtype or input.dtype
     return _filled(input.to(dtype), mask, 1).cumprod(dim, dtype=dtype)
 
 
