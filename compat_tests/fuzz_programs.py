@@ -64,10 +64,16 @@ def _memory(t: Any) -> int:
     return t.untyped_storage().data_ptr()
 
 
-def describe(torch: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """What can be seen of every tensor and array in a scope."""
+def gradients(torch: Any, scope: dict[str, Any]) -> list[Any]:
+    """What the tensors in a scope have as `.grad`. (To ask whether they are leaves would give views new places in the graph.)"""
+    tensors = [scope[name] for name in names(scope) if isinstance(scope[name], torch.Tensor)]
+    return [t.grad for t in tensors if t.grad is not None]
+
+
+def describe(torch: Any, scope: dict[str, Any], former: list[Any]) -> dict[str, Any]:
+    """What can be seen of every tensor and array in a scope; `former`: gradients that leaves had."""
     tensors = {name: scope[name] for name in names(scope) if isinstance(scope[name], torch.Tensor)}
-    grads = [t.grad for t in tensors.values() if t.is_leaf and t.grad is not None]
+    grads = [t.grad for t in tensors.values() if t.is_leaf and t.grad is not None] + former
     written = {id(g) for g in grads}
     if torch is reference():
         written |= {id(t) for t in tensors.values() for g in grads if _memory(t) == _memory(g)}
@@ -108,9 +114,13 @@ def run(torch: Any, program: Program) -> dict[str, Any]:
     scope = new_scope(torch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        errors = {i: step(line, scope) for i, line in enumerate(program)}
+        errors, former = {}, []
+        for i, line in enumerate(program):
+            errors[i] = step(line, scope)
+            if "backward" in line and torch is reference():
+                former += gradients(torch, scope)
         try:
-            return {"errors": errors, "seen": describe(torch, scope)}
+            return {"errors": errors, "seen": describe(torch, scope, former)}
         except Exception as error:  # an error that comes late is a difference, not a crash
             return {"errors": errors, "seen": {"late": {"error": type(error).__name__}}}
 
@@ -186,6 +196,15 @@ def _dense(t: Any) -> bool:
     return True
 
 
+def _meet(a: Any, b: Any) -> bool:
+    """Do two tensors reach into each other's memory?"""
+    ends = []
+    for t in (a, b):
+        last = sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True))
+        ends.append((t.data_ptr(), t.data_ptr() + (last + 1) * t.element_size()))
+    return bool(a.numel() and b.numel()) and ends[0][0] < ends[1][1] and ends[1][0] < ends[0][1]
+
+
 class Generator:
     """Writes one program, running it on PyTorch as it goes so that most lines make sense."""
 
@@ -251,10 +270,9 @@ class Generator:
         """Has the tensor several elements in one place, in a way that PyTorch does not look for?"""
         places = np.zeros((), np.int64)
         value = self.value(name)
-        if any(s == 0 and n > 1 for n, s in zip(value.shape, value.stride(), strict=True)):
-            return False
         for n, s in zip(value.shape, value.stride(), strict=True):
-            places = np.add.outer(places, np.arange(n) * s)
+            if s != 0:  # expanded dimensions it does look for, but a part may have none
+                places = np.add.outer(places, np.arange(n) * s)
         return len(np.unique(places)) < places.size
 
     def source(self, target: str, wanted: str) -> str:
@@ -269,8 +287,8 @@ class Generator:
             not a.is_floating_point() and b.requires_grad
         ):  # PyTorch makes integers that require a gradient and cannot use them
             return self.number()
-        if a.untyped_storage().data_ptr() != b.untyped_storage().data_ptr():
-            return wanted
+        if a.untyped_storage()._cdata != b.untyped_storage()._cdata:
+            return self.number() if _meet(a, b) else wanted  # by way of NumPy: PyTorch cannot tell
         same = a.shape == b.shape and a.stride() == b.stride() and a.data_ptr() == b.data_ptr()
         return wanted if same or (_dense(a) and _dense(b)) else self.number()
 
@@ -278,7 +296,7 @@ class Generator:
         """For writes to a part of `target`: the same part may be dense where the whole is not."""
         if wanted[0] != "t" or wanted not in self.scope:
             return wanted
-        shared = self.value(target).untyped_storage().data_ptr() == self.value(wanted).untyped_storage().data_ptr()
+        shared = _meet(self.value(target), self.value(wanted))
         if not self.value(target).is_floating_point() and self.value(wanted).requires_grad:
             return f"{wanted}.detach()"
         return f"{wanted}.clone()" if shared else wanted

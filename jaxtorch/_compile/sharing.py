@@ -61,7 +61,7 @@ class Shared:
             made.seen = -2
         else:
             t._value = value
-            value.guard = (made.version, made.version.n - made.version.hidden)
+            value.guard = made.guard(t._layout)
 
 
 def families(tensors: list[Tensor]) -> dict[int, list[Tensor]]:

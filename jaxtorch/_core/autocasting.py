@@ -159,7 +159,8 @@ def _make(op: Any, key: tuple[Any, ...]) -> Entry:
     kernel = Kernel(inner.kernel.name, run, tuple(flat), inner.kernel.slot, list(inner.kernel.checks))
     made = Entry(op, kernel, inner.pack, statics)
     made.out_float = inner.out_float
-    made.grad_name = inner.grad_name
+    made.grad_name, made.operand_names = inner.grad_name, inner.operand_names
+    made.saved, made.unsaved = inner.saved, inner.unsaved
     return made
 
 

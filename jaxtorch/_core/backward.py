@@ -106,13 +106,13 @@ class _Graph:
         edges = dict(zip(form.wanted, node.edges, strict=True))
         if form.has_extra:
             entry = form.full_backward(present)
-            inputs = saved[len(form.roots) :]
+            inputs = saved[len(form.roots) : len(form.roots) + len(form.in_avals)]
             operands = [_with_history(v, edges.get(i)) for i, v in enumerate(inputs)]
         else:
             entry = form.backward(present)
             operands = [
                 _with_history(v, edges.get(k) if kind == "in" else (node, k))
-                for v, (kind, k) in zip(saved, form.roots, strict=True)
+                for v, (kind, k) in zip(saved, form.roots, strict=False)
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
         outs = _tensor.apply_entry(entry, [*operands, *given])
@@ -202,10 +202,14 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         for edge, g in starts:
             walk.send(edge, walk.mode.of_tensor(g))
             walk.arrived([edge])
-        heap, buffers, visit = walk.heap, walk.buffers, walk.visit
-        while heap:
-            node = heapq.heappop(heap)[1]
-            visit(node, buffers.pop(node))
+        heap, buffers, visit, node = walk.heap, walk.buffers, walk.visit, None
+        try:
+            while heap:
+                node = heapq.heappop(heap)[1]
+                visit(node, buffers.pop(node))
+        except Exception:
+            walk.finish_early([node, *buffers])
+            raise
         for leaf, g in list(walk.leaves.values()):
             walk.finish_leaf(leaf, g)
         if capture is not None:
@@ -263,6 +267,20 @@ class _Walk:
             waiting[key] -= 1
             if waiting[key] == 0 and key in self.leaves:
                 self.finish_leaf(*self.leaves.pop(key))
+
+    def finish_early(self, stopped: list[Any]) -> None:
+        """An error has stopped the pass before these nodes: leaves that would have got nothing from there have their gradients."""
+        seen: set[int] = set()
+        while stopped:
+            target = stopped.pop()
+            if id(target) not in seen:
+                seen.add(id(target))
+                if isinstance(target, Node):
+                    stopped.extend(t for t, _ in _edges(target))
+        if self.capture is None:
+            for leaf, g in list(self.leaves.values()):
+                if id(leaf) not in seen:
+                    self.finish_leaf(leaf, g)
 
     def visit(self, node: Any, grads: list[Any]) -> None:
         mode, capture = self.mode, self.capture

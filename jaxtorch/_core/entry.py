@@ -83,10 +83,14 @@ def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str) -> Callable[..., t
     return kernel
 
 
+_NONE: frozenset[str] = frozenset()
+
+
 class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
-    __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full")
+    __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
+                 "operand_names", "saved", "unsaved")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -100,6 +104,8 @@ class Entry:
         self.out_float = tuple(a.dtype.is_floating_point or a.dtype.is_complex for a in outs)
         self.grad_name = ""
         self._full: dict[Any, Any] = {}
+        self.operand_names: tuple[str, ...] = ()  # of the inputs, in their order
+        self.saved = self.unsaved = _NONE  # see `op`
 
     @property
     def name(self) -> str:

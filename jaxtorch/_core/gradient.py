@@ -40,9 +40,10 @@ class GradForm:
     kernel: the forward kernel, the entry's own when nothing extra has to be kept.
     roots:  what a node saves, as ("in", i), ("out", j) or ("extra", k).
     wanted: the indices of the inputs in `mask`.
+    kept:   roots that backward does without, but PyTorch's derivative saves: to overwrite them is an error there too.
     """
 
-    __slots__ = ("entry", "kernel", "roots", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra", "node_type",
+    __slots__ = ("entry", "kernel", "roots", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra", "node_type",
                  "_recover", "_tree", "_backwards", "_full", "_traced")  # fmt: skip
 
     def __init__(self, entry: Entry, mask: int) -> None:
@@ -57,13 +58,23 @@ class GradForm:
         self.node_type = node_type(self.name or "UnnamedBackward0")
         self._traced: Any = None
         self._derive()
+        places = [("out", k) for k in range(self.n_out)] + [("in", k) for k in range(len(self.in_avals))]
+        known = {*self.roots, *(places[self.n_out :] if self.has_extra else ())}
+        self.kept = (
+            tuple([p for p in places if p not in known and self._named(*p) & entry.saved]) if entry.saved else ()
+        )
+
+    def _named(self, kind: str, k: int) -> set[str]:
+        """The names by which `saved` and `unsaved` may mean an output or an input."""
+        if kind == "out":
+            return {f"result{k or ''}"}
+        names = self.entry.operand_names
+        return {names[k]} if k < len(names) else set()
 
     def is_unsaved(self, kind: str, k: int) -> bool:
         """Does PyTorch's derivative do without this input ("in") or output ("out")? Then overwriting it is no error."""
-        op = self.entry.op
-        if op is None or not op.unsaved:
-            return False
-        return ("result" if kind == "out" else op.operands[min(k, op.n_operands - 1)].name) in op.unsaved
+        unsaved = self.entry.unsaved
+        return bool(unsaved) and not self._named(kind, k).isdisjoint(unsaved)
 
     def _derive(self) -> None:
         entry, wanted = self.entry, self.wanted
@@ -185,7 +196,7 @@ class _TracedForm(GradForm):
         for name in ("entry", "wanted", "n_out", "name", "out_avals", "in_avals", "node_type", "_full"):
             setattr(self, name, getattr(form, name))
         self.kernel = form.entry.kernel
-        self.roots = tuple([("in", i) for i in range(len(form.in_avals))])
+        self.roots, self.kept = tuple([("in", i) for i in range(len(form.in_avals))]), ()
         self.has_extra = False
 
     def backward(self, present: tuple[bool, ...]) -> Entry:

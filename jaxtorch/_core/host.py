@@ -6,6 +6,7 @@ is read afresh, by copying the part it views, whenever an operation uses it; and
 
 from __future__ import annotations
 
+import weakref
 from sys import getrefcount
 from typing import Any
 
@@ -14,9 +15,9 @@ import numpy as np
 from . import capture, strides
 from .modes import watch
 from .program import force
-from .storage import Alias, alias_of
+from .storage import Alias, Storage, Version, alias_of
 from .tensor import Tensor, wrap
-from .value import Value
+from .value import VIEW, WHOLE, Aval, Value
 
 
 class HostMemory:
@@ -24,27 +25,47 @@ class HostMemory:
 
     owner: the array whose reference count tells whether the user still holds arrays on the memory (NumPy's views all point to
     the array that owns it); None where that cannot be known.
+    storage, left: weak references to the storage whose nodes may have saved what is here, and to the value that it took over
+    when the user had let go of the memory.
     """
 
-    __slots__ = ("flat", "owner")
+    __slots__ = ("flat", "owner", "storage", "left")
 
     def __init__(self, flat: np.ndarray[Any, Any], owner: Any) -> None:
         self.flat = flat
         self.owner = owner
+        self.storage: Any = None
+        self.left: Any = None
 
     def shared(self) -> bool:
         """May the user still write to the memory?"""
         return self.owner is None or getrefcount(self.owner) > _OURS
+
+    def watched_by(self, version: Version, storage: Storage) -> None:
+        """Let nodes that have saved values of this version read them here, as they are then."""
+        if version.memory is not self:
+            version.memory, self.storage = self, weakref.ref(storage)
+
+    def now(self, value: Value, layout: Any) -> Value:
+        """A value that a node has saved, as it is in this memory now; itself, where the memory is the storage's no more."""
+        storage = self.storage()
+        if storage is None:
+            valid = self.left is None
+        else:
+            valid = storage.host is self or (self.left is not None and storage.value is self.left())
+        return Value(value.aval, np.array(self.window(value.aval, layout), order="C")) if valid else value
+
+    def window(self, aval: Aval, layout: Any) -> np.ndarray[Any, Any]:
+        """The part of the memory that such a tensor views, as a writable array."""
+        flat = self.flat if self.flat.dtype == aval.dtype.np else self.flat.view(aval.dtype.np)
+        return _part(flat, aval.shape, layout)
 
 
 _OURS = 3  # `owner`, `flat` (the array itself or its base), and the argument of getrefcount
 
 
 def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
-    """The part of the memory that a tensor views, as a writable array."""
-    aval = t._value.aval
-    flat = host.flat if host.flat.dtype == aval.dtype.np else host.flat.view(aval.dtype.np)
-    return _part(flat, aval.shape, t._layout)
+    return host.window(t._value.aval, t._layout)
 
 
 def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
@@ -68,7 +89,10 @@ def read_host(t: Tensor, alias: Alias) -> Value:
         return alias.peek(t)
     t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
     if t._alias is alias:
-        t._value.guard = (alias.version if alias.silent is None else alias.silent, alias.counted())
+        version = alias.version if alias.silent is None else alias.silent
+        if alias.silent is None:
+            host.watched_by(version, alias.storage)
+        t._value.guard = (version, alias.counted(), VIEW if alias.chain else WHOLE, t._layout)
     return t._value
 
 
@@ -102,6 +126,7 @@ def _leave(alias: Alias) -> None:
     shape = storage.value.aval.shape
     array = host.flat.reshape(shape) if storage.layout is None else np.array(_part(host.flat, shape, storage.layout))
     storage.value = Value(storage.value.aval, array)
+    host.left = weakref.ref(storage.value)
     storage.version.n += 1
     storage.version.hidden += 1
 
@@ -121,11 +146,9 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
     if storage.host is None:
         flat = _laid_out(np.asarray(force(storage.value)), storage.layout)
         storage.host = HostMemory(flat, flat)
-        storage.value.guard = (
-            storage.version,
-            storage.version.n - storage.version.hidden,
-            True,
-        )  # nodes may have saved it
+        version = storage.version
+        storage.host.watched_by(version, storage)
+        storage.value.guard = (version, version.n - version.hidden, WHOLE, storage.layout)
         storage.version.n += 1
         storage.version.hidden += 1
     return _window(storage.host, t)

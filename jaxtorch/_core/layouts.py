@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import strides
+from .op import common_type
 from .tensor import Tensor
 
 Layout = tuple[tuple[int, ...], int]
@@ -36,6 +37,23 @@ def memory_places(size: Any, stride: Any, offset: int) -> np.ndarray[Any, Any]:
     return places
 
 
+def suggests(t: Tensor) -> str | None:
+    """The channels-last format, if any, that a tensor of 4 or 5 dimensions asks results to have, judging by its strides.
+
+    A tensor may fit several formats where sizes are 1: then the strides of those dimensions decide.
+    """
+    size, stride = t._value.aval.shape, strides_of(t)
+    name = {4: "channels_last", 5: "channels_last_3d"}.get(len(size))
+    if name is None or 0 in size or stride[1] == 0:
+        return None
+    least = 0
+    for dim in strides.CHANNELS_LAST[name]:
+        if stride[dim] < least or (dim == 0 and least == stride[1]):
+            return None
+        least = stride[dim] * size[dim]
+    return name
+
+
 @functools.lru_cache(maxsize=4096)
 def _elementwise(shapes: Any, layouts: Any) -> Layout | None:
     size = strides.broadcast_shapes(*shapes)
@@ -47,4 +65,13 @@ def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
     shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])
     if strides.broadcast_shapes(*shapes) != result._value.aval.shape:
         return None
-    return _elementwise(shapes, tuple([strides_of(x) if isinstance(x, Tensor) else () for x in operands]))
+    layouts = [strides_of(x) if isinstance(x, Tensor) else () for x in operands]
+    avals = [x._value.aval for x in operands if isinstance(x, Tensor)]
+    made = result._value.aval.dtype
+    floats = made.is_floating_point and not any(a.dtype.is_floating_point or a.dtype.is_complex for a in avals)
+    if floats or any(a.dtype is not avals[0].dtype for a in avals):
+        common = made if floats else common_type(avals)
+        for k, x in enumerate(operands):  # PyTorch converts an operand before it looks at its strides
+            if isinstance(x, Tensor) and x._value.aval.dtype is not common:
+                layouts[k] = strides.preserved(shapes[k], layouts[k])
+    return _elementwise(shapes, tuple(layouts))

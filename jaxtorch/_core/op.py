@@ -88,7 +88,8 @@ class Op:
     opmath: bool = False
     broadcast: bool = False
     check: Callable[..., None] | None = None
-    unsaved: tuple[str, ...] = ()
+    unsaved: Any = ()  # names, or a function that gives them
+    saved: Any = ()
     numbers_first: tuple[str, ...] = ()
     entries: dict[Any, Entry] = field(default_factory=dict)
     inplace_entries: dict[Any, Entry] = field(default_factory=dict)
@@ -152,6 +153,13 @@ class Op:
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
+        if self.saved or self.unsaved:
+            entry.saved = _named(self.saved, operand_keys, statics)
+            entry.unsaved = _named(self.unsaved, operand_keys, statics)
+            parts = zip(self.operands, operand_keys, strict=True)
+            entry.operand_names = tuple(
+                [p.name for p, k in parts if k is not None for _ in (k if isinstance(k, tuple) else (k,))]
+            )
         name = self.grad_name
         entry.grad_name = name if isinstance(name, str) else name(operand_keys, statics)
         (self.inplace_entries if inplace else self.entries)[key] = entry
@@ -239,6 +247,12 @@ class Op:
                 f"{self.name}: the result would be torch.{common.name}, which jaxtorch has no storage for: XLA has no such type"
             )
         return common
+
+
+def _named(names: Any, operands: Any, statics: Any) -> frozenset[str]:
+    if callable(names):
+        names = names(operands, statics)
+    return frozenset(names)  # pyright: ignore[reportArgumentType]
 
 
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
@@ -395,7 +409,8 @@ def op(
     grad: str | Callable[..., str] = "",
     star: str | None = None,
     aliases: Sequence[str] = (),
-    unsaved: Sequence[str] = (),
+    unsaved: Sequence[str] | Callable[..., Sequence[str]] = (),
+    saved: Sequence[str] | Callable[..., Sequence[str]] = (),
     numbers_first: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Any]:
     """Define an operation from its pure body; the decorated name becomes the public function.
@@ -408,6 +423,8 @@ def op(
     check:    called with the operands' types (`Aval`, None where left out) before conversion, to raise PyTorch's errors.
     star:     the name of a static parameter that also takes its items as separate positional arguments.
     unsaved:  operands, or "result", that PyTorch's derivative does not keep: they may be overwritten before backward.
+    saved:    operands, or "result", "result1", ..., that it keeps though ours does without: to overwrite them is an error.
+              Both may be functions of the operands' types and the static arguments, as `grad` may.
     numbers_first: keywords that old programs give as numbers between the tensors: `add(x, alpha, y)`.
     """
 
@@ -427,7 +444,8 @@ def op(
             opmath=opmath,
             broadcast=broadcast,
             check=check,
-            unsaved=tuple(unsaved),
+            unsaved=unsaved,
+            saved=saved,
             numbers_first=tuple(numbers_first),
         )
         if not callable(made.grad_name):

@@ -10,17 +10,18 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from .value import Value
+from .value import VIEW, Value
 
 
 class Version:
     """The version counter of a storage: how often it has been written in place."""
 
-    __slots__ = ("n", "hidden", "by")
+    __slots__ = ("n", "hidden", "by", "memory")
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.by: Any = None  # the type of the node that last wrote the whole
+        self.memory: Any = None  # shared with NumPy, now or before: what backward has saved of it is read there
         self.hidden = 0  # writes through `.data`, which `_version` does not show
 
 
@@ -86,6 +87,11 @@ class Alias:
         from .views import refresh
 
         return refresh(t, self, False)
+
+    def guard(self, layout: Any) -> tuple[Version, int, int, Any]:
+        """What backward must heed before it reads a value of this tensor, read now."""
+        version = self.version if self.silent is None else self.silent
+        return version, version.n - version.hidden, VIEW, layout
 
     def counted(self) -> int:
         """How often the memory has been written, as `_version` shows it."""

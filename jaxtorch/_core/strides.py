@@ -86,7 +86,7 @@ def _broadcast_two(a: Ints, b: Ints) -> Ints:
 
 # -- layouts
 
-_CHANNELS_LAST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}  # innermost first
+CHANNELS_LAST = {"channels_last": (1, 3, 2, 0), "channels_last_3d": (1, 4, 3, 2, 0)}  # innermost first
 
 
 def _packed(size: Sequence[int], order: Iterable[int], least: int = 1) -> Ints:
@@ -105,7 +105,7 @@ def contiguous(size: Sequence[int]) -> Ints:
 
 def channels_last(size: Sequence[int], memory_format: str = "channels_last") -> Ints:
     """Strides of `torch.channels_last` (4-d) or `torch.channels_last_3d` (5-d)."""
-    order = _CHANNELS_LAST[memory_format]
+    order = CHANNELS_LAST[memory_format]
     if len(size) != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format} format")
     return _packed(size, order, least=0)
@@ -125,7 +125,7 @@ def is_contiguous(size: Sequence[int], stride: Sequence[int], memory_format: str
     """Is the layout that of `memory_format`: row-major, "channels_last" or "channels_last_3d"?"""
     if memory_format in (None, "contiguous_format"):
         return 0 in size or _is_packed(size, stride, range(len(size) - 1, -1, -1))
-    order = _CHANNELS_LAST.get(str(memory_format))
+    order = CHANNELS_LAST.get(str(memory_format))
     if order is None:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return len(size) == len(order) and _is_packed(size, stride, order)

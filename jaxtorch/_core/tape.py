@@ -16,7 +16,7 @@ from .dtypes import scalar_name
 from .modes import Anomaly
 from .program import counter
 from .removable import RemovableHandle
-from .value import Value
+from .value import DETACHED, VIEW, Value
 
 _TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"})
 """Operations whose every operand is a tensor to PyTorch, a number too."""
@@ -184,8 +184,13 @@ class Node:
     def _current(self, v: Value, position: int) -> Value:
         """A saved value as it is in memory now; RuntimeError if it has been modified in a way that autograd counts."""
         edge = None
-        roots = self.form.roots
-        kind, k = roots[position] if position < len(roots) else ("in", position - len(roots))
+        form, roots = self.form, self.form.roots
+        inputs = len(form.in_avals) if getattr(form, "has_extra", True) else 0
+        if position < len(roots):
+            kind, k = roots[position]
+        else:
+            position -= len(roots)
+            kind, k = ("in", position) if position < inputs else form.kept[position - inputs]
         unsaved = getattr(self.form, "is_unsaved", None)
         if unsaved is not None and unsaved(kind, k):
             return v
@@ -230,8 +235,18 @@ def current(v: Value, edge: Any, result: bool = False) -> Value:
     while isinstance(v.guard, Value):  # written through `.data`
         v = v.guard
     guard = v.guard
-    if guard is not None and (guard[0].n - guard[0].hidden != guard[1]):
+    if guard is None:
+        return v
+    version, expected, kind, layout = guard
+    if version.n - version.hidden != expected:
         raise RuntimeError(_modified(v, edge, result))
+    if kind == DETACHED and edge is not None and not result and isinstance(edge[0], Node):
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+            "use out-of-place `.detach()` instead"
+        )
+    if version.memory is not None:
+        return version.memory.now(v, layout)
     return v
 
 
@@ -242,7 +257,7 @@ def _modified(v: Value, edge: Any, result: bool) -> str:
     node, index = edge if edge is not None else (None, 0)
     maker = ""
     if isinstance(node, Node):
-        if len(v.guard) == 2:
+        if v.guard[2] == VIEW:
             maker, index = "AsStrided", 0  # a view takes a new history when its base has been written
         else:
             maker = node_name(type(node) if result or version.by is None else version.by).split("Backward")[0]

@@ -20,7 +20,7 @@ from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
 from .tape import Packed
-from .value import Value, aval_of
+from .value import WHOLE, Value, aval_of
 
 _new = object.__new__
 
@@ -111,10 +111,8 @@ class Tensor:
         """Give this tensor, and all that share its memory, new content without touching autograd."""
         alias = self._alias
         if alias is None:
-            written = getattr(self, "_written", None)
-            if written is None:
-                written = self._written = Version(self._ver)
-            self._value.guard = (written, self._ver, True)
+            written = version_of(self)
+            self._value.guard = (written, self._ver, WHOLE, None)
             self._value = value
             self._ver = written.n = self._ver + 1
         else:
@@ -156,6 +154,16 @@ class Tensor:
         if old is None and self._hooks:
             node.output_hooks(index).update(self._hooks)
             self._hooks = None
+
+
+def version_of(t: Tensor) -> Version:
+    """The count of writes to a tensor's memory, made if nothing has asked for it yet."""
+    if t._alias is not None:
+        return t._alias.version
+    written = getattr(t, "_written", None)
+    if written is None:
+        written = t._written = Version(t._ver)
+    return written
 
 
 def wrap(value: Value) -> Tensor:
@@ -240,6 +248,8 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     saved = [values[k] if kind == "in" else outs[k if kind == "out" else n + k] for kind, k in form.roots]
     if form.has_extra:
         saved.extend(values)
+    if form.kept:
+        saved.extend([values[k] if kind == "in" else outs[k] for kind, k in form.kept])
     node = form.node_type(form, edges, saved)
     if watch:
         attend(node, operands)
@@ -350,7 +360,7 @@ def finish_inplace(target: Tensor, result: Tensor) -> Tensor:
     target._rebind(result)
     alias, value = target._alias, result._value
     if node is not None and alias is not None and value.guard is None:  # a result that backward needs is in that memory
-        value.guard = (alias.version, alias.version.n - alias.version.hidden)
+        value.guard = alias.guard(target._layout)
     return target
 
 

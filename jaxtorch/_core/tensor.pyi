@@ -18,7 +18,7 @@ from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
 from .tape import Packed
-from .value import Value, aval_of
+from .value import WHOLE, Value, aval_of
 from .device import device
 from .size import Size
 
@@ -34,6 +34,7 @@ _Number: TypeAlias = bool | int | float | complex
 
 _new: Any
 on_subclass: list[Any]
+def version_of(t: Tensor) -> Version: ...
 def wrap(value: Value) -> Tensor: ...
 def is_inference(t: Tensor) -> bool: ...
 def refuse_inference(t: Tensor) -> None: ...

@@ -51,14 +51,19 @@ def aval_of(shape: tuple[int, ...], dtype: dtypes.dtype, slot: DeviceSlot, wrapp
     return found
 
 
+VIEW, WHOLE, DETACHED = range(3)
+"""Kinds of guards."""
+
+
 class Value:
     """Content that never changes: an array, or the promise of one in a program that has not run.
 
     array:   a `jax.Array`, a NumPy array that nobody writes, a Python number (wrapped), or None while pending.
     program: the program that knows this value, as input or as result; `slot` is its place there.
-    guard:   None, or what backward must heed before it reads this value: (version cell, version of this value), for a
-             view's value from the start, for others, with a third item, once their tensor has been written in place; or,
-             once the memory has been written through `.data`, the value that is there now.
+    guard:   None, or what backward must heed before it reads this value: (version cell, version of this value, kind, layout),
+             for a VIEW's value from the start, for a WHOLE once its tensor has been written in place or its memory shared
+             with NumPy, for a DETACHED one from `detach_()` on; or, once the memory has been written through `.data`, the
+             value that is there now.
     owned:   an XLA program made the buffer and nothing outside the engine has seen it, so it may be donated.
     """
 

@@ -7,22 +7,25 @@ such steps is read, or written, as one operation: `view_read` and `view_write`.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from . import strides
+from . import capture, strides
 from .entry import Entry, Kernel
 from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
-from .permissions import REPEATED, forbidden
+from .op import registry
+from .permissions import REPEATED, check_place, forbidden
 from .program import emit
 from .runner import is_tracer
-from .storage import Alias, Version, alias_of
+from .storage import Alias, Storage, Version, alias_of
 from .tape import Nowhere, node_type, shown
 from .tensor import Tensor, apply_entry, check_writable, kept_value, wrap
-from .value import Aval, Value, wrap_number
+from .value import WHOLE, Aval, Value, wrap_number
 from .viewrules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
@@ -37,6 +40,8 @@ def attach(out: Any, base: Tensor, entry: Entry, values: list[Value], op: Any) -
     if rule.several is None:
         _join(out, base, alias, (op, entry.static, numbers), rule, arguments, "")
         return out
+    if not out:
+        check_place(base)
     for j, t in enumerate(out):
         step = rule.several(base._value.aval, j, **arguments)
         _join(t, base, alias, step, step[0].view, _arguments(*step), out_name(entry, t))
@@ -70,7 +75,7 @@ def _join(
     if made.base is not None and made.base._rg and not t._rg:
         belong_nowhere(t)
     t._alias = made
-    t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    t._value.guard = alias.guard(t._layout)
     if alias.storage.host is not None:
         made.seen = -1
 
@@ -117,8 +122,42 @@ def detached(t: Tensor, silent: bool = False) -> Tensor:
     out._layout = t._layout
     out._alias = made = Alias(alias.storage, chain, None, len(chain))
     made.seen = alias.seen
-    made.silent = Version(0) if silent else alias.silent
+    made.silent = alias.silent
+    if silent:
+        made.silent = Version(0)
+        made.silent.memory = Shown(alias.storage)
+        if made.seen >= 0:
+            made.seen = -2  # a value of its own: what backward saves of it does not mind writes that it does not count
     return out
+
+
+class Shown:
+    """The memory of tensors that some writes are not counted for: what backward has saved of them is read there again.
+
+    The storage is held as PyTorch holds it, or, where it holds this itself (`own`), by a weak reference.
+    """
+
+    __slots__ = ("storage",)
+
+    def __init__(self, storage: Storage, own: bool = False) -> None:
+        self.storage = weakref.ref(storage) if own else lambda: storage
+
+    def now(self, value: Value, layout: Any) -> Value:
+        """A saved value as it is now."""
+        storage = self.storage()
+        if storage is None or value.aval.dtype.is_complex:  # a conjugating view has no layout of its own
+            return value
+        whole = storage.value
+        if storage.host is not None:
+            return Value(value.aval, np.array(storage.host.window(value.aval, layout), order="C"))
+        if value.aval.dtype is not whole.aval.dtype:
+            return value
+        if whole.aval is value.aval and layout == storage.layout:
+            return whole
+        size = value.aval.shape
+        stride, offset = layout if layout is not None else (strides.contiguous(size), 0)
+        chain, numbers = _chain_key(((registry["_as_strided"], (size, stride, offset, storage.layout), ()),))
+        return emit(_read_entry(whole.aval, chain, numbers).kernel, [whole, *numbers])[0]
 
 
 # -- chains of steps as single operations
@@ -208,8 +247,6 @@ def _chain_from(base: Tensor, alias: Alias, t: Tensor) -> Any:
     own = () if base._alias is None else base._alias.chain
     if len(own) == alias.depth:
         return alias.chain[alias.depth :]
-    from .op import registry
-
     layout = t._value.aval.shape, strides_of(t), offset_of(t), base._layout
     return ((registry["_as_strided"], layout, ()),)
 
@@ -253,20 +290,20 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
         t._rg = True
         if t._node is None:
             t._node = Nowhere()
-    if placing:
+    if placing and base is not None:
         _place(t, alias, base)
     elif storage.host is not None:
         from .host import read_host
 
         return read_host(t, alias)
     elif not alias.chain:
-        t._value = storage.value
+        t._value = storage.value if alias.silent is None else own_copy(storage.value)
     else:
         steps, numbers = _chain_key(alias.chain)
         value = storage.value
         t._value = emit(_read_entry(value.aval, steps, numbers).kernel, [value, *numbers])[0]
-    if alias.chain:
-        t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+    if alias.chain or alias.silent is not None:
+        t._value.guard = alias.guard(t._layout)
     alias.seen = -1 if storage.host is not None else -2 if displaced and not placing else alias.version.n
     return t._value
 
@@ -312,10 +349,11 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         new = value
     storage.value = new
     if alias.silent is None:
-        old.guard = (alias.version, alias.version.n - alias.version.hidden, True)
+        old.guard = (alias.version, alias.version.n - alias.version.hidden, WHOLE, storage.layout)
     else:
         old.guard = new
         alias.version.hidden += 1
+        alias.version.memory = Shown(storage, True)
         alias.silent.n += 1
     alias.version.n += 1
     alias.seen = alias.version.n
@@ -326,10 +364,17 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     t._value = value if alias.chain else new
     if alias.chain:
         t._value = apply_identity(value)
-        t._value.guard = (alias.version, alias.version.n - alias.version.hidden)
+        t._value.guard = alias.guard(t._layout)
     repeated = t._layout is not None and strides.may_overlap(value.aval.shape, t._layout[0])
-    if repeated or (alias.base is not None and t._rg):
+    if repeated or alias.silent is not None or (alias.base is not None and t._rg):
         alias.seen = -2  # it is to be read again, or its place in the graph to be found anew
+
+
+def own_copy(value: Value) -> Value:
+    """The same content as another value."""
+    if value.array is None or capture.active is not None:  # a capture knows its inputs by their values
+        return kept_value(value)
+    return Value(value.aval, value.array)
 
 
 def apply_identity(value: Value) -> Value:
@@ -376,7 +421,7 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     else:
         old = alias.storage.value
         alias.storage.value = out._value
-        old.guard = (alias.version, alias.version.n - alias.version.hidden, True)
+        old.guard = (alias.version, alias.version.n - alias.version.hidden, WHOLE, alias.storage.layout)
         alias.version.n += 1
         if alias.silent is not None:
             alias.version.hidden += 1

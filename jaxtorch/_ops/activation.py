@@ -41,7 +41,7 @@ def rectified(x: Any) -> Any:
     return jnp.maximum(x, 0)
 
 
-@op(promote=True, inplace=True, out=False)
+@op(promote=True, inplace=True, out=False, saved=["result"])
 def relu(input: Array):
     """max(input, 0), elementwise."""
     if input.dtype == jnp.bool_:

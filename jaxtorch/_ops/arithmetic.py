@@ -230,6 +230,7 @@ def _div_name(operand_keys: Any, statics: Any) -> str:
     aliases=["divide"],
     grad=_div_name,
     broadcast=True,
+    saved=lambda operands, statics: () if statics[0] is None else ("input", "other"),
 )
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None):
     """`input / other`, broadcast: the true quotient, or rounded down ('floor') or towards zero ('trunc').

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.indexing import Plan, plan
+from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap
@@ -141,15 +142,28 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         found = strides.broadcast_shapes(size, given)
         if found != size:
             raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
-    if src is self:
+    if src is self or _same_memory(self, src):
         check_fillable(self)
-        if not state.grad or not self.requires_grad:
+        if not state.grad or not (self.requires_grad or src.requires_grad):
             self._write(kept_value(self._read()))  # counted, though nothing changes
         else:
-            self._rebind(_copied_over(self, size, self._value.aval.dtype))
+            self._rebind(_copied_over(src, size, self._value.aval.dtype))
         return self
     _warn_complex(src, self._value.aval.dtype)
     return _copy_into(self, src)
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    """Do two tensors show the same elements of one memory?"""
+    if a._alias is None or b._alias is None or a._alias.storage is not b._alias.storage:
+        return False
+    conjugations = [sum(step[0].name == "_conj" for step in alias.chain) % 2 for alias in (a._alias, b._alias)]
+    return (a._value.aval, strides_of(a), offset_of(a), conjugations[0]) == (
+        b._value.aval,
+        strides_of(b),
+        offset_of(b),
+        conjugations[1],
+    )
 
 
 def _warn_complex(src: Tensor, dtype: dtypes.dtype) -> None:
@@ -299,8 +313,25 @@ def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
         check_fillable(target)
     if target._layout is not None and not strides.may_overlap(aval.shape, target._layout[0]):
         check_once(target)
+    if checked and not accumulate and target._layout is not None and strides.may_overlap(aval.shape, target._layout[0]):
+        target._rebind(_put_together(_read(target), settled, value, shape))
+        return
     result = _index_put(_read(target), value, _as_tensors(arrays, aval.slot), pattern, accumulate, checked)
     _put_result(target, result)
+
+
+def _put_together(target: Tensor, settled: Any, value: Tensor, shape: Any) -> Tensor:
+    """What an expanded tensor holds once each of its places in memory has the last value that is written there."""
+    size, slot = target._value.aval.shape, target._value.aval.slot
+    places = memory_places(size, strides_of(target), 0).reshape(-1)
+    numbers = np.arange(len(places)).reshape(size)
+    written = numbers[tuple([slice(None) if o is None else o for o in settled])].reshape(-1)
+    last = np.full(places.max() + 1, -1)
+    last[places[written]] = np.arange(len(written))
+    (at,) = np.nonzero(last[places] >= 0)
+    chosen, at = _as_tensors([last[places[at]], at], slot)
+    given = value.expand(shape).reshape(-1)[chosen]
+    return _index_put(target.reshape(-1), given, [at], (True,), False, True).reshape(size)
 
 
 @op(name="_index_put", function=False, method=False, out=False, grad="IndexPutBackward0")

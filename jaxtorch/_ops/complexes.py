@@ -31,20 +31,20 @@ def _check_parts(first: Any, second: Any) -> None:
         raise NotImplementedError("jaxtorch has no storage for torch.complex32: XLA has no such type")
 
 
-@op(method=False, elementwise=True, check=_check_parts, broadcast=True)
+@op(method=False, elementwise=True, check=_check_parts, broadcast=True, saved=["real", "imag"])
 def complex(real: Array, imag: Array):
     """`real + 1j * imag`, broadcast; both float32 or both float64."""
     return lax.complex(*jnp.broadcast_arrays(real, imag))
 
 
-@op(method=False, elementwise=True, check=_check_parts, broadcast=True)
+@op(method=False, elementwise=True, check=_check_parts, broadcast=True, saved=["result"], unsaved=["abs", "angle"])
 def polar(abs: Array, angle: Array):
     """The complex number of that magnitude and angle, broadcast; both float32 or both float64."""
     size, turn = jnp.broadcast_arrays(abs, angle)
     return lax.complex(size * jnp.cos(turn), size * jnp.sin(turn))
 
 
-@op(elementwise=True)
+@op(elementwise=True, saved=["input"])
 def angle(input: Array):
     """The angle of each element in radians; for real numbers 0 or pi (NaN stays)."""
     if kind(input) == "complex":

@@ -129,7 +129,7 @@ def _torch_embedding(
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)
 
 
-@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0", unsaved=["weight"])
+@op(function=False, method=False, out=False, grad="EmbeddingBagBackward0", unsaved=["weight"], saved=["input"])
 def _embedding_bag(
     input: Array,
     weight: Array,

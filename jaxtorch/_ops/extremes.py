@@ -303,7 +303,7 @@ def heaviside(input: Array, values: Array):
     return step(*jnp.broadcast_arrays(input, values))
 
 
-@op(promote="float", inplace=True, broadcast=True)
+@op(promote="float", inplace=True, broadcast=True, saved=["result"], unsaved=["input"])
 def ldexp(input: Array, other: Array):
     """`input * 2^other`, broadcast."""
     if kind(other) == "complex":

@@ -140,7 +140,7 @@ def _overlapped(frames: Any, hop: int) -> Any:
     return total.at[..., _positions(count, hop, n)].add(frames)
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward1")
+@op(function=False, method=False, out=False, grad="SqueezeBackward1", unsaved=["input"])
 def _istft(
     input: Array, window: Array | None, n_fft: int, hop: int, win_length: int, center: bool, normalized: bool, onesided: Any,
     length: Any, as_complex: bool,

@@ -61,7 +61,7 @@ def _taken(x: Any, at: Any) -> Any:
     return x.at[at].get(mode="promise_in_bounds")
 
 
-@op()
+@op(saved=["input"])
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False):
     """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
     shape = index.shape
@@ -94,7 +94,7 @@ def _wrapped(index: Any, n: int) -> Any:
     return jnp.where(index < 0, index + n, index)
 
 
-@op()
+@op(saved=["input"])
 def take(input: Array, index: Array):
     """The elements at indices into the flattened input."""
     _integers(index, f"take(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))
@@ -103,7 +103,15 @@ def take(input: Array, index: Array):
     return _taken(input.reshape(-1), (_wrapped(index, input.size),))
 
 
-@op(name="_along_dim", function=False, method=False, out=False, grad="GatherBackward0")
+@op(
+    name="_along_dim",
+    function=False,
+    method=False,
+    out=False,
+    grad="GatherBackward0",
+    saved=["input"],
+    unsaved=["indices"],
+)
 def _along_dim(input: Array, indices: Array, dim: int):
     d = strides.wrap_dim(dim, input.ndim)
     shape = list(strides.broadcast_shapes(
@@ -143,7 +151,7 @@ def _scalar_name_of(t: Tensor) -> str:
     return dtypes.scalar_name(t.dtype)
 
 
-@op()
+@op(saved=["index"])
 def index_select(input: Array, dim: int, index: Array):
     """The slices of a dimension at the indices of a 1-d tensor."""
     d = strides.wrap_dim(dim, input.ndim)

@@ -153,7 +153,7 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
         chain, numbers = _chain_key(made.chain[begin:])
         out._value = emit(_read_entry(value.aval, chain, numbers).kernel, [value, *numbers])[0]
     made.seen = made.version.n
-    out._value.guard = (made.version, made.version.n - made.version.hidden)
+    out._value.guard = made.guard(out._layout)
     return out
 
 
@@ -285,7 +285,7 @@ def _index_tuple(shape: Any, indices: Any, pattern: Any, checked: bool) -> tuple
     ])  # fmt: skip
 
 
-@op(name="_index", function=False, method=False, grad="IndexBackward0")
+@op(name="_index", function=False, method=False, grad="IndexBackward0", saved=["indices"])
 def _index(input: Array, indices: Arrays, pattern: Any, checked: bool = False):
     return input.at[_index_tuple(input.shape, indices, pattern, checked)].get(mode="promise_in_bounds")
 

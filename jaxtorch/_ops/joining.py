@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.apart import refuse_shared
-from .._core.layouts import strides_of
+from .._core.layouts import suggests
 from .._core.modes import state
 from .._core.op import Arrays, function, numpy_names, op
 from .._core.sparsity import NoContent, answers
@@ -83,9 +83,10 @@ def _join(tensors: list[Tensor], dim: int) -> Tensor:
     d = _check_cat(shapes, dim)
     arrays = _on_host(tensors)
     out = from_host(np.concatenate(arrays, d)) if arrays is not None else _cat(tensors, d)
-    if first and tensors[0]._layout is not None and len(first) in (4, 5):
-        name = "channels_last" if len(first) == 4 else "channels_last_3d"
-        if all(strides.is_contiguous(t._value.aval.shape, strides_of(t), name) for t in tensors):
+    if len(first) in (4, 5) and tensors[0]._layout is not None:
+        formats = {suggests(t) for t in tensors}
+        name = formats.pop()
+        if name is not None and not formats:
             order = strides.channels_last(out._value.aval.shape, name)
             out._layout = None if order == strides.contiguous(out._value.aval.shape) else (order, 0)
     return out

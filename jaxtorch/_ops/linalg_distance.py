@@ -61,7 +61,14 @@ def _check_distances(x1: Any, x2: Any) -> None:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
 
 
-@op(function=False, method=False, out=False, grad=_distance_name, check=lambda x1, x2: _check_distances(x1, x2))
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad=_distance_name,
+    check=lambda x1, x2: _check_distances(x1, x2),
+    saved=["x1", "x2", "result"],
+)
 def _cdist(x1: Array, x2: Array, p: Number, mode: Any):
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
@@ -82,7 +89,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return _cdist(x1, x2, p, _MODES[compute_mode])
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, saved=["input", "result"])
 def pdist(input: Array, p: Number = 2):
     """The p-norms of the differences of all pairs of different rows: (N, M) to (N * (N - 1) / 2), row 0 with 1, 2, ... first."""
     if input.ndim != 2:

@@ -114,7 +114,7 @@ def _check_reflections(A: Any, tau: Any) -> None:
         raise RuntimeError(f"{name}: tau dtype {scalar_name(tau)} does not match input dtype {scalar_name(A)}")
 
 
-@op(function=False, method=False, grad="LinalgHouseholderProductBackward0")
+@op(function=False, method=False, grad="LinalgHouseholderProductBackward0", saved=["result"])
 def linalg_householder_product(A: Array, tau: Array):
     """The first columns of the product of the reflections that `geqrf` keeps; shapes (..., m, n), (..., k) to (..., m, n)."""
     _check_reflections(A, tau)
@@ -127,7 +127,7 @@ def linalg_householder_product(A: Array, tau: Array):
 functions["orgqr"] = methods["orgqr"] = linalg_householder_product
 
 
-@op(grad="OrmqrBackward0")
+@op(grad="OrmqrBackward0", saved=["result"])
 def ormqr(input: Array, tau: Array, other: Array, left: bool = True, transpose: bool = False):
     """The product of `other` with the square Q of the reflections that `geqrf` keeps, or with its conjugate transpose."""
     name = "torch.ormqr"
@@ -223,13 +223,13 @@ def _not_positive(order: int) -> str:
     )
 
 
-@op(function=False, method=False, grad="LinalgCholeskyExBackward0", unsaved=["A"])
+@op(function=False, method=False, grad="LinalgCholeskyExBackward0", unsaved=["A"], saved=["result"])
 def linalg_cholesky(A: Array, *, upper: bool = False):
     """The lower triangular L of A = L L^H (or its adjoint, with `upper`); LinAlgError if A is not positive-definite."""
     return cholesky_of("linalg.cholesky", A, upper, True)[0]
 
 
-@op(function=False, method=False, unsaved=["A"])
+@op(function=False, method=False, unsaved=["A"], saved=["result"])
 def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False):
     """As `cholesky`, with the order of the first minor that is not positive (0: all is well) instead of an error.
 
@@ -238,7 +238,7 @@ def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = Fa
     return types.linalg_cholesky_ex(cholesky_of("linalg.cholesky_ex", A, upper, check_errors))
 
 
-@op(grad="CholeskyBackward0", unsaved=["input"])
+@op(grad="CholeskyBackward0", unsaved=["input"], saved=["result"])
 def cholesky(input: Array, upper: bool = False):
     """The Cholesky factor of positive-definite matrices."""
     renamed("torch.cholesky", "torch.linalg.cholesky")
@@ -266,7 +266,7 @@ def _cho_solve(factor: Any, b: Any, upper: bool) -> Any:
     return solved(factor, b)
 
 
-@op()
+@op(saved=["input"])
 def cholesky_solve(input: Array, input2: Array, upper: bool = False):
     """X of A X = B from the Cholesky factor of A; shapes (..., n, k) and (..., n, n)."""
     for word, x in (("b", input), ("u", input2)):

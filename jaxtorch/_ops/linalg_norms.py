@@ -16,7 +16,7 @@ from .reductions import bad_call
 from .vector_norm import checked_norm
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, saved=["result"])
 def linalg_vector_norm(x: Array, ord: Number = 2, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The p-norm over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
@@ -70,7 +70,7 @@ def _norm_name(operands: Any, statics: Any) -> str:
     return "AmaxBackward0" if ord > 0 else "AminBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_norm_name)
+@op(function=False, method=False, out=False, grad=_norm_name, saved=["result"])
 def _matrix_norm(A: Array, ord: Number, dim: Any, keepdim: bool, dtype: object):
     name = "linalg.matrix_norm"
     numbers(name, A, halves=True)
@@ -137,7 +137,7 @@ def _condition_name(operands: Any, statics: Any) -> str:
     return "SqueezeBackward1" if p is None or abs(p) == 2 else "NanToNumBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_condition_name)
+@op(function=False, method=False, out=False, grad=_condition_name, unsaved=["A"])
 def _condition(A: Array, p: Number):
     name = "linalg.cond"
     if A.ndim < 2:

@@ -222,7 +222,7 @@ def cross(input: Array, other: Array, dim: int | None = None):
 # -- Vandermonde matrices
 
 
-@op(function=False, method=False, out=False, grad="CatBackward0")
+@op(function=False, method=False, out=False, grad="CatBackward0", saved=["x"])
 def _vander(x: Array, N: int | None):
     if kind(x) == "bool":
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")

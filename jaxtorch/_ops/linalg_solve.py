@@ -103,13 +103,13 @@ def _solve(A: Any, B: Any, left: Any, name: str, check: bool) -> tuple[Any, Any]
     return (x[..., 0] if vector else x), info
 
 
-@op(function=False, method=False, grad="LinalgSolveExBackward0", unsaved=["B"])
+@op(function=False, method=False, grad="LinalgSolveExBackward0", unsaved=["B"], saved=["result"])
 def linalg_solve(A: Array, B: Array, *, left: bool = True):
     """X of A X = B (of X A = B unless `left`); LinAlgError where A is singular. Batches broadcast."""
     return _solve(A, B, left, "torch.linalg.solve", True)[0]
 
 
-@op(function=False, method=False, unsaved=["B"])
+@op(function=False, method=False, unsaved=["B"], saved=["result"])
 def linalg_solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False):
     """As `solve`, with codes that say where A is singular instead of an error."""
     return types.linalg_solve_ex(_solve(A, B, left, "torch.linalg.solve_ex", check_errors))
@@ -135,7 +135,7 @@ def _triangular(A: Any, B: Any, left: bool, lower: bool, unit: bool, transposed:
     )
 
 
-@op()
+@op(saved=["input"])
 def triangular_solve(input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """X of A X = B with triangular A, and a copy of A."""
     renamed("torch.triangular_solve", "torch.linalg.solve_triangular")
@@ -179,7 +179,7 @@ def linalg_inv(A: Array):
     return _inv(A, "linalg.inv", True)[0]
 
 
-@op(function=False, method=False, out=False, grad="LinalgInvExBackward0")
+@op(function=False, method=False, out=False, grad="LinalgInvExBackward0", unsaved=["A"])
 def _tensor_inverse(A: Array):
     return _inv(A, "inv", True)[0]
 
@@ -221,7 +221,7 @@ def _check_det(name: str, A: Any) -> None:
     numbers(name, A)
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, saved=["A", "result"])
 def linalg_det(A: Array):
     """The determinant of square matrices; shapes (..., n, n) to (...)."""
     _check_det("linalg.det", A)
@@ -239,7 +239,7 @@ def _slogdet(name: str, A: Any) -> tuple[Any, Any]:
     return sign.astype(A.dtype), size
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, saved=["A", "result"])
 def linalg_slogdet(A: Array):
     """The sign (a number of modulus 1) and the logarithm of the absolute value of the determinant."""
     return types.linalg_slogdet(_slogdet("linalg.slogdet", A))
@@ -251,7 +251,11 @@ def slogdet(input: Array):
     return types.slogdet(_slogdet("linalg.slogdet", input))
 
 
-@op(out=False, grad=lambda operands, _: "AddBackward0" if operands[0].dtype.is_complex else "WhereBackward0")
+@op(
+    out=False,
+    grad=lambda operands, _: "AddBackward0" if operands[0].dtype.is_complex else "WhereBackward0",
+    saved=["input"],
+)
 def logdet(input: Array):
     """The logarithm of the determinant; NaN where it is negative."""
     square("logdet", input)
@@ -291,13 +295,13 @@ def _zero_on_diagonal(code: int) -> str:
     )
 
 
-@op(function=False, method=False, grad="LinalgLuFactorExBackward0", unsaved=["A"])
+@op(function=False, method=False, grad="LinalgLuFactorExBackward0", unsaved=["A"], saved=["result1"])
 def linalg_lu_factor(A: Array, *, pivot: bool = True):
     """L and U in one matrix, and the row swaps counted from 1; RuntimeError where U has a zero on its diagonal."""
     return types.linalg_lu_factor(_lu("linalg.lu_factor", A, pivot, True)[:2])
 
 
-@op(function=False, method=False, unsaved=["A"])
+@op(function=False, method=False, unsaved=["A"], saved=["result1"])
 def linalg_lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False):
     """As `lu_factor`, with the position of the first zero on U's diagonal instead of an error."""
     return types.linalg_lu_factor_ex(_lu("linalg.lu_factor_ex", A, pivot, check_errors))
@@ -331,7 +335,7 @@ def _lower_upper(packed: Any) -> tuple[Any, Any]:
     return lower, jnp.triu(packed[..., :k, :])
 
 
-@op(function=False, method=False, unsaved=["A"])
+@op(function=False, method=False, unsaved=["A"], saved=["result", "result1", "result2"])
 def linalg_lu(A: Array, *, pivot: bool = True):
     """P, L and U with A = P L U."""
     packed, pivots, _ = _lu("linalg.lu", A, pivot)
@@ -400,13 +404,13 @@ def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool, conjugate: bool) -> Any:
     return transpose(_factored_solve(lu, order, flipped, True))
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, saved=["result"], unsaved=["B"])
 def linalg_lu_solve(LU: Array, pivots: Array, B: Array, *, left: bool = True, adjoint: bool = False):
     """X of A X = B (of X A = B unless `left`) from what `lu_factor` answers; A^H for A with `adjoint`."""
     return _lu_solve(LU, pivots, B, bool(left), bool(adjoint))
 
 
-@op(grad="LinalgLuSolveBackward0")
+@op(grad="LinalgLuSolveBackward0", unsaved=["input"])
 def lu_solve(input: Array, LU_data: Array, LU_pivots: Array):
     """X of A X = B from what `lu_factor` answers."""
     renamed("torch.lu_solve", "torch.linalg.lu_solve")

@@ -138,21 +138,28 @@ def _check_driver(driver: Any) -> None:
         )
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, saved=["result", "result1", "result2"])
 def linalg_svd(A: Array, full_matrices: bool = True, *, driver: object = None):
     """U, the singular values, and V^H, of A = U diag(S) V^H."""
     _check_driver(driver)
     return types.linalg_svd(svd_of(A, bool(full_matrices)))
 
 
-@op(function=False, method=False, grad="LinalgSvdBackward0", unsaved=["A"])
+@op(function=False, method=False, grad="LinalgSvdBackward0", unsaved=["A"], saved=["result"])
 def linalg_svdvals(A: Array, *, driver: object = None):
     """The singular values, largest first; shapes (..., m, n) to (..., min(m, n))."""
     _check_driver(driver)
     return svdvals_of(A, "linalg.svd")
 
 
-@op(function=False, method=False, out=False, grad="LinalgSvdBackward0")
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad="LinalgSvdBackward0",
+    saved=["result", "result1", "result2"],
+    unsaved=["input"],
+)
 def _older_svd(input: Array, some: bool):
     u, s, vh = svd_of(input, not some)
     return types.svd((u, s, adjoint(vh)))
@@ -212,7 +219,7 @@ def linalg_eigh(A: Array, UPLO: str = "L"):
     return types.linalg_eigh(_eigh(A, UPLO, "linalg.eigh"))
 
 
-@op(function=False, method=False, grad="LinalgEighBackward0", unsaved=["A"])
+@op(function=False, method=False, grad="LinalgEighBackward0", unsaved=["A"], saved=["result"])
 def linalg_eigvalsh(A: Array, UPLO: str = "L"):
     """The eigenvalues of Hermitian matrices in ascending order."""
     return _eigh(A, UPLO, "linalg.eigh")[0]
@@ -269,13 +276,13 @@ def _eig_of(A: Any, name: str) -> tuple[Any, Any]:
     return values, vectors
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, unsaved=["A"])
 def linalg_eig(A: Array):
     """Eigenvalues and eigenvectors of length 1 of square matrices, both complex."""
     return types.linalg_eig(_eig_of(A, "linalg.eig"))
 
 
-@op(function=False, method=False, grad="LinalgEigBackward0")
+@op(function=False, method=False, grad="LinalgEigBackward0", saved=["result"], unsaved=["A"])
 def linalg_eigvals(A: Array):
     """The complex eigenvalues of square matrices."""
     return _eig_of(A, "linalg.eigvals")[0]
@@ -439,7 +446,7 @@ def _rank_and_values(A: Array, B: Array, rcond: Operand | None, driver: str):
     return jnp.sum(values > bound[..., None], -1).astype(jnp.int64), values
 
 
-@op(function=False, method=False, out=False, grad="LinalgLstsqBackward0", name="_linalg_lstsq")
+@op(function=False, method=False, out=False, grad="LinalgLstsqBackward0", name="_linalg_lstsq", saved=["result"])
 def _lstsq(A: Array, B: Array, rcond: Operand | None, vector: bool, residuals: bool):
     """The solution, and the sums of squares that remain (nothing unless `residuals`)."""
     b = B[..., None] if vector else B

@@ -147,7 +147,7 @@ def _nll(scores: Any, target: Any, weight: Any, ignore_index: int, reduction: st
     return loss if reduction == "none" else jnp.sum(loss)
 
 
-@op(function=False, method=False, out=False, grad=_nll_name)
+@op(function=False, method=False, out=False, grad=_nll_name, saved=["input"])
 def nll_loss(
     input: Array,
     target: Array,

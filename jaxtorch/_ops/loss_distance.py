@@ -136,7 +136,7 @@ def _kl_name(operands: Any, statics: Any) -> str:
     return {"none": none, "sum": "SumBackward0"}.get(reduction, "MeanBackward0")
 
 
-@op(function=False, method=False, out=False, grad=_kl_name, name="_kl_div")
+@op(function=False, method=False, out=False, grad=_kl_name, name="_kl_div", unsaved=["input", "target"])
 def _kl_div(input: Array, target: Array, size_average: Any, reduce: Any, reduction: str, log_target: bool):
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
@@ -197,7 +197,7 @@ def poisson_nll_loss(
     return in_single(loss)(*[to_float(a) for a in _pair(input, target)])
 
 
-@op(function=False, method=False, out=False, grad=named("", "MulBackward0"))
+@op(function=False, method=False, out=False, grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
 def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: float, reduction: str):
     if kind(var) != "complex":
         negative = jnp.any(var < 0).astype(jnp.int64)
@@ -246,7 +246,9 @@ def _above_zero(x: Any) -> Any:
     return jnp.where(x >= 0, x, 0)
 
 
-@op(function=False, method=False, out=False, grad=named("", "ClampMinBackward0"), unsaved=["input1"])
+@op(
+    function=False, method=False, out=False, grad=named("", "ClampMinBackward0"), unsaved=["input1", "input2", "target"]
+)
 def margin_ranking_loss(
     input1: Array,
     input2: Array,

@@ -28,7 +28,7 @@ def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     return (x - mean) * scale, mean, scale
 
 
-@op(method=False)
+@op(method=False, saved=["bias"])
 def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None, bias: Array | None, eps: float):
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
     _check_float("LayerNormKernelImpl", input)
@@ -39,7 +39,7 @@ def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None,
     return (_affine(out, weight, bias, shape).astype(input.dtype), mean.astype(statistics), scale.astype(statistics))
 
 
-@op(method=False)
+@op(method=False, saved=["result1", "result2"])
 def native_group_norm(
     input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
 ):
@@ -52,7 +52,14 @@ def native_group_norm(
     return out, mean.reshape(N, group).astype(input.dtype), scale.reshape(N, group).astype(input.dtype)
 
 
-@op(name="_native_batch_norm", function=False, method=False, out=False, grad="NativeBatchNormBackward0")
+@op(
+    name="_native_batch_norm",
+    function=False,
+    method=False,
+    out=False,
+    grad="NativeBatchNormBackward0",
+    saved=["result1", "result2"],
+)
 def _native_batch_norm(
     input: Array,
     weight: Array | None,

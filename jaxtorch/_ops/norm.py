@@ -196,7 +196,7 @@ def _store_running(new: Any, *running: Tensor | None) -> None:
 # -- instance, group ---------------------------------------------------------------------------------------
 
 
-@op(function=False, method=False, out=False, grad="ViewBackward0")
+@op(function=False, method=False, out=False, grad="ViewBackward0", unsaved=["weight"])
 def _instance_norm(
     input: Array,
     running_mean: Array | None,
@@ -316,7 +316,7 @@ def _normalised_axes(x: Any, shape: Any, star: str, **parameters: Any) -> tuple[
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
-@op(method=False, out=False, grad="NativeLayerNormBackward0")
+@op(method=False, out=False, grad="NativeLayerNormBackward0", saved=["bias"])
 def layer_norm(
     input: Array,
     normalized_shape: Any,
@@ -450,7 +450,7 @@ def broadcast_shape(a: Any, b: Any) -> tuple[int, ...]:
     return tuple(r if x == 1 else x for x, r in zip(left, right, strict=True))
 
 
-@op(promote=True, method=False, out=False, grad="NormBackward1", unsaved=["x1", "x2"])
+@op(promote=True, method=False, out=False, grad="NormBackward1", unsaved=["x1", "x2"], saved=["result"])
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
     x1, x2 = _broadcast(to_float(x1), to_float(x2))

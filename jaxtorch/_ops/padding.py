@@ -56,7 +56,11 @@ def _pad_name(operands: Any, statics: Any) -> str:
     return f"{'Reflection' if mode == 'reflect' else 'Replication'}Pad{len(pad) // 2}DBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad")
+def _pad_saved(operands: Any, statics: Any) -> tuple[str, ...]:
+    return () if statics[1] == "circular" else ("input",)
+
+
+@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved)
 def _repeat_pad(input: Array, pad: Any, mode: str):
     n = len(pad) // 2
     if len(pad) % 2 or not 1 <= n <= 3 or input.ndim not in (n + 1, n + 2):

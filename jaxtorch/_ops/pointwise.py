@@ -333,7 +333,7 @@ def _sign(x: Any) -> Any:
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype) if kind(x) == "float" else jnp.sign(x)
 
 
-@op(inplace=True, elementwise=True)
+@op(inplace=True, elementwise=True, saved=["input", "result"])
 def sgn(input: Array):
     """The sign of a real number; of a complex one, the unit circle's point in its direction (0 for 0)."""
     if kind(input) != "complex":

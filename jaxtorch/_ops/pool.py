@@ -250,9 +250,15 @@ def _define_max(n: int, grad: str) -> tuple[Any, Any]:
     with_indices.__doc__ = plain.__doc__ + " With its flat position."
     return (
         op(name=f"max_pool{n}d", method=False, out=False, grad=grad, unsaved=["result"])(plain),
-        op(name=f"max_pool{n}d_with_indices", function=n == 1, method=False, out=False, grad=grad, unsaved=["result"])(
-            with_indices
-        ),
+        op(
+            name=f"max_pool{n}d_with_indices",
+            function=n == 1,
+            method=False,
+            out=False,
+            grad=grad,
+            unsaved=["result"],
+            saved=["result1"],
+        )(with_indices),
     )
 
 
@@ -351,7 +357,7 @@ def _check_average(x: Any, n: int, kernel: Any, stride: Any, divisor: int | None
         raise RuntimeError("divisor must be not zero")
 
 
-@op(method=False, out=False, grad="SqueezeBackward1")
+@op(method=False, out=False, grad="SqueezeBackward1", saved=["input"])
 def avg_pool1d(
     input: Array,
     kernel_size: Any,
@@ -364,7 +370,7 @@ def avg_pool1d(
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@op(method=False, function=False, grad="AvgPool2DBackward0")
+@op(method=False, function=False, grad="AvgPool2DBackward0", saved=["input"])
 def avg_pool2d(
     input: Array,
     kernel_size: Any,
@@ -378,7 +384,7 @@ def avg_pool2d(
     return _avg_pool(input, 2, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@op(method=False, function=False, grad="AvgPool3DBackward0")
+@op(method=False, function=False, grad="AvgPool3DBackward0", saved=["input"])
 def avg_pool3d(
     input: Array,
     kernel_size: Any,

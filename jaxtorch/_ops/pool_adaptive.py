@@ -111,19 +111,24 @@ def _mean_name(n: int, ordinary: str) -> Any:
     return name
 
 
-@op(method=False, out=False, grad="SqueezeBackward1")
+def _saved_by(n: int) -> Any:
+    name = _mean_name(n, "")
+    return lambda operands, statics: () if name(operands, statics) else ("input",)
+
+
+@op(method=False, out=False, grad="SqueezeBackward1", saved=_saved_by(1))
 def adaptive_avg_pool1d(input: Array, output_size: Any):
     """Means over windows that divide the last dimension into `output_size` parts."""
     return _adaptive_avg(input, 1, output_size)
 
 
-@op(method=False, function=False, out=False, grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"))
+@op(method=False, function=False, out=False, grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"), saved=_saved_by(2))
 def adaptive_avg_pool2d(input: Array, output_size: Any):
     """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
     return _adaptive_avg(input, 2, output_size)
 
 
-@op(method=False, function=False, out=False, grad=_mean_name(3, "AdaptiveAvgPool3DBackward0"))
+@op(method=False, function=False, out=False, grad=_mean_name(3, "AdaptiveAvgPool3DBackward0"), saved=_saved_by(3))
 def adaptive_avg_pool3d(input: Array, output_size: Any):
     """Means over windows that divide the last 3 dimensions into `output_size` parts; None keeps a size."""
     return _adaptive_avg(input, 3, output_size)
@@ -170,7 +175,9 @@ def _define_adaptive_max(n: int, grad: str) -> Any:
     adaptive_max_pool.__doc__ = f"Maxima, and their flat positions, of windows dividing the last {n} dimensions."
     name = f"adaptive_max_pool{n}d_with_indices"
     public = f"adaptive_max_pool{n}d" if n == 1 else False
-    return op(name=name, function=public, method=False, out=False, grad=grad, unsaved=["result"])(adaptive_max_pool)
+    return op(name=name, function=public, method=False, out=False, grad=grad, unsaved=["result"], saved=["result1"])(
+        adaptive_max_pool
+    )
 
 
 adaptive_max_pool1d_with_indices = _define_adaptive_max(1, "SqueezeBackward1")

@@ -167,7 +167,7 @@ def nanmean(input: Array, dim: int | None = None, keepdim: bool = False, *, dtyp
     return total / jnp.sum(there, axes, keepdims=bool(keepdim)).astype(x.dtype)
 
 
-@op(grad=full_or_dims("Prod"))
+@op(grad=full_or_dims("Prod"), saved=["result"])
 def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
     """The product over one dimension or all; integers multiply in int64. Zeros have exact gradients."""
     if dim is None:
@@ -337,7 +337,7 @@ def amin(input: Array, dim: int | None = (), keepdim: bool = False):  # pyright:
     return _amax("amin", jnp.min, input, dim, keepdim)
 
 
-@op()
+@op(saved=["result", "result1"])
 def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
     """The smallest and the largest element, over one dimension or all."""
     refuse("aminmax_cpu", input, "complex")
@@ -412,22 +412,22 @@ def _along(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> Any
     return getattr(types, name)((values, indices))
 
 
-@op(function=False, method=False, out=False, grad="MaxBackward1")
+@op(function=False, method=False, out=False, grad="MaxBackward1", saved=["result"])
 def _max_all(input: Array):
     return _whole("max", jnp.max, input)
 
 
-@op(function=False, method=False, out=False, grad="MinBackward1")
+@op(function=False, method=False, out=False, grad="MinBackward1", saved=["result"])
 def _min_all(input: Array):
     return _whole("min", jnp.min, input)
 
 
-@op(function=False, method=False, grad="MaxBackward0", unsaved=["input"])
+@op(function=False, method=False, grad="MaxBackward0", unsaved=["input"], saved=["result1"])
 def _max_dim(input: Array, dim: int, keepdim: bool):
     return _along("max", True, input, dim, keepdim)
 
 
-@op(function=False, method=False, grad="MinBackward0", unsaved=["input"])
+@op(function=False, method=False, grad="MinBackward0", unsaved=["input"], saved=["result1"])
 def _min_dim(input: Array, dim: int, keepdim: bool):
     return _along("min", False, input, dim, keepdim)
 

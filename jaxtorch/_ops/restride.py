@@ -126,11 +126,11 @@ def _beyond(input: Tensor, whole: Tensor, given: Any) -> Tensor:
         out._value, out._node, out._index, out._rg = graded._value, graded._node, graded._index, True
     else:
         out._node, out._rg = None, False
-    if mine.base is None:
+    if mine.storage.inferred:
         made.base = None
     else:
-        made.base, made.depth = mine.base, -1
-    made.multi, made.no_grad = mine.multi, mine.no_grad
+        made.base, made.depth = input if mine.base is None else mine.base, -1
+    made.multi, made.no_grad, made.silent = mine.multi, mine.no_grad, mine.silent
     if not state.grad:
         made.no_grad = "inference" if state.inference else "no_grad"
     elif mine.base is not None and mine.base._rg and not out._rg:
@@ -183,7 +183,7 @@ def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     made.placed, made.own = alias.placed, alias.own
     made.seen = made.version.n if storage.host is None else -1
     self._value, self._layout, self._alias = view._value, view._layout, made
-    self._value.guard = (made.version, made.version.n - made.version.hidden)
+    self._value.guard = made.guard(view._layout)
     if view._rg and shown(view._node) is not None:
         view._node.__class__ = node_type(name)
         self._set_history(view._node, view._index)

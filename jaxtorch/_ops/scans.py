@@ -34,7 +34,7 @@ def cumsum(input: Array, dim: int, *, dtype: object = None):
     return _running(lax.cumsum, "cumsum", input, dim, dtype)
 
 
-@op(inplace=True)
+@op(inplace=True, saved=["result"])
 def cumprod(input: Array, dim: int, *, dtype: object = None):
     """The running product along a dimension; the gradient is exact where there are zeros."""
     return _running(lax.cumprod, "cumprod", input, dim, dtype)
@@ -63,13 +63,13 @@ def _running_extreme(name: str, ahead: Callable[[Any, Any], Any], input: Any, di
     return getattr(types, name)((values, indices))
 
 
-@op()
+@op(saved=["input"])
 def cummax(input: Array, dim: int):
     """The running maximum along a dimension, and where it is."""
     return _running_extreme("cummax", lambda y, x: y >= x, input, dim)
 
 
-@op()
+@op(saved=["input"])
 def cummin(input: Array, dim: int):
     """The running minimum along a dimension, and where it is."""
     return _running_extreme("cummin", lambda y, x: y <= x, input, dim)
@@ -82,7 +82,7 @@ def _log_add(a: Any, b: Any) -> Any:
     return jnp.where(jnp.isinf(low.real) & (low.real < 0), high, high + jnp.log1p(jnp.exp(apart)))
 
 
-@op()
+@op(saved=["result"])
 def logcumsumexp(input: Array, dim: int):
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
     axis = one_axis("logcumsumexp", dim, input.ndim)

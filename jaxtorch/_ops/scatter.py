@@ -55,7 +55,7 @@ def _check_rows(name: str, input: Any, d: int, index: Any, source: Any) -> None:
         )
 
 
-@op(inplace=True)
+@op(inplace=True, saved=["source"])
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Scalar = 1):
     """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
     shape = input.shape
@@ -72,7 +72,7 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Sca
     return at.add(source, mode="promise_in_bounds").reshape(shape)
 
 
-@op(inplace=True)
+@op(inplace=True, saved=["source"])
 def index_copy(input: Array, dim: int, index: Array, source: Array):
     """The input with the slices at the indices replaced by those of `source`."""
     shape = input.shape
@@ -163,7 +163,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return _index_fill_number.inplace(self, dim, index, assignable(value, self.dtype))
 
 
-@op(inplace=True)
+@op(inplace=True, saved=["result"])
 def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: str, *, include_self: bool = True):
     """The slices of `source` reduced ('prod', 'mean', 'amax', 'amin') into the input's at the indices."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -307,7 +307,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array):
     return _scattered("scatter", input, dim, index, src, _add_at)
 
 
-@op(inplace=True)
+@op(inplace=True, saved=["result"])
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True):
     """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -427,7 +427,7 @@ def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) ->
     return derivatives(of_x, of_src)(extreme)(x, src)
 
 
-@op(inplace=True, out=False)
+@op(inplace=True, out=False, saved=["source"])
 def put(input: Array, index: Array, source: Array, accumulate: bool = False):
     """The input with the elements of `source` written (or added) at indices into the flattened input."""
     _integers(index, f"put_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))

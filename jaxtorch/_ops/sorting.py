@@ -95,7 +95,7 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     return types.topk(follow(select, input, axis))
 
 
-@op(unsaved=["input"])
+@op(unsaved=["input"], saved=["result1"])
 def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False):
     """The k-th smallest element along a dimension, counted from 1, and its index."""
     axis = one_axis("kthvalue", dim, input.ndim)

@@ -69,7 +69,7 @@ def erfcx(input: Array):
     return _erfcx(input)
 
 
-@op(name="special_ndtr", function=False, method=False, promote="float", grad="MulBackward1")
+@op(name="special_ndtr", function=False, method=False, promote="float", grad="MulBackward1", unsaved=["input"])
 def ndtr(input: Array):
     """The share of the normal distribution below each element."""
     refuse("erf_vml_cpu", input, "complex")
@@ -83,7 +83,7 @@ def _log_ndtr(x: Any) -> Any:
     return jnp.where(x < 0, low, lax.log1p(lax.erfc(x * math.sqrt(0.5)) * -0.5))
 
 
-@op(name="special_log_ndtr", function=False, method=False, promote="float")
+@op(name="special_log_ndtr", function=False, method=False, promote="float", saved=["result"])
 def log_ndtr(input: Array):
     """The logarithm of `ndtr`, exact far in the lower tail."""
     full_precision("log_ndtr_cpu", input)

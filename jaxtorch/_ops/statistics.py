@@ -93,7 +93,7 @@ def _var(input: Array, dim: int | None, correction: Number, keepdim: bool):
     return _spread("var", input, dim, correction, keepdim, False)[0]
 
 
-@op(function=False, method=False, out=False, grad="StdBackward0")
+@op(function=False, method=False, out=False, grad="StdBackward0", saved=["result"])
 def _std(input: Array, dim: int | None, correction: Number, keepdim: bool):
     return _spread("std", input, dim, correction, keepdim, True)[0]
 
@@ -103,7 +103,7 @@ def _var_mean(input: Array, dim: int | None, correction: Number, keepdim: bool):
     return _spread("var_mean", input, dim, correction, keepdim, False)
 
 
-@op(function=False, method=False, out=False, grad="StdMeanBackward0")
+@op(function=False, method=False, out=False, grad="StdMeanBackward0", saved=["result"])
 def _std_mean(input: Array, dim: int | None, correction: Number, keepdim: bool):
     return _spread("std_mean", input, dim, correction, keepdim, True)
 
@@ -217,7 +217,7 @@ def _median_whole(input: Array):
     return _median_all("median", input, False)
 
 
-@op(function=False, method=False, out=False, grad="MedianBackward1")
+@op(function=False, method=False, out=False, grad="MedianBackward1", unsaved=["input"])
 def _median_along(input: Array, dim: int, keepdim: bool):
     return _median_dim("median", input, dim, keepdim, False)
 
@@ -253,7 +253,7 @@ nanmedian = function("nanmedian", method=True)(_median_overloads("nanmedian", _n
 nanmedian.__doc__ = "The lower median of what is not NaN, of all elements or along a dimension with its index."
 
 
-@op(unsaved=["input"])
+@op(unsaved=["input"], saved=["result1"])
 def mode(input: Array, dim: int = -1, keepdim: bool = False):
     """The most frequent element along a dimension (of several the smallest), and its last index."""
     axis = one_axis("mode", dim, input.ndim)

@@ -89,7 +89,7 @@ def checked_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any) -> A
     return found if keepdim else jnp.squeeze(found, axes)
 
 
-@op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0")
+@op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0", saved=["result"])
 def _norm(input: Array, p: Number, dim: int | None, keepdim: bool, dtype: object):
     return checked_norm(input, float(p), dim, bool(keepdim), dtype)
 
@@ -128,7 +128,7 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: 
     return total if out is None else write_out(out, total, "norm")
 
 
-@op(out=False)
+@op(out=False, saved=["result"])
 def dist(input: Array, other: Array, p: Number = 2):
     """The p-norm of the difference of two tensors."""
     if kind(input) in ("bool", "int") or kind(other) in ("bool", "int"):

@@ -11,8 +11,9 @@ from .._core.device import default_device
 from .._core.modes import finished, state
 from .._core.removable import RemovableHandle
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, version_of
 from .._core.tensor import is_inference as _inferred
+from .._core.value import DETACHED
 from .._core.warned import once, warn
 from .properties import member as _member  # noqa: F401
 
@@ -192,6 +193,9 @@ def detach_(self: Tensor) -> Tensor:
             "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
             "torch/optim/optimizer.py as the solution."
         )
+    if shown(self._node) is not None:  # nodes that have saved it cannot tell any more where it came from
+        version = version_of(self)
+        self._value.guard = (version, version.n - version.hidden, DETACHED, self._layout)
     self._node, self._index, self._rg = None, 0, False
     if self._alias is not None:
         self._alias.reconsider()
@@ -205,7 +209,7 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    fresh = views.detached(value, silent=True)
+    fresh = views.detached(value)
     self._value, self._layout = fresh._value, fresh._layout
     alias: Any = fresh._alias
     alias.silent = None
