@@ -22,8 +22,9 @@ from .numpy_program import Doubt, NoRule, NumpyProgram
 RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", "1000"))
 """How often at most a kernel or a program runs on NumPy; 0 switches it off."""
 
-KERNEL = 30e6  # nanoseconds of NumPy for one kernel
-PROGRAM = 25e6  # and for one program, before it is compiled whole,
+KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
+PER_EQUATION = 3e6  # with so much more for each of its equations
+PROGRAM = 25e6  # for one program, before it is compiled whole,
 PER_KERNEL = 0.5e6  # with so much more for each of its kernels: compiling takes some 5 ms for each
 DEAR = 50e6  # one run of a program that is not repeated
 LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
@@ -40,7 +41,9 @@ def suits(kernel: Any) -> bool:
                 program = None
             if program is not None and program.exact and program.largest <= LARGEST:
                 kernel.on_numpy = program
-                kernel.cold_limit = int(min(RUNS, KERNEL / max(program.cost, 1.0)))
+                kernel.cold_limit = int(
+                    min(RUNS, (KERNEL + PER_EQUATION * len(program.steps)) / max(program.cost, 1.0))
+                )
         kernel.traced = None
     return kernel.cold_limit > 0
 
@@ -54,7 +57,8 @@ def runs_of_program(kernels: list[Any]) -> int:
 
 
 def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:
-    """The outputs of a kernel as NumPy arrays, perhaps views of one another; None where XLA has to run it.
+    """The outputs of a kernel as NumPy arrays, perhaps views of one another; None where XLA has to run it. NumPy's
+    warnings are to be off.
 
     however_often: the program that it stands in is one for NumPy, so what the kernel has cost by itself does not count.
     """
@@ -65,7 +69,6 @@ def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any]
             return None
         kernel.cold_runs += 1
     try:
-        with np.errstate(all="ignore"):
-            return kernel.on_numpy.run([np.asarray(a) for a in arguments], careful=True)
+        return kernel.on_numpy.run([np.asarray(a) for a in arguments], careful=True)
     except Doubt:
         return None
