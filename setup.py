@@ -20,7 +20,7 @@ def extensions() -> list[Extension]:
                 "jaxtorch/_core/native/avx512.cpp",
                 "jaxtorch/_core/native/avx2.cpp",
             ],
-            depends=["jaxtorch/_core/native/kernels.h", "jaxtorch/_core/native/kernels.inc"],
+            depends=[str(p) for p in Path("jaxtorch/_core/native").glob("*.inc")] + ["jaxtorch/_core/native/kernels.h"],
             extra_compile_args=[
                 "-O3",
                 "-std=c++17",

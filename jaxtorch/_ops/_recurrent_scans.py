@@ -17,6 +17,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .._core import native
+from .primitives import linear_in, primitive
+from .products import times_transposed
+
 
 def previous(states: Any, first: Any, reverse: bool) -> Any:
     """For each step, the state that it began with."""
@@ -56,18 +60,11 @@ def _lstm_run(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse:
     return lax.scan(step, (h0, c0), (xw, valid), reverse=reverse)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(6,))
-def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
-    """All hidden states (T, B, H or projection), and the last cell state."""
-    (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
-    return hs, c
-
-
-@lstm_scan.defjvp
-def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
-    xw, h0, c0, w, w_hr, valid = primals
-    dxw, dh0, dc0, dw, dw_hr, _ = tangents
-    (_, c_last), (hs, cs, (i, f, g, o)) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
+def _lstm_tangent_run(
+    dp: Any, dh0: Any, dc0: Any, w_hr: Any, dm: Any, valid: Any, gates: Any, cs: Any, c0: Any, w: Any, reverse: bool
+) -> Any:
+    """The tangents of all hidden states and of the last cell state, from those of the gates' arguments and of the first states."""
+    i, f, g, o = gates
     t = jnp.tanh(cs)
     coefficients = (
         g * i * (1 - i),
@@ -77,8 +74,6 @@ def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
         t * o * (1 - o),
         o * (1 - t * t),
     )
-    dp = dxw + previous(hs, h0, reverse) @ dw.T
-    dm = None if w_hr is None else (o * t) @ dw_hr.T
 
     def step(carry: Any, xs: Any) -> Any:
         dh, dc = carry
@@ -92,7 +87,63 @@ def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
         return (dh, dc), dh
 
     (_, dc_last), dhs = lax.scan(step, (dh0, dc0), (dp, dm, valid, coefficients), reverse=reverse)
-    return (hs, c_last), (dhs, dc_last)
+    return dhs, dc_last
+
+
+# Without projections and lengths, what runs on the CPU are loops in C++.
+
+
+def _plain_run(xw: Any, h0: Any, c0: Any, w: Any, *, reverse: bool) -> Any:
+    """All hidden states, all cell states, and the gates side by side."""
+    _, (hs, cs, gates) = _lstm_run(xw, h0, c0, w, None, None, reverse)
+    return [hs, cs, jnp.concatenate(gates, -1)]
+
+
+def _plain_tangent(dp: Any, dh0: Any, dc0: Any, gates: Any, cs: Any, c0: Any, w: Any, *, reverse: bool) -> Any:
+    parts = jnp.split(gates, 4, -1)
+    return list(_lstm_tangent_run(dp, dh0, dc0, None, None, None, parts, cs, c0, w, reverse))
+
+
+def _plain_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *, reverse: bool) -> Any:
+    forward = lambda dp, dh0, dc0: _plain_tangent(dp, dh0, dc0, gates, cs, c0, w, reverse=reverse)  # noqa: E731
+    return list(jax.linear_transpose(forward, gates, g_hs[0], g_c)([g_hs, g_c]))
+
+
+def _if_fits(call: Any) -> Any:
+    return lambda *args, reverse: call(*args, reverse) if native.fits(*args) else None
+
+
+_lstm_p = primitive("lstm", _plain_run, _if_fits(native.lstm), several=True)
+_lstm_tangent_p = primitive("lstm_tangent", _plain_tangent, several=True)
+_lstm_back_p = primitive("lstm_back", _plain_back, _if_fits(native.lstm_back), several=True)
+linear_in(_lstm_p, _plain_run, 0)
+linear_in(_lstm_tangent_p, _plain_tangent, 3, lambda gs, *rest, reverse: _lstm_back_p.bind(*gs, *rest, reverse=reverse))
+linear_in(_lstm_back_p, _plain_back, 2)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(6,))
+def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H or projection), and the last cell state."""
+    if w_hr is None and valid is None and len(xw):
+        hs, cs, _ = _lstm_p.bind(xw, h0, c0, w, reverse=reverse)
+        return hs, cs[0 if reverse else -1]
+    (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
+    return hs, c
+
+
+@lstm_scan.defjvp
+def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
+    xw, h0, c0, w, w_hr, valid = primals
+    dxw, dh0, dc0, dw, dw_hr, _ = tangents
+    if w_hr is None and valid is None and len(xw):
+        hs, cs, gates = _lstm_p.bind(xw, h0, c0, w, reverse=reverse)
+        dp = dxw + times_transposed(previous(hs, h0, reverse), dw)
+        dhs, dc_last = _lstm_tangent_p.bind(dp, dh0, dc0, gates, cs, c0, w, reverse=reverse)
+        return (hs, cs[0 if reverse else -1]), (dhs, dc_last)
+    (_, c_last), (hs, cs, gates) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
+    dp = dxw + previous(hs, h0, reverse) @ dw.T
+    dm = None if w_hr is None else (gates[3] * jnp.tanh(cs)) @ dw_hr.T
+    return (hs, c_last), _lstm_tangent_run(dp, dh0, dc0, w_hr, dm, valid, gates, cs, c0, w, reverse)
 
 
 # -- GRU (Cho et al., 2014; the reset gate acts on the product, as in cuDNN) ------------------------------------------------

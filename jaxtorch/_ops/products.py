@@ -7,15 +7,14 @@ forward mode follow from them.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend import core as jex_core
-from jax.interpreters import ad, batching, mlir
+from jax.interpreters import ad
 
-from .._core.numpy_rules import EXPANDED
+from .._core import native
+from .primitives import primitive
 
 Array = jax.Array
 
@@ -41,42 +40,38 @@ def _turned(x: Array) -> Array:
     return lax.optimization_barrier(lax.optimization_barrier(x).T)
 
 
-def _primitive(name: str, fn: Any) -> Any:
-    made = jex_core.Primitive(name)
-    made.def_impl(fn)
-    made.def_abstract_eval(lambda *xs, **params: _abstract(fn, *xs, **params))
-    mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=False))
-    EXPANDED[name] = fn
-    return made
+def _by_columns(a: Array, b: Array) -> Array:
+    """`a.T @ b`: the gradient of a weight."""
+    return _columns_p.bind(a, b)
 
 
-def _abstract(fn: Any, *avals: Any, **params: Any) -> Any:
-    structs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-    out = jax.eval_shape(lambda *xs: fn(*xs, **params), *structs)
-    return avals[0].update(shape=out.shape, dtype=out.dtype, weak_type=False)
-
+# a (rows, n) and b (rows, m) to (n, m)
+_columns_p = primitive(
+    "columns",
+    lambda a, b: _contract(_turned(a), b, 1, 0),
+    lambda a, b: native.columns(a, b) if native.fits(a, b) else None,
+)
+ad.defbilinear(
+    _columns_p,
+    lambda g, a, b: _contract(b, g, 1, 1),
+    lambda g, a, b: _contract(a, lax.optimization_barrier(g), 1, 0),
+)
 
 # x (rows, in) and weight (out, in) to (rows, out)
-_times_transposed_p = _primitive("times_transposed", lambda x, w: _contract(x, w, 1, 1))
+_times_transposed_p = primitive("times_transposed", lambda x, w: _contract(x, w, 1, 1))
 ad.defbilinear(
     _times_transposed_p,
     lambda g, x, w: _contract(lax.optimization_barrier(g), w, 1, 0),
-    lambda g, x, w: _contract(_turned(g), x, 1, 0),
+    lambda g, x, w: _by_columns(g, x),
 )
 
 # a (n, m) and b (m, p) to (n, p)
-_times_p = _primitive("times", lambda a, b: _contract(a, b, 1, 0))
+_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0))
 ad.defbilinear(
     _times_p,
     lambda g, a, b: _contract(lax.optimization_barrier(g), b, 1, 1),
-    lambda g, a, b: _contract(_turned(a), lax.optimization_barrier(g), 1, 0),
+    lambda g, a, b: _by_columns(a, lax.optimization_barrier(g)),
 )
-
-for _p, _axis in ((_times_transposed_p, 1), (_times_p, 0)):
-    batching.primitive_batchers[_p] = lambda args, dims, axis=_axis: (
-        jax.vmap(lambda a, b: _contract(a, b, 1, axis), in_axes=tuple(dims))(*args),
-        0,
-    )
 
 
 def _pays(rows: int, columns: int) -> bool:
@@ -112,12 +107,8 @@ def _averaged(x: Array, *, n: int) -> Array:
 
 # The mean over the last axes in every place of them: a projection, so its own transpose. As a product with a vector of ones
 # it is computed faster than XLA's reductions are.
-_averaged_p = _primitive("averaged", _averaged)
+_averaged_p = primitive("averaged", _averaged)
 ad.deflinear2(_averaged_p, lambda g, _, **params: [_averaged_p.bind(g, **params)])
-batching.primitive_batchers[_averaged_p] = lambda args, dims, **params: (
-    _averaged_p.bind(jnp.moveaxis(args[0], dims[0], 0), **params),
-    0,
-)
 
 
 def averaged(x: Array, axes: tuple[int, ...]) -> Array:

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 1  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = ("convolve", "convolve_of_kernel")
+VERSION = 2  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = ("convolve", "convolve_of_kernel", "columns", "lstm", "lstm_back")
 
 
 @functools.cache
@@ -80,3 +80,29 @@ def _attributes(kernel: Kernel, window: Any, groups: int) -> dict[str, Any]:
 
 def _two_dimensional(x: Any) -> Any:
     return x if x.ndim == 4 else x.reshape(x.shape[0], 1, *x.shape[1:])
+
+
+def fits(*arrays: Any) -> bool:
+    """Whether the kernels are there and take these arrays."""
+    return all(a.dtype == jnp.float32 and a.size for a in arrays) and available()
+
+
+def _call(name: str, *shapes: Any) -> Any:
+    outs = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes]
+    return jax.ffi.ffi_call(f"jaxtorch_{name}", outs if len(outs) > 1 else outs[0])
+
+
+def columns(a: Any, b: Any) -> Any:
+    """`a.T @ b` for a (rows, m) and b (rows, n)."""
+    return _call("columns", (a.shape[1], b.shape[1]))(a, b)
+
+
+def lstm(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
+    """All hidden states and cell states (T, B, H) and gates (T, B, 4 * H) of an LSTM layer; xw (T, B, 4 * H), w (4 * H, H)."""
+    states = (*xw.shape[:2], w.shape[1])
+    return _call("lstm", states, states, xw.shape)(xw, h0, c0, w, reverse=reverse)
+
+
+def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, reverse: bool) -> Any:
+    """The gradients of xw, h0 and c0 from those of the hidden states and of the last cell state."""
+    return _call("lstm_back", gates.shape, c0.shape, c0.shape)(g_hs, g_c, gates, cs, c0, w, reverse=reverse)

@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include <sched.h>
+
 #include <utility>
 
 #pragma GCC target("avx2,fma")

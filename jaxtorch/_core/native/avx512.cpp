@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include <sched.h>
+
 #include <utility>
 
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")

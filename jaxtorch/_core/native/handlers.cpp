@@ -99,6 +99,43 @@ ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, ffi::Resul
   return ffi::Error::Success();
 }
 
+ffi::Error columns(ffi::ThreadPool pool, ffi::Buffer<ffi::F32, 2> a, ffi::Buffer<ffi::F32, 2> b, ffi::ResultBuffer<ffi::F32, 2> out) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  const int64_t rows = a.dimensions()[0], m = a.dimensions()[1], n = b.dimensions()[1];
+  kernels()->columns(rows, m, n, a.typed_data(), b.typed_data(), out->typed_data(), parallel);
+  return ffi::Error::Success();
+}
+
+typedef ffi::Buffer<ffi::F32, 2> Rows;
+typedef ffi::Buffer<ffi::F32, 3> Sequence;
+typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
+typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
+
+LstmArrays lstm_arrays(const Sequence& gates, const Rows& c0, const Rows& w, bool reversed) {
+  LstmArrays of{};
+  of.steps = gates.dimensions()[0], of.batch = gates.dimensions()[1], of.units = w.dimensions()[1], of.reversed = reversed;
+  of.c0 = c0.typed_data(), of.w = w.typed_data();
+  return of;
+}
+
+ffi::Error lstm(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, SequenceOut hs, SequenceOut cs, SequenceOut gates,
+                bool reversed) {
+  LstmArrays of = lstm_arrays(xw, c0, w, reversed);
+  of.xw = xw.typed_data(), of.h0 = h0.typed_data();
+  of.hs = hs->typed_data(), of.cs = cs->typed_data(), of.gates = gates->typed_data();
+  kernels()->lstm_forward(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error lstm_back(ffi::ThreadPool pool, Sequence g_hs, Rows g_c, Sequence gates, Sequence cs, Rows c0, Rows w, SequenceOut g_xw,
+                     RowsOut g_h0, RowsOut g_c0, bool reversed) {
+  LstmArrays of = lstm_arrays(gates, c0, w, reversed);
+  of.gates = gates.typed_data(), of.cs = cs.typed_data(), of.g_hs = g_hs.typed_data(), of.g_c = g_c.typed_data();
+  of.g_xw = g_xw->typed_data(), of.g_h0 = g_h0->typed_data(), of.g_c0 = g_c0->typed_data();
+  kernels()->lstm_back(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 float* scratch(int slot, size_t floats) {
@@ -120,10 +157,13 @@ int jaxtorch_native_version();
 int jaxtorch_native_supported();
 XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_columns(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 1; }
+int jaxtorch_native_version() { return 2; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -146,3 +186,36 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve_of_kernel, jaxtorch::convolve_of
                                   .Attr<int64_t>("groups")
                                   .Attr<jaxtorch::Numbers>("window")
                                   .Attr<jaxtorch::Numbers>("layout"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_columns, jaxtorch::columns,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Rows>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm, jaxtorch::lstm,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Attr<bool>("reverse"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm_back, jaxtorch::lstm_back,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Rows>()
+                                  .Attr<bool>("reverse"));

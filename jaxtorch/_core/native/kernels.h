@@ -1,7 +1,5 @@
-// Convolutions of float32 arrays, channels last, as products of matrices that are never written out.
-//
-// The images are read where they lie, or from a padded copy of a few of them that stays in the second-level cache; a tile of the
-// result is held in registers over the whole sum. One source (kernels.inc) is compiled for each instruction set.
+// The kernels, each compiled from one source (kernels.inc) for each instruction set, and what they need from their surroundings.
+// Arrays are float32, in row-major order.
 #pragma once
 
 #include <cstddef>
@@ -35,11 +33,25 @@ struct Parallel {
 // Memory of the calling thread, kept for its next call; slots do not overlap.
 float* scratch(int slot, size_t floats);
 
+// What the loops of an LSTM layer read and write.
+struct LstmArrays {
+  int64_t steps, batch, units;
+  bool reversed;
+  const float *xw, *h0, *c0, *w;  // (steps, batch, 4 units), (batch, units) twice, (4 units, units)
+  float *hs, *cs, *gates;         // (steps, batch, units) twice, (steps, batch, 4 units)
+  const float *g_hs, *g_c;        // the gradients of hs and of the last c
+  float *g_xw, *g_h0, *g_c0;
+};
+
 struct Kernels {
   // out = the convolution of x (images, y, x, channels) with w, which has channels / groups inputs.
   void (*forward)(const Convolution&, const float* x, const float* w, float* out, const Parallel&);
   // w = its gradient, from x and the gradient g of the result; x is not spread.
   void (*of_kernel)(const Convolution&, const float* x, const float* g, float* w, const Parallel&);
+  // out (m, n) = a.T @ b for a (rows, m) and b (rows, n).
+  void (*columns)(int64_t rows, int64_t m, int64_t n, const float* a, const float* b, float* out, const Parallel&);
+  void (*lstm_forward)(const LstmArrays&, const Parallel&);
+  void (*lstm_back)(const LstmArrays&, const Parallel&);
 };
 
 extern const Kernels avx512_kernels, avx2_kernels;

@@ -1,0 +1,81 @@
+"""Primitives of JAX's: functions of arrays that know another way to run on the CPU, or another derivative.
+
+What a primitive means is a function written in JAX. From it follow its shapes, `jax.vmap`, derivatives of any order and how it runs
+anywhere; on the CPU a second function may give the same by the kernels of `_core/native`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+from jax.interpreters import ad, batching, mlir
+
+
+def primitive(
+    name: str, fn: Callable[..., Any], on_cpu: Callable[..., Any] | None = None, several: bool = False
+) -> Any:
+    """The primitive `name` that means `fn(*arrays, **params)`; `several`: its result is a list.
+
+    `on_cpu` has the same arguments, and gives None where `fn` should run after all.
+    """
+    made = jex_core.Primitive(name)
+    made.multiple_results = several
+    made.def_impl(fn)
+
+    def abstract(*avals: Any, **params: Any) -> Any:
+        structs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+        out = jax.eval_shape(lambda *xs: fn(*xs, **params), *structs)
+        found = [avals[0].update(shape=o.shape, dtype=o.dtype, weak_type=False) for o in (out if several else [out])]
+        return found if several else found[0]
+
+    made.def_abstract_eval(abstract)
+    mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=several))
+    if on_cpu is not None:
+
+        def run(*args: Any, **params: Any) -> Any:
+            out = on_cpu(*args, **params)
+            return fn(*args, **params) if out is None else out
+
+        mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=several), platform="cpu")
+
+    def batched(args: Any, dims: Any, **params: Any) -> Any:
+        out = jax.vmap(functools.partial(fn, **params), in_axes=tuple(dims))(*args)
+        return (out, [0] * len(out)) if several else (out, 0)
+
+    batching.primitive_batchers[made] = batched
+    return made
+
+
+def linear_in(made: Any, fn: Callable[..., Any], count: int, transposed: Callable[..., Any] | None = None) -> None:
+    """Derivatives of a primitive that means `fn` and is linear in its first `count` arguments (0: of any function).
+
+    `transposed(cotangents, *rest, **params)` gives those of the first arguments; without it they are derived from `fn`.
+    """
+
+    def tangent(primals: Any, tangents: Any, **params: Any) -> Any:
+        def zero(t: Any) -> bool:
+            return type(t) is ad.Zero
+
+        if count and all(zero(t) for t in tangents[count:]):
+            moved = [ad.instantiate_zeros(t) for t in tangents[:count]]
+            return made.bind(*primals, **params), made.bind(*moved, *primals[count:], **params)
+        return jax.jvp(functools.partial(fn, **params), primals, [ad.instantiate_zeros(t) for t in tangents])
+
+    def transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
+        rest = args[count:]
+        shapes = [jax.ShapeDtypeStruct(a.aval.shape, a.aval.dtype) for a in args[:count]]
+        several = made.multiple_results
+        given = [ad.instantiate_zeros(ct) for ct in cotangents] if several else ad.instantiate_zeros(cotangents)
+        if transposed is not None:
+            found = transposed(given, *rest, **params)
+        else:
+            found = jax.linear_transpose(lambda *moved: fn(*moved, *rest, **params), *shapes)(given)
+        return [*found, *[None] * len(rest)]
+
+    ad.primitive_jvps[made] = tangent
+    if count:
+        ad.primitive_transposes[made] = transpose
