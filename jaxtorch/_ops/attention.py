@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.interpreters import ad
 
+from .._core import native
 from .._core.op import Array, op
 from .._core.random import engine_for
 from .._core.strides import broadcast_shapes
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
+from .primitives import linear_in, primitive
 from .products import on_cpu
 from .rules import scalar_name
 
@@ -56,8 +60,8 @@ def _attention(
         query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
     query = query * np.asarray(factor, query.dtype)
-    if attn_mask is None and keep is None and is_causal and attends_in_blocks(query, key):
-        return causal_in_blocks(query, key, value, dtype)
+    if attn_mask is None and keep is None and query.dtype == dtype == jnp.float32 and on_cpu():
+        return _headwise(query, key, value, is_causal)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2))
     rows, columns = scores.shape[-2:]
     masked = False
@@ -79,6 +83,50 @@ def _attention(
         kept = 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
         weights = weights * (keep.astype(dtype) * np.asarray(kept, dtype))
     return jnp.matmul(weights, value)
+
+
+def _headwise(query: Any, key: Any, value: Any, causal: bool) -> Any:
+    """Attention without a mask, each head by itself."""
+    batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    heads = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (query, key, value)]
+    out = _heads_p.bind(*heads, causal=causal)
+    return out.reshape(*batch, *out.shape[1:])
+
+
+def _heads(q: Any, k: Any, v: Any, *, causal: bool) -> Any:
+    if causal and attends_in_blocks(q, k):
+        return causal_in_blocks(q, k, v, q.dtype)
+    scores = jnp.matmul(q, jnp.swapaxes(k, -1, -2))
+    if causal:
+        scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    return jnp.matmul(softmax_of(scores, 2), v)
+
+
+def _heads_tangent(dq: Any, dk: Any, dv: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
+    return jax.jvp(lambda *qkv: _heads(*qkv, causal=causal), (q, k, v), (dq, dk, dv))[1]
+
+
+def _heads_back(g: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
+    return list(jax.vjp(lambda *qkv: _heads(*qkv, causal=causal), q, k, v)[1](g))
+
+
+def _if_fits(call: Any) -> Any:
+    return lambda *args, causal: call(*args, causal) if native.fits(*args) else None
+
+
+_heads_p = primitive("attention", _heads, _if_fits(native.attention))
+_heads_tangent_p = primitive("attention_tangent", _heads_tangent)
+_heads_back_p = primitive("attention_back", _heads_back, _if_fits(native.attention_back), several=True)
+linear_in(_heads_tangent_p, _heads_tangent, 3, lambda g, *qkv, causal: _heads_back_p.bind(g, *qkv, causal=causal))
+linear_in(_heads_back_p, _heads_back, 1)
+
+
+def _tangent_of_heads(primals: Any, tangents: Any, *, causal: bool) -> Any:
+    moved = [ad.instantiate_zeros(t) for t in tangents]
+    return _heads_p.bind(*primals, causal=causal), _heads_tangent_p.bind(*moved, *primals, causal=causal)
+
+
+ad.primitive_jvps[_heads_p] = _tangent_of_heads
 
 
 def attends_in_blocks(query: Any, key: Any) -> bool:

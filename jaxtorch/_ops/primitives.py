@@ -63,7 +63,8 @@ def linear_in(made: Any, fn: Callable[..., Any], count: int, transposed: Callabl
         if count and all(zero(t) for t in tangents[count:]):
             moved = [ad.instantiate_zeros(t) for t in tangents[:count]]
             return made.bind(*primals, **params), made.bind(*moved, *primals[count:], **params)
-        return jax.jvp(functools.partial(fn, **params), primals, [ad.instantiate_zeros(t) for t in tangents])
+        moved = tuple(ad.instantiate_zeros(t) for t in tangents)
+        return jax.jvp(functools.partial(fn, **params), tuple(primals), moved)
 
     def transpose(cotangents: Any, *args: Any, **params: Any) -> Any:
         rest = args[count:]

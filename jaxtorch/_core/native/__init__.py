@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 2  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = ("convolve", "convolve_of_kernel", "columns", "lstm", "lstm_back")
+VERSION = 3  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = ("convolve", "convolve_of_kernel", "columns", "lstm", "lstm_back", "attention", "attention_back")
 
 
 @functools.cache
@@ -106,3 +106,13 @@ def lstm(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
 def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, reverse: bool) -> Any:
     """The gradients of xw, h0 and c0 from those of the hidden states and of the last cell state."""
     return _call("lstm_back", gates.shape, c0.shape, c0.shape)(g_hs, g_c, gates, cs, c0, w, reverse=reverse)
+
+
+def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """softmax(q @ k.T) @ v for q (heads, L, E), k (heads, S, E), v (heads, S, Ev); causal: row i sees the columns up to i."""
+    return _call("attention", (*q.shape[:2], v.shape[2]))(q, k, v, causal=causal)
+
+
+def attention_back(g: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """The gradients of q, k and v."""
+    return _call("attention_back", q.shape, k.shape, v.shape)(g, q, k, v, causal=causal)

@@ -14,7 +14,7 @@ namespace jaxtorch {
 
 namespace {
 
-constexpr int kSlots = 4;
+constexpr int kSlots = 6;
 
 struct Memory {
   float* data[kSlots] = {};
@@ -136,6 +136,30 @@ ffi::Error lstm_back(ffi::ThreadPool pool, Sequence g_hs, Rows g_c, Sequence gat
   return ffi::Error::Success();
 }
 
+// `q` and the like: (heads, rows, width).
+AttentionArrays attention_arrays(const Sequence& q, const Sequence& k, const Sequence& v, bool causal) {
+  AttentionArrays of{};
+  of.heads = q.dimensions()[0], of.rows = q.dimensions()[1], of.columns = k.dimensions()[1];
+  of.width = q.dimensions()[2], of.out_width = v.dimensions()[2], of.causal = causal;
+  of.q = q.typed_data(), of.k = k.typed_data(), of.v = v.typed_data();
+  return of;
+}
+
+ffi::Error attention(ffi::ThreadPool pool, Sequence q, Sequence k, Sequence v, SequenceOut out, bool causal) {
+  AttentionArrays of = attention_arrays(q, k, v, causal);
+  of.out = out->typed_data();
+  kernels()->attention(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence k, Sequence v, SequenceOut g_q, SequenceOut g_k,
+                          SequenceOut g_v, bool causal) {
+  AttentionArrays of = attention_arrays(q, k, v, causal);
+  of.g = g.typed_data(), of.g_q = g_q->typed_data(), of.g_k = g_k->typed_data(), of.g_v = g_v->typed_data();
+  kernels()->attention_back(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 float* scratch(int slot, size_t floats) {
@@ -160,10 +184,12 @@ XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_columns(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 2; }
+int jaxtorch_native_version() { return 3; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -219,3 +245,24 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm_back, jaxtorch::lstm_back,
                                   .Ret<jaxtorch::Rows>()
                                   .Ret<jaxtorch::Rows>()
                                   .Attr<bool>("reverse"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_attention, jaxtorch::attention,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Attr<bool>("causal"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_attention_back, jaxtorch::attention_back,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Attr<bool>("causal"));

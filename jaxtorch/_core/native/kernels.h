@@ -43,6 +43,14 @@ struct LstmArrays {
   float *g_xw, *g_h0, *g_c0;
 };
 
+// Attention: q (heads, rows, width), k (heads, columns, width), v (heads, columns, out_width); causal: a row sees no later column.
+struct AttentionArrays {
+  int64_t heads, rows, columns, width, out_width;
+  bool causal;
+  const float *q, *k, *v, *g;  // g: the gradient of the result (heads, rows, out_width)
+  float *out, *g_q, *g_k, *g_v;
+};
+
 struct Kernels {
   // out = the convolution of x (images, y, x, channels) with w, which has channels / groups inputs.
   void (*forward)(const Convolution&, const float* x, const float* w, float* out, const Parallel&);
@@ -52,6 +60,8 @@ struct Kernels {
   void (*columns)(int64_t rows, int64_t m, int64_t n, const float* a, const float* b, float* out, const Parallel&);
   void (*lstm_forward)(const LstmArrays&, const Parallel&);
   void (*lstm_back)(const LstmArrays&, const Parallel&);
+  void (*attention)(const AttentionArrays&, const Parallel&);
+  void (*attention_back)(const AttentionArrays&, const Parallel&);
 };
 
 extern const Kernels avx512_kernels, avx2_kernels;
