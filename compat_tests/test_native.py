@@ -17,6 +17,9 @@ from jax import lax
 
 from jaxtorch._core import native
 from jaxtorch._core.convolution import Window
+from jaxtorch._ops._recurrent_scans import lstm_scan
+from jaxtorch._ops.attention import _heads_p
+from jaxtorch._ops.standardising import layer_norm_p
 
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")
 
@@ -100,3 +103,82 @@ def test_many_at_once() -> None:
     found = [many(x, array) for _ in range(20)]
     for i, y in enumerate(found[-1]):
         np.testing.assert_allclose(y, one(x + i, array), rtol=1e-6)
+
+
+def same_as_xla(monkeypatch: pytest.MonkeyPatch, fn: Any, *args: Any, rounding: float = 2e-5) -> None:
+    """Results and gradients of fn, and a derivative of a gradient, with the kernels and without."""
+
+    def everything(*args: Any) -> Any:
+        places = tuple(range(len(args)))
+        out, back = jax.vjp(fn, *args)
+        cts = jax.tree.map(lambda x: jnp.cos(jnp.arange(x.size, dtype=x.dtype)).reshape(x.shape), out)
+        grads = jax.grad(lambda *a: sum((y * y).sum() for y in jax.tree.leaves(fn(*a))), places)
+        return out, back(cts), jax.jvp(grads, args, args)
+
+    got = jax.jit(lambda *a: everything(*a))(*args)
+    monkeypatch.setattr(native, "available", lambda: False)
+    expected = jax.jit(lambda *a: everything(*a))(*args)
+    for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(g, e, rtol=rounding, atol=rounding * float(abs(e).max() + 1e-6))
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [jnp.asarray(rng.standard_normal(s, np.float32)) for s in shapes]
+
+
+@built
+@pytest.mark.parametrize("rows,m,n", [(1, 1, 1), (300, 13, 40), (64, 200, 32), (700, 33, 7)])
+def test_gradient_of_a_weight(rows: int, m: int, n: int) -> None:
+    a, b = arrays((rows, m), (rows, n))
+    np.testing.assert_allclose(jax.jit(native.columns)(a, b), a.T @ b, rtol=1e-5, atol=1e-4)
+
+
+@built
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("steps,batch,units", [(1, 1, 1), (5, 3, 20), (7, 16, 64), (4, 13, 100)])
+def test_lstm(monkeypatch: pytest.MonkeyPatch, steps: int, batch: int, units: int, reverse: bool) -> None:
+    state = (batch, units)
+    args = arrays((steps, batch, 4 * units), state, state, (4 * units, units))
+    same_as_xla(monkeypatch, lambda xw, h, c, w: lstm_scan(xw, h, c, w * 0.1, None, None, reverse), *args)
+
+
+@built
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    "heads,rows,columns,width,out", [(2, 7, 7, 5, 4), (2, 130, 130, 32, 32), (3, 33, 70, 40, 33), (1, 1, 9, 16, 16)]
+)
+def test_attention(
+    monkeypatch: pytest.MonkeyPatch, heads: int, rows: int, columns: int, width: int, out: int, causal: bool
+) -> None:
+    q, k, v = arrays((heads, rows, width), (heads, columns, width), (heads, columns, out))
+    same_as_xla(monkeypatch, lambda q, k, v: _heads_p.bind(q * 0.2, k, v, causal=causal), q, k, v, rounding=1e-4)
+
+
+@built
+def test_attention_to_what_is_not_finite() -> None:
+    q, k, v = arrays((1, 4, 8), (1, 6, 8), (1, 6, 8))
+    k = k.at[0, 2].set(jnp.nan)
+    got = jax.jit(lambda *a: native.attention(*a, causal=True))(q, k, v)
+    assert np.isfinite(got[0, :2]).all() and np.isnan(got[0, 2:]).all()
+
+
+@built
+@pytest.mark.parametrize("rows,columns", [(5, 7), (33, 33), (64, 130), (1, 16)])
+def test_layer_norm(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
+    args = arrays((rows, columns), (columns,), (columns,))
+    same_as_xla(monkeypatch, lambda *a: layer_norm_p.bind(*a, eps=1e-5), *args, rounding=1e-4)
+
+
+@built
+@pytest.mark.parametrize(
+    "value", [-1e30, -100.0, -20.0, -1.0, -1e-3, -1e-30, 0.0, 1e-6, 0.62, 0.63, 5.0, 90.0, 1e30, np.inf, np.nan]
+)
+def test_the_gates_of_an_lstm_at_any_size(value: float) -> None:
+    xw = jnp.full((1, 1, 4), value, jnp.float32)
+    zero, w = jnp.zeros((1, 1), jnp.float32), jnp.zeros((4, 1), jnp.float32)
+    gates = np.asarray(jax.jit(lambda *a: native.lstm(*a, reverse=False))(xw, zero, zero, w)[2][0, 0])
+    x = np.float64(value)
+    with np.errstate(over="ignore"):
+        expected = [1 / (1 + np.exp(-x)), np.tanh(x)]
+    np.testing.assert_allclose(gates[[0, 2]], expected, rtol=3e-6, atol=1e-37)

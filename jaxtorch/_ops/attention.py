@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.interpreters import ad
 
 from .._core import native
 from .._core.op import Array, op
@@ -18,7 +17,7 @@ from .._core.strides import broadcast_shapes
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
-from .primitives import linear_in, primitive
+from .primitives import linear_in, primitive, with_tangent
 from .products import on_cpu
 from .rules import scalar_name
 
@@ -121,12 +120,7 @@ linear_in(_heads_tangent_p, _heads_tangent, 3, lambda g, *qkv, causal: _heads_ba
 linear_in(_heads_back_p, _heads_back, 1)
 
 
-def _tangent_of_heads(primals: Any, tangents: Any, *, causal: bool) -> Any:
-    moved = [ad.instantiate_zeros(t) for t in tangents]
-    return _heads_p.bind(*primals, causal=causal), _heads_tangent_p.bind(*moved, *primals, causal=causal)
-
-
-ad.primitive_jvps[_heads_p] = _tangent_of_heads
+with_tangent(_heads_p, lambda moved, *qkv, **params: _heads_tangent_p.bind(*moved, *qkv, **params))
 
 
 def attends_in_blocks(query: Any, key: Any) -> bool:

@@ -16,14 +16,15 @@ from .._core.op import Array, Arrays, Number, function, functions, methods, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host, write_out
 from .activation import normal_dim
-from .norm import _affine, _channel_shape, _check_channels, _check_float, _moments, _normalised_axes, _wide
+from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide
 from .resample import _affine_grid, _grid_sample
 from .rules import kind
+from .standardising import moments
 
 
 def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     """(normalised, mean, 1 / standard deviation)."""
-    mean, var = _moments(x, axes)
+    mean, var = moments(x, axes)
     scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
     return (x - mean) * scale, mean, scale
 
@@ -88,7 +89,7 @@ def _native_batch_norm(
     saved = [_affine(out, weight, bias, shape).astype(input.dtype)]
     saved += [mean.reshape(-1).astype(statistics), scale.reshape(-1).astype(statistics)]
     count = math.prod(input.shape) // max(channels, 1)
-    var = _moments(x, axes)[1] * (count / max(count - 1, 1))
+    var = moments(x, axes)[1] * (count / max(count - 1, 1))
     for running, fresh in ((running_mean, mean), (running_var, var)):
         if running is not None:
             fresh = lax.stop_gradient(fresh.reshape(-1).astype(running.dtype))

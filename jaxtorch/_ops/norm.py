@@ -8,7 +8,6 @@ import functools
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,8 +15,9 @@ from jax import lax
 from .._core.op import Array, Scalar, op
 from .._core.tensor import Tensor
 from .activation import normal_dim
-from .products import averaged
+from .products import on_cpu
 from .rules import kind, scalar_name, to_float, unsupported
+from .standardising import layer_norm_p, moments, standardised
 
 _HALF = (jnp.float16, jnp.bfloat16)
 
@@ -25,37 +25,6 @@ _HALF = (jnp.float16, jnp.bfloat16)
 def _wide(x: Any) -> Any:
     """Statistics of half-precision inputs are computed in single precision."""
     return x.astype(jnp.float32) if x.dtype in _HALF else x
-
-
-def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Mean and variance over some axes, which are kept with size 1."""
-    mean = averaged(x, axes)
-    centred = x - mean
-    one = tuple([slice(0, 1) if d in axes else slice(None) for d in range(x.ndim)])
-    return mean[one], averaged(centred * centred, axes)[one]
-
-
-def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    mean, var = _moments(x, axes)
-    return (x - mean) * lax.rsqrt(var + np.asarray(eps, x.dtype))
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
-def standardised(x: Any, axes: tuple[int, ...], eps: float) -> Any:
-    """(x - mean) / sqrt(var + eps) over some axes."""
-    return _standard(x, axes, eps)
-
-
-@standardised.defjvp
-def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents: Any) -> Any:
-    # The result is recomputed from x rather than kept: inside one program XLA shares it with the forward
-    # pass.
-    (x,), (t,) = primals, tangents
-    mean, var = _moments(x, axes)
-    scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
-    ans = (x - mean) * scale
-    change = t - averaged(t, axes) - ans * averaged(ans * t, axes)
-    return ans, change * scale
 
 
 def _affine(y: Any, weight: Any, bias: Any, shape: Any) -> Any:
@@ -130,7 +99,7 @@ def _batch_norm_train(
     x = _wide(input)
     out = _affine(standardised(x, axes, eps), weight, bias, _channel_shape(x)).astype(input.dtype)
     outs = [out]
-    mean, var = _moments(lax.stop_gradient(x), axes)
+    mean, var = moments(lax.stop_gradient(x), axes)
     count = math.prod(input.shape) // max(channels, 1)
     for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
         if running is not None:
@@ -220,7 +189,7 @@ def _instance_norm(
     _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     axes = tuple(range(2, input.ndim))
     outs = [_affine(standardised(x, axes, eps), weight, bias, shape).astype(input.dtype)]
-    mean, var = _moments(lax.stop_gradient(x), axes)
+    mean, var = moments(lax.stop_gradient(x), axes)
     count = math.prod(input.shape[2:])
     for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
         if running is not None:
@@ -329,6 +298,9 @@ def layer_norm(
     axes = _normalised_axes(input, normalized_shape, ", ", weight=weight, bias=bias)
     _check_float("LayerNormKernelImpl", input)
     _check_parameters(input, weight, bias)
+    if weight is not None and bias is not None and input.dtype == jnp.float32 and on_cpu() and input.size:
+        flat = (x.reshape(-1) for x in (weight, bias))
+        return layer_norm_p.bind(input.reshape(-1, weight.size), *flat, eps=eps).reshape(input.shape)
     y = standardised(_wide(input), axes, eps)
     return _affine(y, weight, bias, normalized_shape).astype(input.dtype)
 

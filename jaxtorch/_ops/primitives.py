@@ -80,3 +80,13 @@ def linear_in(made: Any, fn: Callable[..., Any], count: int, transposed: Callabl
     ad.primitive_jvps[made] = tangent
     if count:
         ad.primitive_transposes[made] = transpose
+
+
+def with_tangent(made: Any, tangent: Callable[..., Any]) -> None:
+    """Give a primitive its tangent: `tangent(tangents, *primals, **params)`."""
+
+    def both(primals: Any, tangents: Any, **params: Any) -> Any:
+        moved = [ad.instantiate_zeros(t) for t in tangents]
+        return made.bind(*primals, **params), tangent(moved, *primals, **params)
+
+    ad.primitive_jvps[made] = both

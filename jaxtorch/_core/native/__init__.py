@@ -16,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 3  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = ("convolve", "convolve_of_kernel", "columns", "lstm", "lstm_back", "attention", "attention_back")
+VERSION = 4  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = (
+    """convolve convolve_of_kernel columns lstm lstm_back attention attention_back layer_norm layer_norm_back""".split()
+)
 
 
 @functools.cache
@@ -116,3 +118,13 @@ def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
 def attention_back(g: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
     """The gradients of q, k and v."""
     return _call("attention_back", q.shape, k.shape, v.shape)(g, q, k, v, causal=causal)
+
+
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """x (rows, columns) with rows of mean 0 and variance 1, times weight, plus bias."""
+    return _call("layer_norm", x.shape)(x, weight, bias, eps=np.float32(eps))
+
+
+def layer_norm_back(g: Any, x: Any, weight: Any, eps: float) -> Any:
+    """The gradients of x, weight and bias."""
+    return _call("layer_norm_back", x.shape, weight.shape, weight.shape)(g, x, weight, eps=np.float32(eps))

@@ -160,6 +160,23 @@ ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence
   return ffi::Error::Success();
 }
 
+typedef ffi::Buffer<ffi::F32, 1> Row;
+typedef ffi::ResultBuffer<ffi::F32, 1> RowOut;
+
+ffi::Error layer_norm(ffi::ThreadPool pool, Rows x, Row weight, Row bias, RowsOut out, float eps) {
+  LayerNormArrays of{x.dimensions()[0], x.dimensions()[1], eps, x.typed_data(), weight.typed_data(), bias.typed_data()};
+  of.out = out->typed_data();
+  kernels()->layer_norm(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error layer_norm_back(ffi::ThreadPool pool, Rows g, Rows x, Row weight, RowsOut g_x, RowOut g_weight, RowOut g_bias, float eps) {
+  LayerNormArrays of{x.dimensions()[0], x.dimensions()[1], eps, x.typed_data(), weight.typed_data(), nullptr, g.typed_data()};
+  of.g_x = g_x->typed_data(), of.g_weight = g_weight->typed_data(), of.g_bias = g_bias->typed_data();
+  kernels()->layer_norm_back(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 float* scratch(int slot, size_t floats) {
@@ -186,10 +203,12 @@ XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_layer_norm(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_layer_norm_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 3; }
+int jaxtorch_native_version() { return 4; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -266,3 +285,23 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_attention_back, jaxtorch::attention_back,
                                   .Ret<jaxtorch::Sequence>()
                                   .Ret<jaxtorch::Sequence>()
                                   .Attr<bool>("causal"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm, jaxtorch::layer_norm,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Row>()
+                                  .Arg<jaxtorch::Row>()
+                                  .Ret<jaxtorch::Rows>()
+                                  .Attr<float>("eps"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm_back, jaxtorch::layer_norm_back,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Row>()
+                                  .Ret<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Row>()
+                                  .Ret<jaxtorch::Row>()
+                                  .Attr<float>("eps"));

@@ -51,6 +51,14 @@ struct AttentionArrays {
   float *out, *g_q, *g_k, *g_v;
 };
 
+// Layer normalisation of x (rows, columns).
+struct LayerNormArrays {
+  int64_t rows, columns;
+  float eps;
+  const float *x, *weight, *bias, *g;  // g: the gradient of the result
+  float *out, *g_x, *g_weight, *g_bias;
+};
+
 struct Kernels {
   // out = the convolution of x (images, y, x, channels) with w, which has channels / groups inputs.
   void (*forward)(const Convolution&, const float* x, const float* w, float* out, const Parallel&);
@@ -62,6 +70,8 @@ struct Kernels {
   void (*lstm_back)(const LstmArrays&, const Parallel&);
   void (*attention)(const AttentionArrays&, const Parallel&);
   void (*attention_back)(const AttentionArrays&, const Parallel&);
+  void (*layer_norm)(const LayerNormArrays&, const Parallel&);
+  void (*layer_norm_back)(const LayerNormArrays&, const Parallel&);
 };
 
 extern const Kernels avx512_kernels, avx2_kernels;

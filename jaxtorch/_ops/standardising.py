@@ -1,0 +1,72 @@
+"""Arrays of mean 0 and variance 1, and layer normalisation of rows as a primitive."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .._core import native
+from .primitives import linear_in, primitive, with_tangent
+from .products import averaged
+
+
+def moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance over some axes, which are kept with size 1."""
+    mean = averaged(x, axes)
+    centred = x - mean
+    one = tuple([slice(0, 1) if d in axes else slice(None) for d in range(x.ndim)])
+    return mean[one], averaged(centred * centred, axes)[one]
+
+
+def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    mean, var = moments(x, axes)
+    return (x - mean) * lax.rsqrt(var + np.asarray(eps, x.dtype))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
+def standardised(x: Any, axes: tuple[int, ...], eps: float) -> Any:
+    """(x - mean) / sqrt(var + eps) over some axes."""
+    return _standard(x, axes, eps)
+
+
+@standardised.defjvp
+def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents: Any) -> Any:
+    # The result is recomputed from x rather than kept: inside one program XLA shares it with the forward
+    # pass.
+    (x,), (t,) = primals, tangents
+    mean, var = moments(x, axes)
+    scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
+    ans = (x - mean) * scale
+    change = t - averaged(t, axes) - ans * averaged(ans * t, axes)
+    return ans, change * scale
+
+
+def _rows(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
+    return standardised(x, (1,), eps) * weight + bias
+
+
+def _rows_tangent(dx: Any, dweight: Any, dbias: Any, x: Any, weight: Any, *, eps: float) -> Any:
+    bias = jnp.zeros_like(weight)
+    return jax.jvp(lambda *args: _rows(*args, eps=eps), (x, weight, bias), (dx, dweight, dbias))[1]
+
+
+def _rows_back(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
+    return list(jax.vjp(lambda *args: _rows(*args, eps=eps), x, weight, jnp.zeros_like(weight))[1](g))
+
+
+def _if_fits(call: Any) -> Any:
+    return lambda *args, eps: call(*args, eps) if native.fits(*args) else None
+
+
+layer_norm_p = primitive("layer_norm", _rows, _if_fits(native.layer_norm))
+"""x (rows, columns), weight and bias (columns,): rows of mean 0 and variance 1, times weight, plus bias."""
+_tangent_p = primitive("layer_norm_tangent", _rows_tangent)
+_back_p = primitive("layer_norm_back", _rows_back, _if_fits(native.layer_norm_back), several=True)
+linear_in(_tangent_p, _rows_tangent, 3, lambda g, *rest, eps: _back_p.bind(g, *rest, eps=eps))
+linear_in(_back_p, _rows_back, 1)
+with_tangent(layer_norm_p, lambda moved, x, weight, _, **params: _tangent_p.bind(*moved, x, weight, **params))
