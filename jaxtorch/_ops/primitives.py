@@ -14,6 +14,8 @@ import jax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
+from .._core.numpy_rules import EXPANDED
+
 
 def primitive(
     name: str, fn: Callable[..., Any], on_cpu: Callable[..., Any] | None = None, several: bool = False
@@ -34,6 +36,7 @@ def primitive(
 
     made.def_abstract_eval(abstract)
     mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=several))
+    EXPANDED[name] = fn
     if on_cpu is not None:
 
         def run(*args: Any, **params: Any) -> Any:
