@@ -152,11 +152,13 @@ def _embedding_bag(
         bag = jnp.searchsorted(starts, jnp.arange(index.shape[0]), side="right") - 1
         flag((starts[0] != 0).astype(jnp.int64) if bags else jnp.int64(0), _bad_offsets)
     rows = _rows(weight, index)
+    if mode != "max" and weight.dtype in (jnp.float16, jnp.bfloat16):
+        rows = rows.astype(jnp.float32)
     if scale_grad_by_freq:
         count = _frequencies(index, weight.shape[0])[index]
         rows = _with_slope(rows, (1 / count).astype(rows.dtype)[:, None])
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1)[:, None]
+        rows = rows * per_sample_weights.reshape(-1)[:, None].astype(rows.dtype)
     counted = jnp.ones(index.shape, bool) if padding_idx is None else index != padding_idx
     segments = functools.partial(jax.ops.segment_sum, segment_ids=bag, num_segments=bags)
     if mode == "max":
@@ -165,9 +167,9 @@ def _embedding_bag(
         empty = segments(counted.astype(jnp.int64)) == 0
         return jnp.where(empty[:, None], 0, _first_of_bag(rows, best, bag, bags))
     total = segments(jnp.where(counted[:, None], rows, 0))
-    if mode == "sum":
-        return total
-    return total / jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None]
+    if mode == "mean":
+        total = total / jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None]
+    return total.astype(weight.dtype)
 
 
 def _bad_offsets(code: int) -> Exception:

@@ -115,8 +115,9 @@ def _fill_rows(input: Any, dim: int, index: Any, value: Any) -> Any:
     n = input.shape[d]
     flag_outside(index, -n, n, _out_of_bounds(0, n, "", IndexError))
     index = jnp.where(index < 0, index + n, index)
-    part = jnp.broadcast_to(value.astype(input.dtype), (*input.shape[:d], index.size, *input.shape[d + 1 :]))
-    return set_at(input, part, _slices(index, d)).reshape(shape)
+    chosen = jnp.zeros(n, np.bool_).at[index].set(True, mode="promise_in_bounds")  # an index given twice counts once
+    chosen = lax.expand_dims(chosen, [i for i in range(input.ndim) if i != d])
+    return jnp.where(chosen, value.astype(input.dtype), input).reshape(shape)
 
 
 @op(
