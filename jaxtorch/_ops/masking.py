@@ -213,14 +213,10 @@ def nonzero_static(input: Array, *, size: int, fill_value: int = -1):
     """The indices of the first `size` elements that are not zero, as rows (size, dimensions); missing ones hold `fill_value`."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be a non-negative integer, but got {size}")
+    if not input.ndim or not input.size:
+        return jnp.full((size, input.ndim), fill_value, np.int64)
     found = jnp.nonzero(input.reshape(-1) != 0, size=size, fill_value=-1)[0]
-    if not input.ndim:
-        return jnp.zeros((size, 0), np.int64)
-    places = (
-        jnp.stack(jnp.unravel_index(jnp.maximum(found, 0), input.shape), 1)
-        if input.size
-        else jnp.zeros((size, input.ndim))
-    )
+    places = jnp.stack(jnp.unravel_index(jnp.maximum(found, 0), input.shape), 1)
     return jnp.where((found < 0)[:, None], fill_value, places.astype(np.int64)).astype(np.int64)
 
 

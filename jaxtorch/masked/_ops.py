@@ -251,7 +251,7 @@ def _moment(
     if not keep:
         n = n.reshape(total.shape)
     n = _f["maximum"](n - delta, _f["zeros"]((), dtype=n.dtype)) if delta else n
-    out = total / n
+    out = (total / n).to(total.dtype)
     return out.sqrt() if root else out
 
 
