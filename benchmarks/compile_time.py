@@ -105,6 +105,9 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table between FILE's markers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
+    parser.add_argument(
+        "--earlier", type=Path, metavar="FILE", help="figures of other models, as --json wrote them, for the table"
+    )
     options = parser.parse_args()
     options.models = list(MODELS) if options.models == "all" else options.models.split(",")
     options.sides = options.sides.split(",")
@@ -118,6 +121,8 @@ def main() -> int:
         for model in options.models:
             everything[model] = measure_model(model, options, Path(name))
             wrong += disagreements(model, everything[model])
+    if options.earlier and options.earlier.exists():
+        everything = {**json.loads(options.earlier.read_text())["models"], **everything}
     found = table(everything)
     print("\n".join([*report.describe(about), "", *report.aligned(found)]))
     if options.markdown:

@@ -18,8 +18,8 @@ import jax
 import numpy as np
 from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
-from jax._src.lib import xla_client
-from jax.core import Tracer
+from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
+from jax.core import ShapedArray, Tracer
 
 from . import cold, log
 from .context import at_top, caching, x64
@@ -260,7 +260,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Val
 
 @functools.lru_cache(4096)
 def _shaped(shape: tuple[int, ...], dtype: Any) -> Any:
-    return jax.core.ShapedArray(shape, dtype)
+    return ShapedArray(shape, dtype)
 
 
 @functools.cache
