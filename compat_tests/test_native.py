@@ -182,3 +182,10 @@ def test_the_gates_of_an_lstm_at_any_size(value: float) -> None:
     with np.errstate(over="ignore"):
         expected = [1 / (1 + np.exp(-x)), np.tanh(x)]
     np.testing.assert_allclose(gates[[0, 2]], expected, rtol=3e-6, atol=1e-37)
+
+
+@built
+@pytest.mark.parametrize("rows,columns", [(1, 1), (9, 70), (300, 33), (1000, 256)])
+def test_gradient_of_a_bias(rows: int, columns: int) -> None:
+    (x,) = arrays((rows, columns))
+    np.testing.assert_allclose(jax.jit(native.sums)(x), x.sum(0), rtol=1e-5, atol=1e-4)

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core.op import Array, op
-from .products import times_transposed
+from .products import plus_row, times_transposed
 from .rules import scalar_name
 
 _C_NAMES = {
@@ -80,7 +80,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
             "at non-singleton "
             f"dimension 1.  Target sizes: {rows}.  Tensor sizes: {list(bias.shape)}"
         )
-    return out + bias
+    return plus_row(out, bias)
 
 
 def _bilinear_name(operands: Any, statics: Any) -> str:

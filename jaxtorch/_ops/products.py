@@ -74,6 +74,27 @@ ad.defbilinear(
 )
 
 
+def _rows_of(row: Array, *, rows: int) -> Array:
+    return jnp.broadcast_to(row, (rows, *row.shape))
+
+
+# A bias in every row, whose gradient is a sum over rows.
+_rows_p = primitive("rows", _rows_of)
+_sums_p = primitive("row_sums", lambda x: jnp.sum(x, 0), lambda x: native.sums(x) if native.fits(x) else None)
+ad.deflinear2(_rows_p, lambda g, _, **params: [_sums_p.bind(g)])
+ad.deflinear2(
+    _sums_p, lambda g, x: [_rows_p.bind(g, rows=x.aval.shape[0] if ad.is_undefined_primal(x) else x.shape[0])]
+)
+
+
+def plus_row(x: Array, row: Array) -> Array:
+    """`x + row` for x (..., n) and row (n,)."""
+    if row.ndim != 1 or x.ndim < 2 or x.shape[-1] != row.shape[0] or x.dtype != row.dtype:
+        return x + row
+    count = math.prod(x.shape[:-1])
+    return x + _rows_p.bind(row, rows=count).reshape(x.shape) if _pays(count, x.shape[-1]) else x + row
+
+
 def _pays(rows: int, columns: int) -> bool:
     return rows * columns >= _LARGE and on_cpu()
 

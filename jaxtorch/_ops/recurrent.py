@@ -18,6 +18,7 @@ from .dropout import dropped_inside
 from .joining import cat, stack
 from .linear import check_types
 from .packing import data_of, padded_of, rows_of
+from .products import plus_row, times_transposed
 
 
 def _name(operands: Any, statics: Any) -> str:
@@ -31,10 +32,10 @@ def _valid(input: Any, lengths: Any) -> Any:
 
 def _affine(x: Any, w: Any, *biases: Any) -> Any:
     check_types(x, w, biases[0])
-    out = jnp.matmul(x, w.T)
+    out = times_transposed(x, w)
     for b in biases:
         if b is not None:
-            out = out + b
+            out = plus_row(out, b)
     return out
 
 

@@ -16,10 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 4  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = (
-    """convolve convolve_of_kernel columns lstm lstm_back attention attention_back layer_norm layer_norm_back""".split()
-)
+VERSION = 5  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel columns lstm lstm_back attention attention_back layer_norm layer_norm_back sums""".split()
 
 
 @functools.cache
@@ -128,3 +126,8 @@ def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
 def layer_norm_back(g: Any, x: Any, weight: Any, eps: float) -> Any:
     """The gradients of x, weight and bias."""
     return _call("layer_norm_back", x.shape, weight.shape, weight.shape)(g, x, weight, eps=np.float32(eps))
+
+
+def sums(x: Any) -> Any:
+    """The sum of the rows of x (rows, columns)."""
+    return _call("sums", x.shape[1:])(x)

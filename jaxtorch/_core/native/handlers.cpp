@@ -177,6 +177,12 @@ ffi::Error layer_norm_back(ffi::ThreadPool pool, Rows g, Rows x, Row weight, Row
   return ffi::Error::Success();
 }
 
+ffi::Error sums(ffi::ThreadPool pool, Rows x, RowOut out) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  kernels()->sums(x.dimensions()[0], x.dimensions()[1], x.typed_data(), out->typed_data(), parallel);
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 float* scratch(int slot, size_t floats) {
@@ -205,10 +211,11 @@ XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_sums(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 4; }
+int jaxtorch_native_version() { return 5; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -305,3 +312,6 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm_back, jaxtorch::layer_norm_bac
                                   .Ret<jaxtorch::Row>()
                                   .Ret<jaxtorch::Row>()
                                   .Attr<float>("eps"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_sums, jaxtorch::sums,
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Rows>().Ret<jaxtorch::Row>());

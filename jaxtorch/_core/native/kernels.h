@@ -72,6 +72,8 @@ struct Kernels {
   void (*attention_back)(const AttentionArrays&, const Parallel&);
   void (*layer_norm)(const LayerNormArrays&, const Parallel&);
   void (*layer_norm_back)(const LayerNormArrays&, const Parallel&);
+  // out (columns) = the sum of the rows of x.
+  void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
 };
 
 extern const Kernels avx512_kernels, avx2_kernels;
