@@ -18,6 +18,7 @@ from jax import lax
 from jaxtorch._core import native
 from jaxtorch._core.convolution import Window
 from jaxtorch._ops._recurrent_scans import lstm_scan
+from jaxtorch._ops.activation import _gelu, _gelu_p
 from jaxtorch._ops.attention import _heads_p
 from jaxtorch._ops.standardising import layer_norm_p
 
@@ -189,3 +190,11 @@ def test_the_gates_of_an_lstm_at_any_size(value: float) -> None:
 def test_gradient_of_a_bias(rows: int, columns: int) -> None:
     (x,) = arrays((rows, columns))
     np.testing.assert_allclose(jax.jit(native.sums)(x), x.sum(0), rtol=1e-5, atol=1e-4)
+
+
+@built
+def test_gelu(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = jnp.asarray([0.0, -0.0, 1e-30, -1e-4, 5.42, -5.42, 20.0, -20.0, 1e30, -1e30, np.nan], jnp.float32)
+    x = jnp.concatenate([jnp.linspace(-8, 8, 20011), ends]).astype(jnp.float32)
+    np.testing.assert_allclose(jax.jit(native.gelu)(x), _gelu(x), rtol=2e-6, atol=3e-7)
+    same_as_xla(monkeypatch, _gelu_p.bind, x[: -len(ends)])

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes
+from .._core import dtypes, native
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host
+from .primitives import linear_in, primitive, with_tangent
 from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -220,11 +221,25 @@ def gelu(input: Array, *, approximate: str = "none"):
     _needs_float("GeluKernelImpl", input)
     if approximate == "tanh":
         return in_single(functools.partial(jax.nn.gelu, approximate=True))(input)
-    return in_single(_gelu)(input)
+    return in_single(_gelu_p.bind if input.size >= _LARGE else _gelu)(input)
 
 
 def _gelu(x: Any) -> Any:  # by erf as PyTorch has it: XLA's erfc is several times slower on a CPU
     return 0.5 * x * (1 + jax.lax.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tangent(t: Any, x: Any) -> Any:
+    density = jnp.exp(x * x * -0.5) * math.sqrt(0.5 / math.pi)
+    return t * (0.5 * (1 + jax.lax.erf(x * math.sqrt(0.5))) + x * density)
+
+
+_LARGE = 1 << 14  # elements for which a kernel of its own is faster than fusing with its neighbours
+_gelu_p = primitive("gelu", _gelu, lambda x: native.gelu(x) if native.fits(x) else None)
+_gelu_tangent_p = primitive(
+    "gelu_tangent", _gelu_tangent, lambda t, x: native.gelu_back(t, x) if native.fits(t, x) else None
+)
+linear_in(_gelu_tangent_p, _gelu_tangent, 1, lambda g, x: [_gelu_tangent_p.bind(g, x)])
+with_tangent(_gelu_p, lambda moved, x: _gelu_tangent_p.bind(*moved, x))
 
 
 @op(promote=True, method=False, function=False)

@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 5  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = """convolve convolve_of_kernel columns lstm lstm_back attention attention_back layer_norm layer_norm_back sums""".split()
+VERSION = 6  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel columns sums lstm lstm_back attention attention_back layer_norm layer_norm_back
+    gelu gelu_back""".split()
 
 
 @functools.cache
@@ -131,3 +132,13 @@ def layer_norm_back(g: Any, x: Any, weight: Any, eps: float) -> Any:
 def sums(x: Any) -> Any:
     """The sum of the rows of x (rows, columns)."""
     return _call("sums", x.shape[1:])(x)
+
+
+def gelu(x: Any) -> Any:
+    """x times the normal distribution function of x."""
+    return _call("gelu", x.shape)(x)
+
+
+def gelu_back(g: Any, x: Any) -> Any:
+    """g times the derivative of `gelu` at x."""
+    return _call("gelu_back", x.shape)(g, x)

@@ -183,6 +183,18 @@ ffi::Error sums(ffi::ThreadPool pool, Rows x, RowOut out) {
   return ffi::Error::Success();
 }
 
+typedef ffi::Buffer<ffi::F32> Any;
+
+ffi::Error gelu(ffi::ThreadPool pool, Any x, ffi::ResultBuffer<ffi::F32> out) {
+  kernels()->gelu(x.element_count(), x.typed_data(), nullptr, out->typed_data(), {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error gelu_back(ffi::ThreadPool pool, Any g, Any x, ffi::ResultBuffer<ffi::F32> out) {
+  kernels()->gelu(x.element_count(), x.typed_data(), g.typed_data(), out->typed_data(), {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 float* scratch(int slot, size_t floats) {
@@ -212,10 +224,12 @@ XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sums(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_gelu(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 5; }
+int jaxtorch_native_version() { return 6; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -315,3 +329,10 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm_back, jaxtorch::layer_norm_bac
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_sums, jaxtorch::sums,
                               ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Rows>().Ret<jaxtorch::Row>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_gelu, jaxtorch::gelu,
+                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Any>().Ret<jaxtorch::Any>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    jaxtorch_gelu_back, jaxtorch::gelu_back,
+    ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Any>().Arg<jaxtorch::Any>().Ret<jaxtorch::Any>());

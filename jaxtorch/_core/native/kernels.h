@@ -74,6 +74,8 @@ struct Kernels {
   void (*layer_norm_back)(const LayerNormArrays&, const Parallel&);
   // out (columns) = the sum of the rows of x.
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
+  // out = gelu(x), or g times its derivative where g is not null.
+  void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
 };
 
 extern const Kernels avx512_kernels, avx2_kernels;
