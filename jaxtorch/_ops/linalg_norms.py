@@ -13,7 +13,7 @@ from .._core.op import Array, Number, op
 from .._core.tensor import Tensor, write_out
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
-from .vector_norm import checked_norm
+from .vector_norm import checked_norm, vector_norm
 
 
 @op(function=False, method=False, saved=["result"])
@@ -48,7 +48,8 @@ def matrix_norm_of(x: Any, ord: Any) -> Any:
         return jnp.sum(singular_values(x), -1)
     if abs(ord) == 2:
         return _extreme(singular_values(x), -1, ord > 0, False)
-    sums = jnp.sum(jnp.abs(x), -2 if abs(ord) == 1 else -1)
+    axis = -2 if abs(ord) == 1 else -1
+    sums = jnp.squeeze(vector_norm(x, 1.0, (axis,)), axis)  # jnp.abs has the slope 1 at 0
     return _extreme(sums, -1, ord > 0, False)
 
 

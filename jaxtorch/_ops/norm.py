@@ -364,7 +364,7 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
         return vector_norm(x.astype(np.float32), p, axis, keepdims).astype(x.dtype)
     if p == 2:
         return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
-    size = jnp.abs(x)
+    size = jnp.abs(x) if jnp.iscomplexobj(x) else jnp.sign(x) * x  # jnp.abs has the slope 1 at 0
     if p == math.inf:
         return jnp.max(size, axis, keepdims=keepdims)
     if p == -math.inf:
