@@ -143,7 +143,8 @@ class profile:
 
     def start(self) -> None:
         """Begin with step 0."""
-        self._begin()
+        self.current_action = self.schedule(self.step_num)
+        self._begin(ProfilerAction.NONE)
 
     def stop(self) -> None:
         """End the last step, and hand over what was recorded."""
@@ -155,13 +156,14 @@ class profile:
     def step(self) -> None:
         """End a step and begin the next."""
         self._end()
-        if self.current_action is ProfilerAction.RECORD_AND_SAVE and self.on_trace_ready:
-            self.on_trace_ready(self)
+        before = self.current_action
         self.step_num += 1
-        self._begin()
+        self.current_action = self.schedule(self.step_num)
+        if before is ProfilerAction.RECORD_AND_SAVE and self.on_trace_ready:
+            self.on_trace_ready(self)
+        self._begin(before)
 
-    def _begin(self) -> None:
-        before, self.current_action = self.current_action, self.schedule(self.step_num)
+    def _begin(self, before: ProfilerAction) -> None:
         if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             if before not in (ProfilerAction.RECORD,):
                 self._events = []
