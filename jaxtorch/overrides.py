@@ -209,7 +209,10 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 def _names() -> dict[int, str]:
     found = {id(item): f"torch.Tensor.{name}" for name, item in _of_tensor()}
-    found.update((id(item), f"{label}.{name}") for label, name, item in _of_modules())
+    of_modules = list(_of_modules())
+    found.update((id(item), f"{label}.{name}") for label, name, item in of_modules)
+    # `torch.clip` is `torch.clamp`: the name is that which the function has itself.
+    found.update((id(item), f"{label}.{name}") for label, name, item in of_modules if item.__name__ == name)
     return found
 
 

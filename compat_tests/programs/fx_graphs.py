@@ -87,3 +87,17 @@ try:
     torch.fx.symbolic_trace(lambda x: x + 1 if x.sum() > 0 else x)
 except Exception as e:
     print(type(e).__name__, e)
+
+
+def g(x, y):
+    a = torch.clamp(x, min=0.0, max=1.0)
+    return (
+        {"a": a, "b": [torch.cat((a, y), 0), x.reshape(shape=(2, 1))]},
+        x[..., 0],
+        torch.sum(x, dim=[0], keepdim=True),
+    )
+
+
+drawn = torch.fx.symbolic_trace(g)
+print(drawn.graph)
+print(drawn.code)

@@ -92,6 +92,13 @@ def _is_tracing() -> bool:
     return False
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Is a function being transformed, by torch.func or by JAX?"""
+    from jax._src.core import trace_state_clean
+
+    return not trace_state_clean()
+
+
 def _cuda_isInBadFork() -> bool:
     """False."""
     return False

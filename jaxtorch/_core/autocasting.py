@@ -45,7 +45,7 @@ def _table(*policies: tuple[str, Any]) -> dict[str, str]:
 
 _POLICIES = {
     "cpu": _table(
-        ("lower", [*_LOWER, "_tensordot", "inner", "_lstm_layer", "_rnn_layer", "rnn_tanh_cell", "rnn_relu_cell"]),
+        ("lower", [*_LOWER, "_tensordot", "_inner", "_lstm_layer", "_rnn_layer", "rnn_tanh_cell", "rnn_relu_cell"]),
         ("single", _LOSSES + _SINGLE_CPU),
         ("widest", _WIDEST_CPU),
         ("input", ["_gru_layer", "gru_cell", "_lstm_cell"]),

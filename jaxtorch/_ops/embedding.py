@@ -241,6 +241,17 @@ def embedding_bag(
         )
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")
+    checking = "(while checking arguments for embedding_bag)"
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; "
+            f"but got {weight.type()} instead {checking}"
+        )
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
+            f"but type {weight.type()} does not equal {per_sample_weights.type()} {checking}"
+        )
     _renormalise(weight, input, max_norm, norm_type)
     n = weight.shape[0]
     if padding_idx is not None:

@@ -53,6 +53,8 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
         )
     if weight.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    if bias is not None and weight.ndim == 2:
+        check_types(input, weight, bias)
     features = weight.shape[-1]
     if input.shape[-1] != features:
         rows = 1

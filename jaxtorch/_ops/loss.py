@@ -229,6 +229,8 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
             f"Expected floating point type for target with class probabilities, got {scalar_name(target)}"
         )
     axis = 1 if x.ndim > 1 else 0
+    if kind(x) not in ("float", "complex"):
+        unsupported(f"log_softmax{'_lastdim' if axis == x.ndim - 1 else ''}_kernel_impl", x)
     classes = x.shape[axis]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(
@@ -249,7 +251,7 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
             return jnp.sum(total) / (v.size // max(classes, 1))
         return reduced(total, reduction)
 
-    return in_single(loss)(x, target)
+    return loss(*[a.astype(jnp.promote_types(a.dtype, np.float32)) for a in (x, target)]).astype(_common(x, target))
 
 
 @op(function=False, method=False, out=False, grad="AddBackward0")
@@ -353,6 +355,11 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         broadcast_shape(pos_weight.shape, target.shape)
     dtype = _common(input, target)
+    if kind(target) == "bool":
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported.")
+    if kind(input) not in ("float", "complex"):
+        unsupported("log_sigmoid_cpu", input)
+    fits(dtype, target)
 
     def loss(x: Any, y: Any) -> Any:
         softplus = jnp.logaddexp(-x, 0)
@@ -361,7 +368,14 @@ def binary_cross_entropy_with_logits(
         return (1 - y) * x + (1 + (pos_weight - 1) * y) * softplus
 
     out = in_single(loss)(input.astype(dtype), target.astype(dtype))
-    return reduced(out if weight is None else out * weight, reduction)
+    return reduced((out if weight is None else out * weight).astype(target.dtype), reduction)
+
+
+def fits(result: Any, x: Any) -> None:
+    """RuntimeError where a result of this type does not fit the operand in whose memory PyTorch computes."""
+    if kind(x) == "int":
+        name = dtypes.scalar_name(dtypes.from_numpy(np.dtype(result)))
+        raise RuntimeError(f"result type {name} can't be cast to the desired output type {scalar_name(x)}")
 
 
 def _common(*xs: Any) -> Any:

@@ -13,7 +13,7 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, op
 from .._core.tensor import Tensor
-from .loss import _common, named, reduced, reduction_of
+from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
 from .rules import derivatives, in_single, kind, to_float, unsupported
 
@@ -119,7 +119,11 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
         each = jnp.where(size <= delta, 0.5 * (a - b) * (a - b), delta * (size - 0.5 * delta))
         return _weighted(each, weight, reduction)
 
-    return in_single(loss)(*_pair(input, target))
+    if kind(input) in ("int", "bool"):
+        if kind(target) in ("int", "bool"):
+            unsupported("huber_cpu", input)
+        fits(_common(input, target), input)
+    return in_single(loss)(*_pair(input, target)).astype(input.dtype)
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -140,6 +144,8 @@ def _kl_name(operands: Any, statics: Any) -> str:
 def _kl_div(input: Array, target: Array, size_average: Any, reduce: Any, reduction: str, log_target: bool):
     batch = reduction == "batchmean" and size_average is None and reduce is None
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
+    if kind(input) in ("int", "bool") or kind(target) in ("int", "bool"):
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     x, y = _pair(input, target)
 
     def loss(a: Any, b: Any) -> Any:

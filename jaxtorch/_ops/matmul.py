@@ -7,9 +7,31 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core import dtypes
-from .._core.op import Array, Arrays, Scalar, function, op
-from .._core.tensor import Tensor
+from .._core.op import Array, Arrays, Scalar, function, functions, op
+from .._core.tensor import Tensor, write_out
 from .products import times
+
+_C_NAMES = {"Long": "long int", "Int": "int", "Float": "float", "Double": "double", "Half": "c10::Half",
+            "BFloat16": "c10::BFloat16", "Bool": "bool"}  # fmt: skip
+
+
+def _word(a: Any) -> str:
+    return dtypes.scalar_name(dtypes.from_numpy(a.dtype))
+
+
+def _added_type(input: Any, a: Any, b: Any) -> None:
+    """What is added to a product has its element type."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_word(a)} and {_word(b)}")
+    if input.dtype != a.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_word(input)} and {_word(b)}")
+
+
+def _vector_type(input: Any, mat: Any, vec: Any) -> None:
+    if not input.dtype == mat.dtype == vec.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {_word(input)}, {_word(mat)}, and {_word(vec)}"
+        )
 
 
 def _same_type(name: str, *arrays: Any) -> None:
@@ -18,10 +40,8 @@ def _same_type(name: str, *arrays: Any) -> None:
     for a in arrays[1:]:
         if a.dtype != first:
             x, y = (dtypes.scalar_name(dtypes.from_numpy(t)) for t in (first, a.dtype))
-            names = {"Long": "long int", "Int": "int", "Float": "float", "Double": "double", "Half": "c10::Half",
-                     "BFloat16": "c10::BFloat16", "Bool": "bool"}  # fmt: skip
             raise RuntimeError(
-                f"expected m1 and m2 to have the same dtype, but got: {names.get(x, x)} != {names.get(y, y)} (in {name})"
+                f"expected m1 and m2 to have the same dtype, but got: {_C_NAMES.get(x, x)} != {_C_NAMES.get(y, y)} (in {name})"
             )
 
 
@@ -119,9 +139,9 @@ def mm(input: Array, mat2: Array):
         raise RuntimeError("self must be a matrix")
     if mat2.ndim != 2:
         raise RuntimeError("mat2 must be a matrix")
-    _same_type("mm", input, mat2)
     if input.shape[1] != mat2.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_shapes(input, mat2)})")
+    _same_type("mm", input, mat2)
     return product(input, mat2)
 
 
@@ -130,12 +150,13 @@ def _check_batches(name: str, a: Any, b: Any) -> None:
         raise RuntimeError("batch1 must be a 3D tensor")
     if b.ndim != 3:
         raise RuntimeError("batch2 must be a 3D tensor")
-    _same_type(name, a, b)
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
             f"[{b.shape[0]}, {b.shape[1]}]."
         )
+    if a.dtype != b.dtype and name != "addbmm":
+        raise RuntimeError(f"expected scalar type {_word(a)} but found {_word(b)}")
 
 
 @op()
@@ -150,9 +171,9 @@ def mv(input: Array, vec: Array):
     """The product of a matrix (n, m) and a vector (m)."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
-    _same_type("mv", input, vec)
     if input.shape[1] != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({input.shape[0]}), mat ({_shape(input)}), vec ({vec.shape[0]})")
+    _vector_type(vec, input, vec)
     return product(input, vec)
 
 
@@ -183,17 +204,26 @@ def vdot(input: Array, other: Array):
     return product(jnp.conj(input), other)
 
 
-@op(promote=True)
-def inner(input: Array, other: Array):
-    """The inner product over the last dimension of both; the plain product where one is a scalar."""
-    if input.ndim == 0 or other.ndim == 0:
-        return input * other
-    if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
-            f"{list(other.shape)}"
-        )
+@op(function=False, method=False, name="_inner", grad="InnerBackward0")
+def _inner(input: Array, other: Array):
     return jnp.tensordot(input, other, axes=(-1, -1))
+
+
+@function("inner", method=True)
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product over the last dimension of both; the plain product where one is a scalar."""
+    if input.ndim and other.ndim:
+        if input.shape[-1] != other.shape[-1]:
+            raise RuntimeError(
+                f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+                f"{list(other.shape)}"
+            )
+        if input.dtype is not other.dtype:
+            raise RuntimeError("both inputs should have same dtype")
+        result = _inner(input, other)
+    else:
+        result = functions["mul"](input, other)
+    return result if out is None else write_out(out, result, "inner")
 
 
 @op(promote=True, aliases=["ger"])
@@ -254,9 +284,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: Scalar = 1, alpha: Sc
     if mat1.ndim != 2 or mat2.ndim != 2:
         which = "mat1" if mat1.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix, got {(mat1 if which == 'mat1' else mat2).ndim}-D tensor")
-    _same_type("addmm", mat1, mat2)
-    if input.dtype != mat1.dtype:
-        raise RuntimeError("self and mat2 must have the same dtype, but got different types")
+    _added_type(input, mat1, mat2)
     if mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_shapes(mat1, mat2)})")
     shape = (mat1.shape[0], mat2.shape[1])
@@ -269,9 +297,9 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scal
     """`beta * input + alpha * (mat @ vec)`."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
-    _same_type("addmv", mat, vec)
     if mat.shape[1] != vec.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({mat.shape[0]}), mat ({_shape(mat)}), vec ({vec.shape[0]})")
+    _vector_type(input, mat, vec)
     _expandable(input, (mat.shape[0],))
     return _scaled_sum(input, _wide_product(mat, vec), beta, alpha, (mat.shape[0],))
 
@@ -279,6 +307,13 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scal
 @op(inplace=True, numbers_first=["beta", "alpha"])
 def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
+    if input.dtype != batch1.dtype:
+        kinds = ", ".join(
+            [f"{k}: {_C_NAMES.get(_word(x), _word(x))}" for k, x in (("batch1", batch1), ("batch2", batch2))]
+        )
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {_C_NAMES.get(_word(input), _word(input))}, {kinds}"
+        )
     _check_batches("baddbmm", batch1, batch2)
     shape = (batch1.shape[0], batch1.shape[1], batch2.shape[2])
     _expandable(input, shape)
@@ -289,6 +324,9 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alp
 def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * sum_i(batch1[i] @ batch2[i])`."""
     _check_batches("addbmm", batch1, batch2)
+    if input.dtype != batch1.dtype or batch1.dtype != batch2.dtype:
+        other = batch1 if input.dtype != batch1.dtype else batch2
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_word(input)} and {_word(other)}")
     shape = (batch1.shape[1], batch2.shape[2])
     _expandable(input, shape)
     return _scaled_sum(input, jnp.einsum("bnm,bmp->np", batch1, batch2), beta, alpha, shape)
@@ -306,8 +344,32 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Scalar = 1, alpha: Sca
     return _scaled_sum(input.astype(common), result, beta, alpha, shape)
 
 
+def _contracted_types(operands: Any, equation: str) -> None:
+    """Products that are summed over do not promote; those of elements do."""
+    given, arrow, out = equation.partition("->")
+    specs = given.split(",")
+    for j in range(1, len(operands)):
+        if operands[j].dtype == operands[0].dtype:
+            continue
+        kept = out if arrow else "".join(c for c in given if given.count(c) == 1)
+        for i in range(len(operands)):
+            both = set(specs[i]) & set(specs[j]) - {"."} if i != j and operands[i].dtype != operands[j].dtype else ()
+            if any(
+                c not in kept and 1 not in (_size(operands[i], specs[i], c), _size(operands[j], specs[j], c))
+                for c in both
+            ):
+                first, second = sorted((i, j))
+                raise RuntimeError(f"expected scalar type {_word(operands[first])} but found {_word(operands[second])}")
+
+
+def _size(a: Any, spec: str, letter: str) -> int:
+    head = spec.partition("...")[0]
+    return a.shape[head.index(letter)] if letter in head else a.shape[spec.rindex(letter) - len(spec)]
+
+
 @op(function=False, method=False, out=False, name="_einsum", grad="EinsumBackward0")
 def _einsum(operands: Arrays, equation: str):
+    _contracted_types(operands, equation)
     return jnp.einsum(equation, *operands)
 
 
@@ -383,12 +445,11 @@ def _letters(subscripts: Any) -> str:
 
 @op(function=False, method=False, name="_tensordot", grad="TensordotBackward0")
 def _tensordot(a: Array, b: Array, dims: Any):
-    if not isinstance(dims, int):  # a contracted dimension of size 1 is broadcast: the other side is summed
-        for i, j in zip(*dims, strict=True):
-            if a.shape[i] != b.shape[j]:
-                a = a if a.shape[i] == 1 else a.sum(i, a.dtype, keepdims=True)
-                b = b if b.shape[j] == 1 else b.sum(j, b.dtype, keepdims=True)
-    return jnp.tensordot(a, b, axes=dims if isinstance(dims, int) else (list(dims[0]), list(dims[1])))
+    for i, j in zip(*dims, strict=True):  # a contracted dimension of size 1 is broadcast: the other side is summed
+        if a.shape[i] != b.shape[j]:
+            a = a if a.shape[i] == 1 else a.sum(i, a.dtype, keepdims=True)
+            b = b if b.shape[j] == 1 else b.sum(j, b.dtype, keepdims=True)
+    return jnp.tensordot(a, b, axes=(list(dims[0]), list(dims[1])))
 
 
 @function("tensordot")
@@ -401,21 +462,22 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = (tuple(range(-dims, 0)), tuple(range(dims)))
     else:
         dims = tuple(tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in dims)
         if len(dims[0]) != len(dims[1]):
             raise RuntimeError("both dimension lists should have same length")
-        for i, j in zip(dims[0], dims[1], strict=True):
-            if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
-                raise RuntimeError(
-                    f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
-                    f"{b.shape[j]} in dim {j}"
-                )
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    for i, j in zip(dims[0], dims[1], strict=True):
+        if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
+                f"{b.shape[j]} in dim {j}"
+            )
     result = _tensordot(a, b, dims)
     if out is None:
         return result
-    from .._core.tensor import write_out
-
     return write_out(out, result, "tensordot")
 
 

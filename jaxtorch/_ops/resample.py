@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core.op import Array, op
 from .pool_adaptive import adaptive_average
-from .rules import in_single, kind, unsupported
+from .rules import in_single, kind, scalar_name, unsupported
 
 _CUBIC = -0.75
 
@@ -207,6 +207,10 @@ def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_
         )
     if mode == "bicubic" and n == 3:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if kind(input) != "float":
+        unsupported("grid_sampler_2d_cpu_kernel_impl" if n == 2 else "grid_sampler3d_cpu", input)
+    if grid.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(grid)}")
     spatial, dtype = input.shape[2:], input.dtype
     if dtype in (jnp.float16, jnp.bfloat16):  # places rounded to half precision would miss their neighbours
         input, grid = input.astype(np.float32), grid.astype(np.float32)

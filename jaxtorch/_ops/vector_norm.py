@@ -131,8 +131,8 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: 
 @op(out=False, saved=["result"])
 def dist(input: Array, other: Array, p: Number = 2):
     """The p-norm of the difference of two tensors."""
-    if kind(input) in ("bool", "int") or kind(other) in ("bool", "int"):
-        bad = input if kind(input) in ("bool", "int") else other
+    if kind(input) in ("bool", "int") and kind(other) in ("bool", "int"):
+        bad = input
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {scalar_name(bad)} instead."
         )

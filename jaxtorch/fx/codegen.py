@@ -53,7 +53,7 @@ class CodeGen:
             lines = self._body_transformer(lines)
         head = f"def forward({', '.join([root, *writer.parameters])}):"
         body = "\n".join("    " + line for text in lines for line in text.split("\n") if line)
-        return PythonCode(f"\n\n\n{head}\n{body}\n", writer.globals)
+        return PythonCode(f"\n\n\n{head}\n{body}\n    ", writer.globals)
 
 
 def _last_uses(nodes: list[Node]) -> dict[Node, list[str]]:
@@ -108,7 +108,7 @@ class _Writer:
         if isinstance(a, slice):
             return f"slice({self.text(a.start)}, {self.text(a.stop)}, {self.text(a.step)})"
         if a is None or a is ... or isinstance(a, (bool, int, float, complex, str, bytes, range)):
-            return "..." if a is ... else repr(a)
+            return repr(a)
         if type(a).__name__ in ("dtype", "memory_format", "layout"):
             return repr(a)
         return self.name_of(a)

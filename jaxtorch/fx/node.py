@@ -285,13 +285,13 @@ class Node:
         raise TypeError("'Node' object is not iterable")
 
 
-class _Shown:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 def _percent(a: Any) -> str:
-    return str(map_arg(a, lambda n: _Shown(f"%{n.name}")))
+    if isinstance(a, Node):
+        return f"%{a.name}"
+    if isinstance(a, tuple) and not hasattr(a, "_fields"):
+        return f"({', '.join(map(_percent, a))}{',' if len(a) == 1 else ''})"
+    if isinstance(a, list):
+        return f"[{', '.join(map(_percent, a))}]"
+    if isinstance(a, dict):
+        return f"{{{', '.join(f'{k}: {_percent(v)}' for k, v in a.items())}}}"
+    return str(a)
