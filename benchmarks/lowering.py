@@ -22,7 +22,7 @@ import jax
 import numpy as np
 import report
 
-from jaxtorch._core import convolution
+from jaxtorch._core import convolution, native
 from jaxtorch._core.convolution import Window
 
 SHAPES = {
@@ -42,6 +42,12 @@ SHAPES = {
 """Name -> N, side, C, O, kernel, stride, padding."""
 
 
+def in_order(shape: tuple[int, ...]) -> native.Kernel:
+    """Where a kernel (height, width, input, output) lies in an array of this shape."""
+    height, width, channels, outs = shape
+    return native.Kernel((height, width), (width * channels * outs, channels * outs), outs, 1, 0)
+
+
 def forward_ways(window: Window, kernel: int, stride: int) -> dict[str, Callable[..., Any]]:
     ways: dict[str, Callable[..., Any]] = {"xla": lambda x, w: convolution.plain(x, w, window)}
     if kernel == 1:
@@ -52,7 +58,11 @@ def forward_ways(window: Window, kernel: int, stride: int) -> dict[str, Callable
         ways["folded"] = lambda x, w: convolution.folded(x, w, window.pads)
         if kernel == 3:
             ways["winograd"] = lambda x, w: convolution.winograd(x, w, window.pads)
-    return ways | {"chosen": lambda x, w: convolution.run(x, w, window)}
+    plain = {"chosen": lambda x, w: convolution.run(x, w, window)}
+    if not native.available() or (kernel == stride == 1):
+        return ways | plain
+    chosen = lambda x, w: convolution.natively(x, w, in_order(w.shape), w.shape[-1], 1, window)  # noqa: E731
+    return ways | {"without native": plain["chosen"], "native": chosen, "chosen": chosen}
 
 
 def gradient_ways(window: Window, kernel: int, stride: int) -> dict[str, Callable[..., Any]]:
@@ -65,7 +75,15 @@ def gradient_ways(window: Window, kernel: int, stride: int) -> dict[str, Callabl
         ways["folded"] = lambda x, g: convolution.folded_for_kernel(x, g, size, window.pads)
         if kernel == 3:
             ways["winograd"] = lambda x, g: convolution.winograd_for_kernel(x, g, window.pads)
-    return ways | {"chosen": lambda x, g: convolution.run_for_kernel(x, g, size, window)}
+    plain = {"chosen": lambda x, g: convolution.run_for_kernel(x, g, size, window)}
+    if not native.available():
+        return ways | plain
+
+    def chosen(x: Any, g: Any) -> Any:
+        shape = (*size, x.shape[-1], g.shape[-1])
+        return convolution.natively_for_kernel(x, g, shape, in_order(shape), 1, window)
+
+    return ways | {"without native": plain["chosen"], "native": chosen, "chosen": chosen}
 
 
 def measure(ways: dict[str, Callable[..., Any]], operands: tuple[Any, Any], rounds: int) -> dict[str, float]:
@@ -124,7 +142,7 @@ def main() -> None:
         rows.append((f"{name}: forward", measure(forward_ways(window, kernel, stride), (x, w), options.rounds)))
         rows.append((f"{name}: of weight", measure(gradient_ways(exact, kernel, stride), (x, g), options.rounds)))
         print(rows[-2:], file=sys.stderr, flush=True)
-    ways = ["xla", "dot", "patches", "gathered", "folded", "winograd", "chosen"]
+    ways = ["xla", "dot", "patches", "gathered", "folded", "winograd", "without native", "native", "chosen"]
     lines = [
         [name, *[report.number(t.get(way), ".2f") for way in ways], report.number(t["xla"] / t["chosen"])]
         for name, t in rows
