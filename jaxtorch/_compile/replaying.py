@@ -363,6 +363,9 @@ def _at_one(states: list[dict[str, Any]]) -> bool:
 
 def _copy(array: Any) -> Any:
     with x64(), caching():
+        (device,) = array.devices()
+        if device.platform == "cpu":  # nothing is compiled for it
+            return runner.on_cpu(np.asarray(array), device)
         return jnp.array(array, copy=True)
 
 

@@ -255,7 +255,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Val
                 env[first + k] = o
             for s in dead:
                 env[s] = None
-        return [_on_cpu(o, slot.jax) if type(o) is np.ndarray else o for o in [env[s] for s in plan.live]]
+        return [on_cpu(o, slot.jax) if type(o) is np.ndarray else o for o in [env[s] for s in plan.live]]
 
 
 @functools.lru_cache(4096)
@@ -268,7 +268,7 @@ def _sharding(device: Any) -> Any:
     return jax.device_put(np.zeros(()), device, may_alias=False).sharding
 
 
-def _on_cpu(array: np.ndarray[Any, Any], device: Any) -> Any:
+def on_cpu(array: np.ndarray[Any, Any], device: Any) -> Any:
     """A copy of a NumPy array as JAX's: `jax.device_put`, without the 30 us that it takes to find out what to do."""
     aval = _shaped(array.shape, array.dtype)
     during_call = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
