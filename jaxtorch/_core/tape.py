@@ -190,7 +190,8 @@ class Node:
             kind, k = roots[position]
         else:
             position -= len(roots)
-            kind, k = ("in", position) if position < inputs else form.kept[position - inputs]
+            kept = getattr(form, "kept", None)  # a compiled call's form has none
+            kind, k = ("in", position) if kept is None or position < inputs else kept[position - inputs]
         unsaved = getattr(self.form, "is_unsaved", None)
         if unsaved is not None and unsaved(kind, k):
             return v
