@@ -367,6 +367,53 @@ class Generator:
         x = self.tensor()
         return f"{self.new()} = {x}[{self.index(self.shape(x), True)}]"
 
+    def rare_view(self) -> str:
+        """Views that change the element type, and views made where no gradient is recorded."""
+        x, r = self.tensor(), self.random
+        axis = self.axis(x)
+        size = self.size(x, axis)
+        forms = [
+            f"swapaxes({axis}, 0)", f"tensor_split(2, {axis})[-1]", f"unflatten({axis}, (-1, 1))", "adjoint()", "ravel()",
+            "real", "view(torch.int64)" if r.random() < 0.5 else "view(torch.float64)", "squeeze((0, -1))", "T",
+            f"select({axis}, {r.randrange(max(1, size))})", f"diagonal(0, {axis}, 0)", "expand_as(torch.zeros(2, 2, 3))",
+        ]  # fmt: skip
+        name = self.new()
+        made = f"{name} = {x}.{r.choice(forms)}"
+        return f"with torch.no_grad(): {made}" if r.random() < 0.2 else made
+
+    def scattered_write(self) -> str:
+        """Writes at indices, through views as well."""
+        x, r = self.tensor(), self.random
+        axis = self.axis(x)
+        size = self.size(x, axis)
+        if self.repeats(x) or not self.shape(x) or any(s == 0 for s in self.value(x).stride()):
+            return self.quietly(f"{x}.zero_()")
+        part = f"{x}.detach().narrow({axis}, 0, 1).clone()"
+        at = f"torch.tensor([{r.randrange(max(1, size))}])"
+        number = f"torch.tensor({self.number()}, dtype={x}.dtype)"
+        forms = [
+            f"index_put_(({at},), {number})", f"index_put_(({at},), {number}, accumulate=True)",
+            f"index_add_({axis}, {at}, {part})", f"index_copy_({axis}, {at}, {part})",
+            f"masked_fill_({x}.detach() < 0, {number})", f"masked_scatter_({x}.detach() < 0, {x}.detach().clone())",
+            f"scatter_({axis}, torch.zeros({', '.join('1' for _ in self.shape(x))}, dtype=torch.int64), {self.number()})",
+            f"scatter_add_({axis}, torch.zeros({', '.join('1' for _ in self.shape(x))}, dtype=torch.int64), {part})",
+        ]  # fmt: skip
+        return self.quietly(f"{x}.{r.choice(forms)}")
+
+    def higher(self) -> str:
+        """Derivatives of derivatives, and gradients of several at once."""
+        x, y = self.tensor(), self.tensor()
+        fresh = ".clone(memory_format=torch.contiguous_format)"
+        forms = [
+            f"{self.new()} = torch.autograd.grad(torch.autograd.grad(({x} ** 3).sum(), {x}, create_graph=True)[0].sum(), {x})[0]"
+            f"{fresh}",
+            f"({x} * {x}.detach()).sum().backward(create_graph=True)",
+            f"torch.autograd.backward([{x}.sum(), ({y} * 2).sum()])",
+            f"({x}.tanh() * {x}).sum().backward(inputs=[{x}])",
+            f"{self.new()} = torch.autograd.grad(({x} * {y}.detach()).sum(), [{x}, {y}], allow_unused=True)[0]{fresh}",
+        ]
+        return self.random.choice(forms)
+
     def in_place(self) -> str:
         x, r = self.tensor(), self.random
         y = self.source(x, self.partner(x))
@@ -473,6 +520,7 @@ KINDS: dict[Callable[[Generator], str | None], int] = {
     Generator.create: 2, Generator.view: 7, Generator.basic_index: 3, Generator.advanced_index: 1,
     Generator.in_place: 6,
     Generator.operator_in_place: 2, Generator.assign: 4, Generator.operation: 5, Generator.autograd: 4,
+    Generator.rare_view: 1, Generator.scattered_write: 1, Generator.higher: 1,
     Generator.array: 3, Generator.read: 2, Generator.forget: 1,
 }  # fmt: skip
 

@@ -324,6 +324,23 @@ FOUND: dict[str, Program] = {
         "with torch.no_grad(): t2[torch.tensor([-2, -1]), torch.tensor([-1, 1]), ...] = t0.clone()",
         "with torch.no_grad(): t2[:, torch.tensor([1, 0, 1])] = torch.arange(6.0, dtype=torch.float64).view(3, 2)",
     ],
+    "writes at indices: what is forbidden comes before what is out of range": [
+        "t0 = torch.tensor([[-3.0, 4.0]], requires_grad=True)",
+        "t0.index_put_((torch.tensor([2]),), torch.tensor(-1.0))",
+        "t1 = t0.unfold(-1, 2, 1)[0, :, :1]",
+        "t1[torch.tensor([7])] = 3",
+        "t2 = t0[0] * 2",
+        "t2[torch.arange(2)] = t2",
+        "t3 = t2[-1:1]",
+        "t3[torch.arange(0) == 0] = t3",
+    ],
+    "a tensor that backward(inputs=...) names retains its gradient": [
+        "t0 = torch.tensor([[-3.0, 4.0]], requires_grad=True)",
+        "t1 = -t0",
+        "(t1.tanh() * t1).sum().backward(inputs=[t1], retain_graph=True)",
+        "(t1 * t1).sum().backward()",
+        "t2 = t1.grad * int(t1.retains_grad)",
+    ],
     "numbers that PyTorch makes no tensors of have no say in strides": [
         "t0 = torch.zeros(1, 1, 2).as_strided((1, 1, 2), (1, 1, 1))",
         "t1 = t0.clamp(0, 3)",

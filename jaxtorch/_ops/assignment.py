@@ -234,6 +234,8 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
             check_fillable(target)
         _put_result(target, _masked_fill(_read(target), cast(_scalar_tensor(value, aval), aval.dtype), mask))
         return
+    if target._rg or target._alias is not None:
+        check_fillable(target)
     settled = _settle(operands, found.size)
     if not isinstance(value, Tensor):
         value = _scalar_tensor(value, aval)
@@ -306,6 +308,13 @@ def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
             f"{dtypes.scalar_name(value._value.aval.dtype)} for "
             "the source."
         )
+    if value is target or (
+        aval.numel and strides.is_dense(aval.shape, strides_of(target)) and _same_memory(target, value)
+    ):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
     arrays = [o for o in settled if o is not None]
     pattern = tuple([o is not None for o in settled])
     checked = all(isinstance(o, _ndarray) for o in arrays)
@@ -361,6 +370,8 @@ def _given_indices(self: Tensor, indices: Any, name: str) -> list[Any]:
 @method("index_put_")
 def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
+    if self._rg or self._alias is not None:
+        check_fillable(self)
     found = _given_indices(self, indices, "index_put_")
     aval = self._value.aval
     _put(self, found, move(values, aval.slot), bool(accumulate))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
+from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Scalar, function, method, numpy_names, op
 from .._core.tensor import Tensor
 from .._core.viewrules import ViewRule, expand_write
@@ -120,6 +121,8 @@ def _view_dtype(input: Array, dtype: Any, old: int):
 def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same memory read as elements of another type."""
     t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
+    names = dtypes.scalar_name(t.dtype), dtypes.scalar_name(dtype)
+    strides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
     return (
         _view(t, t._value.aval.shape).detach() if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
     )

@@ -245,16 +245,11 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in inputs:
-            if isinstance(t, Tensor) and not _get_requires_grad(t):
-                raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            if isinstance(t, Tensor):
+                retain_grad(t)
         capture = engine.Capture(list(inputs), accumulate=True)
     roots = make_roots(tensors, gradients, create_graph)
     engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
-    if capture is not None:
-        for t, g in zip(inputs or (), capture.found, strict=True):
-            if g is None or not isinstance(t, Tensor) or t._node is None or _retains(t):
-                continue  # leaves have it already
-            t._grad = g if t._grad is None else t._grad + g
     program = default_device().slot.program
     if program is not None:
         program.backwards += 1
