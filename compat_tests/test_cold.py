@@ -85,7 +85,10 @@ PROGRAMS = [mlp, convolutional, attention, recurrent]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
-def test_programs_have_pytorchs_results_and_compile_nothing(program: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_programs_have_pytorchs_results_and_compile_nothing(
+    program: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cold, "LONG", 10_000)
     with jax.log_compiles(), caplog.at_level("WARNING"):
         found = [step(torch, program, n) for n in (5, 6)]
     compiled = [r.getMessage() for r in caplog.records if "Finished XLA compilation" in r.getMessage()]
@@ -144,6 +147,21 @@ def test_a_program_that_keeps_running_is_compiled_whole(monkeypatch: pytest.Monk
             assert ((y * 3).exp() + 1).log().sum().item() == pytest.approx(size * 1.7014133, rel=1e-6)
             whole.append(Counts.compiled - before)
         assert whole == ([0, 0, 0, 1, 0] if runs else [0, 1, 0, 0, 0])
+
+
+def test_a_training_loop_is_compiled_by_its_third_step() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    compiled = []
+    for _ in range(8):
+        before = Counts.compiled
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(torch.randn(11, 6)), torch.arange(11) % 3).backward()
+        optimizer.step()
+        schedule.step()
+        compiled.append(Counts.compiled - before)
+    assert compiled[0] == 0 and sum(compiled[:4]) > 0 and sum(compiled[4:]) == 0
 
 
 def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
