@@ -507,3 +507,22 @@ def test_jax_arrays_are_snapshots():
     t.add_(1)
     back.mul_(2)
     assert (snapshot.tolist(), t.tolist(), back.tolist()) == ([0, 1, 2], [1, 2, 3], [0, 2, 4])
+
+
+def test_conjugating_views_of_shared_memory() -> None:
+    def run(t: Any) -> list[Any]:
+        array = np.array([1 + 2j, -0.5 + 1j])
+        z = t.from_numpy(array)
+        c, n = z.conj(), z.conj().imag
+        found = [c.tolist(), (c * 2).tolist(), n.tolist()]
+        array[0] = 5 + 5j
+        found += [c.tolist(), c.imag.tolist(), z.imag.tolist()]
+        c[1] = 3 + 1j
+        found.append(array.tolist())
+        n[0] = -9
+        found += [array.tolist(), c.mul_(2).tolist(), array.tolist()]
+        w = t.from_numpy(np.array([1 + 2j, -0.5 + 1j])).requires_grad_()
+        (w * w.conj() * w).sum().real.backward()
+        return [*found, w.grad.tolist()]
+
+    assert run(reference()) == run(jaxtorch)

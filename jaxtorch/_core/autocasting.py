@@ -20,7 +20,7 @@ from .value import Aval, aval_of
 _LOWER = """conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d bmm mm linalg_vecdot baddbmm addmm
     addbmm linear matmul prelu _attention _einsum linalg_multi_dot""".split()
 _LOWER_CUDA = (
-    """addmv addr mv _lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell _lstm_layer _gru_layer _rnn_layer inner""".split()
+    """addmv addr mv _lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell _lstm_layer _gru_layer _rnn_layer _inner""".split()
 )
 _LOSSES = """poisson_nll_loss cosine_embedding_loss nll_loss cross_entropy hinge_embedding_loss _kl_div l1_loss smooth_l1_loss
     huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss

@@ -2,9 +2,9 @@
 
 A kernel that runs by itself, for a shape that was not met before, costs some 30 ms of compilation, whatever its size. Where a
 program's shapes keep changing (episodes, sentences, last batches), or where it runs once, that is most of the time. So on the CPU
-NumPy computes a kernel until it has spent there, by an estimate, about the time that XLA would take to compile it; and a short
-program whose kernels all run on NumPy is compiled whole only when it has spent that time in all (a long one when it comes
-again). The estimate is of the jaxpr alone, never of a clock, so that a program run twice changes over at the same places.
+NumPy computes a kernel until it has spent there, by an estimate, about the time that XLA would take to compile it. A program
+whose kernels all run on NumPy, and quickly, stays there; any other is compiled whole when it comes again. The estimate is of the
+jaxpr alone, never of a clock, so that a program run twice changes over at the same places.
 
 NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
 other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
@@ -19,22 +19,25 @@ import numpy as np
 
 from .numpy_program import Doubt, NoRule, NumpyProgram
 
-RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", "1000"))
+RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", "1000000000"))
 """How often at most a kernel or a program runs on NumPy; 0 switches it off."""
 
 KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
 PER_EQUATION = 3e6  # with so much more for each of its equations
-PROGRAM = 25e6  # for one program, before it is compiled whole,
-PER_KERNEL = 0.5e6  # with so much more for each of its kernels: compiling takes some 5 ms for each
-DEAR = 50e6  # one run of a program that is not repeated
-LONG = 12  # kernels: so long a program that comes again is a loop's body, and compiled at once
+QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
 LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
+
+
+_BY_LAST_DIGITS = ("_grid_sample", "GridSampler")
+"""Kernels, by the beginning of their names, that round to whole numbers: there the fused multiplications of XLA, and PyTorch, decide."""
 
 
 def suits(kernel: Any) -> bool:
     """Can NumPy run this kernel? The first time, it is made ready."""
     if kernel.cold_limit is None:
         kernel.cold_limit = 0
+        if kernel.name.startswith(_BY_LAST_DIGITS):
+            kernel.traced = None
         if RUNS > 0 and kernel.traced is not None and not kernel.traced.effects:
             try:
                 program = NumpyProgram(kernel.traced)
@@ -50,11 +53,10 @@ def suits(kernel: Any) -> bool:
 
 
 def runs_of_program(kernels: list[Any]) -> int:
-    """How often a program of these kernels may run on NumPy when it comes again; 0 if it is long, or some kernel cannot."""
-    if len(kernels) >= LONG or not all(suits(kernel) for kernel in kernels):
+    """How often a program of these kernels runs on NumPy: always if it is quick there, else only as kernels, the first time."""
+    if not all(suits(kernel) for kernel in kernels):
         return 0
-    cost = max(sum(kernel.on_numpy.cost for kernel in kernels), 1.0)
-    return 0 if cost > DEAR else int(min(RUNS, (PROGRAM + PER_KERNEL * len(kernels)) / cost))
+    return RUNS if sum(kernel.on_numpy.cost for kernel in kernels) <= QUICK else 0
 
 
 def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:

@@ -312,7 +312,9 @@ def folded_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], pads: Pads) -> An
 
 
 def depthwise(x: Any, w: Any, window: Window) -> Any:
-    """Each channel with a kernel of its own, w (*kernel, C): a sum of shifted products."""
+    """Each channel with a kernel of its own, w (*kernel, C): a sum of shifted products, in single precision at least."""
+    if x.dtype in (jnp.float16, jnp.bfloat16):
+        return depthwise(x.astype(jnp.float32), w.astype(jnp.float32), window).astype(x.dtype)
     kernel = w.shape[:-1]
     x = _padded(x, window.pads)
     counts = [

@@ -48,6 +48,8 @@ class HostMemory:
 
     def now(self, value: Value, layout: Any) -> Value:
         """A value that a node has saved, as it is in this memory now; itself, where the memory is the storage's no more."""
+        if self.flat.dtype.kind == "c":
+            return value  # it may be a conjugating view's
         storage = self.storage()
         if storage is None:
             valid = self.left is None
@@ -87,7 +89,12 @@ def read_host(t: Tensor, alias: Alias) -> Value:
         _leave(alias)
         alias.seen = -2
         return alias.peek(t)
-    t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
+    if _conjugates(alias):
+        from .views import read_along
+
+        t._value = read_along(alias.chain, Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C")))
+    else:
+        t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
     if t._alias is alias:
         version = alias.version if alias.silent is None else alias.silent
         if alias.silent is None:
@@ -96,11 +103,22 @@ def read_host(t: Tensor, alias: Alias) -> Value:
     return t._value
 
 
+def _conjugates(alias: Alias) -> bool:
+    """Does a conjugating view lead to the tensor? Then its values are not those in memory."""
+    return alias.storage.host.flat.dtype.kind == "c" and any(op.name == "_conj" for op, _, _ in alias.chain)
+
+
 def write_host(t: Tensor, alias: Alias, value: Value) -> None:
     """Write a tensor's new content through to the shared memory."""
     host = alias.storage.host
-    window, new = _window(host, t), np.asarray(force(value))
-    if t._layout is not None and strides.may_overlap(
+    if _conjugates(alias):
+        from .views import written_along
+
+        old = Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C"))
+        window, new = whole(alias.storage), np.asarray(force(written_along(alias.chain, old, value)))
+    else:
+        window, new = _window(host, t), np.asarray(force(value))
+    if t._layout is not None and new.shape == t._value.aval.shape and strides.may_overlap(
         new.shape, t._layout[0]
     ):  # where places repeat, what has changed counts
         changed = (new != window) & ((new == new) | (window == window))

@@ -719,7 +719,7 @@ class Tensor:
         """The slices of a dimension at the indices of a 1-d tensor."""
     def indices(self) -> Any:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
-    def inner(self, other: Tensor, *, out: Any = ...) -> Tensor:
+    def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
     def int(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""

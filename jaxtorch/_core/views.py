@@ -299,13 +299,23 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
     elif not alias.chain:
         t._value = storage.value if alias.silent is None else own_copy(storage.value)
     else:
-        steps, numbers = _chain_key(alias.chain)
-        value = storage.value
-        t._value = emit(_read_entry(value.aval, steps, numbers).kernel, [value, *numbers])[0]
+        t._value = read_along(alias.chain, storage.value)
     if alias.chain or alias.silent is not None:
         t._value.guard = alias.guard(t._layout)
     alias.seen = -1 if storage.host is not None else -2 if displaced and not placing else alias.version.n
     return t._value
+
+
+def read_along(chain: Any, whole: Value) -> Value:
+    """What a chain of views shows of this content."""
+    steps, numbers = _chain_key(chain)
+    return emit(_read_entry(whole.aval, steps, numbers).kernel, [whole, *numbers])[0]
+
+
+def written_along(chain: Any, old: Value, part: Value) -> Value:
+    """Content whose part that a chain of views shows has been replaced."""
+    steps, numbers = _chain_key(chain)
+    return apply_entry(_write_entry(old.aval, part.aval, steps, numbers), [old, part, *numbers])._value
 
 
 def find_place(t: Tensor) -> None:
@@ -343,8 +353,7 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         return
     old = storage.value
     if alias.chain:
-        steps, numbers = _chain_key(alias.chain)
-        new = apply_entry(_write_entry(old.aval, value.aval, steps, numbers), [old, value, *numbers])._value
+        new = written_along(alias.chain, old, value)
     else:
         new = value
     storage.value = new

@@ -164,6 +164,8 @@ class _NoMemory(Alias):
             "functions"
         )
 
+    peek = read
+
 
 def _without_memory(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
     out = _as_class(functions["empty"](0, device=device, dtype=dtype), cls)
