@@ -29,7 +29,7 @@ LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in 
 
 
 _BY_LAST_DIGITS = ("_grid_sample", "GridSampler")
-"""Kernels, by the beginning of their names, that round to whole numbers: there the fused multiplications of XLA, and PyTorch, decide."""
+"""How the names of kernels begin that round to whole numbers: XLA's and PyTorch's fused multiplications decide there."""
 
 
 def suits(kernel: Any) -> bool:
