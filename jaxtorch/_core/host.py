@@ -118,8 +118,8 @@ def write_host(t: Tensor, alias: Alias, value: Value) -> None:
         window, new = whole(alias.storage), np.asarray(force(written_along(alias.chain, old, value)))
     else:
         window, new = _window(host, t), np.asarray(force(value))
-    if t._layout is not None and new.shape == t._value.aval.shape and strides.may_overlap(
-        new.shape, t._layout[0]
+    if (
+        t._layout is not None and new.shape == t._value.aval.shape and strides.may_overlap(new.shape, t._layout[0])
     ):  # where places repeat, what has changed counts
         changed = (new != window) & ((new == new) | (window == window))
         window[changed] = new[changed]
