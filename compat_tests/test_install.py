@@ -198,7 +198,7 @@ def test_a_programs_log_holds_its_own_lines(script, run_python: Run):
         logging.info("loss %.1f", torch.nn.functional.mse_loss(torch.ones(3), torch.zeros(3)).item())
     """)
     assert run_python("-m", "jaxtorch", program).stdout == "root loss 1.0\n"
-    asked = run_python("-m", "jaxtorch", program, env={"JAXTORCH_LOG": "compile"})
+    asked = run_python("-m", "jaxtorch", program, env={"JAXTORCH_LOG": "compile", "JAXTORCH_EXECUTION": "recorded"})
     assert "jaxtorch new program at" in asked.stdout
 
 
