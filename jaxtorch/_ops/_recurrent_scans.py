@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core import native
-from .primitives import linear_in, primitive
+from .primitives import linear_in, natively, primitive
 from .products import times_transposed
 
 
@@ -109,13 +109,9 @@ def _plain_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *, re
     return list(jax.linear_transpose(forward, gates, g_hs[0], g_c)([g_hs, g_c]))
 
 
-def _if_fits(call: Any) -> Any:
-    return lambda *args, reverse: call(*args, reverse) if native.fits(*args) else None
-
-
-_lstm_p = primitive("lstm", _plain_run, _if_fits(native.lstm), several=True)
+_lstm_p = primitive("lstm", _plain_run, natively(native.lstm), several=True)
 _lstm_tangent_p = primitive("lstm_tangent", _plain_tangent, several=True)
-_lstm_back_p = primitive("lstm_back", _plain_back, _if_fits(native.lstm_back), several=True)
+_lstm_back_p = primitive("lstm_back", _plain_back, natively(native.lstm_back), several=True)
 linear_in(_lstm_p, _plain_run, 0)
 linear_in(_lstm_tangent_p, _plain_tangent, 3, lambda gs, *rest, reverse: _lstm_back_p.bind(*gs, *rest, reverse=reverse))
 linear_in(_lstm_back_p, _plain_back, 2)

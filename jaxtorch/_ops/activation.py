@@ -14,7 +14,7 @@ from .._core import dtypes, native
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host
-from .primitives import linear_in, primitive, with_tangent
+from .primitives import linear_in, natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -234,10 +234,8 @@ def _gelu_tangent(t: Any, x: Any) -> Any:
 
 
 _LARGE = 1 << 14  # elements for which a kernel of its own is faster than fusing with its neighbours
-_gelu_p = primitive("gelu", _gelu, lambda x: native.gelu(x) if native.fits(x) else None)
-_gelu_tangent_p = primitive(
-    "gelu_tangent", _gelu_tangent, lambda t, x: native.gelu_back(t, x) if native.fits(t, x) else None
-)
+_gelu_p = primitive("gelu", _gelu, natively(native.gelu))
+_gelu_tangent_p = primitive("gelu_tangent", _gelu_tangent, natively(native.gelu_back))
 linear_in(_gelu_tangent_p, _gelu_tangent, 1, lambda g, x: [_gelu_tangent_p.bind(g, x)])
 with_tangent(_gelu_p, lambda moved, x: _gelu_tangent_p.bind(*moved, x))
 

@@ -17,7 +17,7 @@ from .._core.strides import broadcast_shapes
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
-from .primitives import linear_in, primitive, with_tangent
+from .primitives import linear_in, natively, primitive, with_tangent
 from .products import on_cpu
 from .rules import scalar_name
 
@@ -109,13 +109,9 @@ def _heads_back(g: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
     return list(jax.vjp(lambda *qkv: _heads(*qkv, causal=causal), q, k, v)[1](g))
 
 
-def _if_fits(call: Any) -> Any:
-    return lambda *args, causal: call(*args, causal) if native.fits(*args) else None
-
-
-_heads_p = primitive("attention", _heads, _if_fits(native.attention))
+_heads_p = primitive("attention", _heads, natively(native.attention))
 _heads_tangent_p = primitive("attention_tangent", _heads_tangent)
-_heads_back_p = primitive("attention_back", _heads_back, _if_fits(native.attention_back), several=True)
+_heads_back_p = primitive("attention_back", _heads_back, natively(native.attention_back), several=True)
 linear_in(_heads_tangent_p, _heads_tangent, 3, lambda g, *qkv, causal: _heads_back_p.bind(g, *qkv, causal=causal))
 linear_in(_heads_back_p, _heads_back, 1)
 

@@ -14,6 +14,7 @@ import jax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
+from .._core import native
 from .._core.numpy_rules import EXPANDED
 
 
@@ -51,6 +52,11 @@ def primitive(
 
     batching.primitive_batchers[made] = batched
     return made
+
+
+def natively(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """For `on_cpu`: a kernel of `_core/native`, where it is there and takes these arrays."""
+    return lambda *args, **params: kernel(*args, **params) if native.fits(*args) else None
 
 
 def linear_in(made: Any, fn: Callable[..., Any], count: int, transposed: Callable[..., Any] | None = None) -> None:

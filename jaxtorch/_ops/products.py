@@ -14,7 +14,7 @@ from jax import lax
 from jax.interpreters import ad
 
 from .._core import native
-from .primitives import primitive
+from .primitives import natively, primitive
 
 Array = jax.Array
 
@@ -49,7 +49,7 @@ def _by_columns(a: Array, b: Array) -> Array:
 _columns_p = primitive(
     "columns",
     lambda a, b: _contract(_turned(a), b, 1, 0),
-    lambda a, b: native.columns(a, b) if native.fits(a, b) else None,
+    natively(native.columns),
 )
 ad.defbilinear(
     _columns_p,
@@ -80,7 +80,7 @@ def _rows_of(row: Array, *, rows: int) -> Array:
 
 # A bias in every row, whose gradient is a sum over rows.
 _rows_p = primitive("rows", _rows_of)
-_sums_p = primitive("row_sums", lambda x: jnp.sum(x, 0), lambda x: native.sums(x) if native.fits(x) else None)
+_sums_p = primitive("row_sums", lambda x: jnp.sum(x, 0), natively(native.sums))
 ad.deflinear2(_rows_p, lambda g, _, **params: [_sums_p.bind(g)])
 ad.deflinear2(
     _sums_p, lambda g, x: [_rows_p.bind(g, rows=x.aval.shape[0] if ad.is_undefined_primal(x) else x.shape[0])]

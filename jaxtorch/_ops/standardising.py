@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from .._core import native
-from .primitives import linear_in, primitive, with_tangent
+from .primitives import linear_in, natively, primitive, with_tangent
 from .products import averaged
 
 
@@ -59,14 +59,10 @@ def _rows_back(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
     return list(jax.vjp(lambda *args: _rows(*args, eps=eps), x, weight, jnp.zeros_like(weight))[1](g))
 
 
-def _if_fits(call: Any) -> Any:
-    return lambda *args, eps: call(*args, eps) if native.fits(*args) else None
-
-
-layer_norm_p = primitive("layer_norm", _rows, _if_fits(native.layer_norm))
+layer_norm_p = primitive("layer_norm", _rows, natively(native.layer_norm))
 """x (rows, columns), weight and bias (columns,): rows of mean 0 and variance 1, times weight, plus bias."""
 _tangent_p = primitive("layer_norm_tangent", _rows_tangent)
-_back_p = primitive("layer_norm_back", _rows_back, _if_fits(native.layer_norm_back), several=True)
+_back_p = primitive("layer_norm_back", _rows_back, natively(native.layer_norm_back), several=True)
 linear_in(_tangent_p, _rows_tangent, 3, lambda g, *rest, eps: _back_p.bind(g, *rest, eps=eps))
 linear_in(_back_p, _rows_back, 1)
 with_tangent(layer_norm_p, lambda moved, x, weight, _, **params: _tangent_p.bind(*moved, x, weight, **params))
