@@ -50,7 +50,9 @@ def main() -> None:
     common_utils.extract_test_fn = lambda: None  # it looks for a running unittest in the whole stack, at 140 ms a time
     import op_db_checks
     import op_db_kit
+    from jaxtorch._core import checks
 
+    checks.waiting = False
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     since = 0

@@ -16,6 +16,7 @@ from .._core.size import Size as Size
 from .._core.tensor import Tensor
 from .._ops.constants import layout as layout
 from .._ops.constants import memory_format as memory_format
+from .._ops.linalg_rules import LinAlgError as _LinAlgError  # noqa: F401
 from ..jit import Future as Future
 from ..jit import ScriptFunction as ScriptFunction
 from ..overrides import DisableTorchFunction as DisableTorchFunction

@@ -18,6 +18,8 @@ import numpy as np
 from .value import Value
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+waiting = True
+"""Are errors with `at_once` waited for? The sweep over `op_db` says no: it records many samples before it reads one."""
 _pending: list[tuple[Value, Callable[[int], Exception], str]] = []
 
 
@@ -46,6 +48,7 @@ def flag(code: Any, make: Callable[[int], Exception]) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.
+    With the attribute `at_once` the error is waited for where the operation is called: programs catch it there.
     """
     if _tracing.lists:
         _tracing.lists[-1].append((code, make))
@@ -83,7 +86,7 @@ def raise_pending(oldest: int | None = None) -> None:
         if code:
             _pending[:0] = flags[position + 1 :]
             error = make(code)
-            if error.args:
+            if error.args and not getattr(make, "at_once", False):
                 error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])
             raise error
 

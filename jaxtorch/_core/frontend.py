@@ -76,7 +76,7 @@ class _Source:
 
     def _signature(self) -> str:
         parts, star_seen, keyword = [], False, False
-        renamed = [n for _, n in self._numpy_names()]
+        renamed = [n for _, n in self._other_names()]
         open_end = False  # from a required parameter on that may come under another name, all have a default
         for p in self.op.params:
             open_end = open_end or (p.required and p.name in renamed)
@@ -100,16 +100,16 @@ class _Source:
             else:
                 self.namespace[f"_default_{p.name}"] = p.default
                 parts.append(f"{p.name}=_default_{p.name}")
-        extra = [f"{alias}=_MISSING" for alias, _ in self._numpy_names()] + ["out=None"] * self.out
+        extra = [f"{alias}=_MISSING" for alias, _ in self._other_names()] + ["out=None"] * self.out
         if extra:
             self.namespace["_MISSING"] = _MISSING
             parts.extend(extra if keyword else ["*", *extra])
         return ", ".join(parts)
 
-    def _numpy_names(self) -> list[tuple[str, str]]:
-        """NumPy's names for parameters, which PyTorch takes as well, with PyTorch's."""
+    def _other_names(self) -> list[tuple[str, str]]:
+        """Other names for parameters, with their own: NumPy's, which PyTorch takes as well, and those of aliases."""
         known = {p.name for p in self.op.params if not p.star and p.kind == "static"}
-        return [(a, n) for a, n in (("axis", "dim"), ("keepdims", "keepdim")) if n in known]
+        return [(a, n) for a, n in (("axis", "dim"), ("keepdims", "keepdim")) if n in known] + [*self.op.also.items()]
 
     def _write(self) -> None:
         op = self.op
@@ -121,7 +121,7 @@ class _Source:
         for p in op.params:
             if p.star:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
-        for alias, torch_name in self._numpy_names():
+        for alias, torch_name in self._other_names():
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
         if self.out:
             self.add("if out is not None:")
@@ -240,6 +240,8 @@ def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], o
     tensors = [x for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if isinstance(x, (int, float, complex, np.number, np.bool_))]
     n = op.n_operands - len(keywords)
+    if n == 2 and len(tensors) == 1 and len(numbers) == 2:
+        tensors.append(numbers.pop())  # add(x, alpha, 3)
     if len(tensors) != n or len(tensors) + len(numbers) != len(given) or not 0 < len(numbers) <= len(keywords):
         kinds = ", ".join([type(x).__name__ for x in given])
         raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
@@ -354,12 +356,12 @@ def _compile(source: _Source, name: str) -> Callable[..., Any]:
     exec(compile(text, filename, "exec"), source.namespace)
     made = source.namespace[source.op.name]
     required = {p.name for p in source.op.params if p.required and not p.star}
-    if source.op.numbers_first or required.intersection([n for _, n in source._numpy_names()]):
-        shown = inspect.signature(made)  # what only old or NumPy's spelling needs is not shown
+    if source.op.numbers_first or required.intersection([n for _, n in source._other_names()]):
+        shown = inspect.signature(made)  # what only old or other spelling needs is not shown
         offered = [
             p.replace(default=_EMPTY) if p.name in required and p.default is _MISSING else p
             for p in shown.parameters.values()
-            if p.name != "_more"
+            if p.name != "_more" and p.name not in source.op.also
         ]
         made.__signature__ = shown.replace(parameters=offered)
     return made

@@ -91,6 +91,7 @@ class Op:
     unsaved: Any = ()  # names, or a function that gives them
     saved: Any = ()
     numbers_first: tuple[str, ...] = ()
+    also: dict[str, str] = field(default_factory=dict)
     entries: dict[Any, Entry] = field(default_factory=dict)
     inplace_entries: dict[Any, Entry] = field(default_factory=dict)
     public: Any = None
@@ -412,6 +413,7 @@ def op(
     unsaved: Sequence[str] | Callable[..., Sequence[str]] = (),
     saved: Sequence[str] | Callable[..., Sequence[str]] = (),
     numbers_first: Sequence[str] = (),
+    also: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Define an operation from its pure body; the decorated name becomes the public function.
 
@@ -426,6 +428,7 @@ def op(
     saved:    operands, or "result", "result1", ..., that it keeps though ours does without: to overwrite them is an error.
               Both may be functions of the operands' types and the static arguments, as `grad` may.
     numbers_first: keywords that old programs give as numbers between the tensors: `add(x, alpha, y)`.
+    also:     other names that a call may give parameters by: {"input": "A"}.
     """
 
     def define(fn: Callable[..., Any]) -> Any:
@@ -447,6 +450,7 @@ def op(
             unsaved=unsaved,
             saved=saved,
             numbers_first=tuple(numbers_first),
+            also=also or {},
         )
         if not callable(made.grad_name):
             node_type(made.grad_name)

@@ -156,6 +156,9 @@ def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Va
     where = checks.user_line()
     for flag, message in zip(outs[n:], kernel.checks, strict=True):
         program.checks.append((flag, message, where))
+    if checks.waiting and capture.active is None and any(getattr(make, "at_once", False) for make in kernel.checks):
+        flush(program)
+        checks.raise_pending()
     return outs[:n]
 
 

@@ -196,7 +196,7 @@ class Tensor:
         """In-place form of `_pow_number`."""
     def _to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
-    def _to_sparse(self, *args: Any, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+    def _to_sparse(self, *args: Any, sparse_dim: _int | None = ..., layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
     def _typed_storage(self) -> Any: ...
     def _values(self, *args: Any, **kwargs: Any) -> Any:
@@ -393,7 +393,7 @@ class Tensor:
         """The tensor as torch.complex32; itself where it is already."""
     def char(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int8; itself where it is already."""
-    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
+    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Any:
         """The Cholesky factor of positive-definite matrices."""
     def cholesky_inverse(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
         """The inverse of A from its Cholesky factor."""
@@ -433,8 +433,8 @@ class Tensor:
         """`data_ptr`."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
         """The tensor in the order of a memory format; itself where it is in that order."""
-    def copy_(self, src: Any, non_blocking: _bool = ...) -> Self:
-        """Copy the elements of `src`, broadcast and converted, into this tensor."""
+    def copy_(self, other: Any, non_blocking: _bool = ...) -> Self:
+        """Copy the elements of `other`, broadcast and converted, into this tensor."""
     def copysign(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """The magnitude of `input` with the sign of `other`, broadcast; the sign of -0.0 counts."""
     def copysign_(self, other: Tensor | _Number) -> Self:
@@ -671,7 +671,7 @@ class Tensor:
         """In-place form of `heaviside`."""
     def histc(self, bins: Any = ..., min: _Number | None = ..., max: _Number | None = ..., *, out: Any = ...) -> Tensor:
         """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
-    def histogram(self, bins: Any, *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> Any:
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> Any:
         """How much lies between the edges `bins`, or in so many equal intervals of `range`; and the edges."""
     def hsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
@@ -725,7 +725,7 @@ class Tensor:
         """The tensor as torch.int32; itself where it is already."""
     def int_repr(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::int_repr' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def inverse(self, *, out: Any = ...) -> Tensor:
+    def inverse(self, *, out: Any = ...) -> Any:
         """The inverse of square matrices; LinAlgError where they are singular."""
     def ipu(self, *args: Any, **kwargs: Any) -> Any:
         """RuntimeError: PyTorch is not linked with support for ipu devices."""
@@ -1149,7 +1149,7 @@ class Tensor:
         """The elements in the other tensor's shape."""
     def resize(self, *sizes: Any) -> Tensor:
         """`view`, with a warning: use `resize_` or `view`."""
-    def resize_(self, *size: Any, memory_format: Any = ...) -> Self:
+    def resize_(self, *items: Any, size: Any = ..., memory_format: Any = ...) -> Self:
         """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     def resize_as(self, tensor: Tensor) -> Tensor:
         """`view_as`, with a warning: use `resize_as_` or `view_as`."""
@@ -1237,7 +1237,7 @@ class Tensor:
         """The input with `[start:end:step]` of a dimension replaced."""
     def slogdet(self, *, out: Any = ...) -> Any:
         """The sign and the logarithm of the absolute value of the determinant."""
-    def smm(self, mat: Tensor) -> Tensor:
+    def smm(self, mat2: Tensor) -> Tensor:
         """A sparse matrix times a dense one, as a COO tensor."""
     def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
@@ -1297,10 +1297,10 @@ class Tensor:
         """The sum over the dimensions that broadcasting from `size` would have added or stretched."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
         """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
-    def swapaxes(self, dim0: Any, dim1: Any) -> Tensor:
-        """Two dimensions exchanged."""
-    def swapaxes_(self, dim0: Any, dim1: Any) -> Self:
-        """In-place form of `transpose`."""
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
+        """Two dimensions exchanged, as `transpose`."""
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Self:
+        """In-place form of `swapaxes`."""
     def swapdims(self, dim0: Any, dim1: Any) -> Tensor:
         """Two dimensions exchanged."""
     def swapdims_(self, dim0: Any, dim1: Any) -> Self:
@@ -1325,7 +1325,7 @@ class Tensor:
         """In-place form of `tanh`."""
     def tensor_split(self, indices_or_sections: Any = ..., dim: _int = ..., *, indices: Any = ..., sections: Any = ..., tensor_indices_or_sections: Any = ...) -> tuple[Tensor, ...]:
         """Parts of a dimension, cut at indices or into so many sections."""
-    def tile(self, *dims: Any) -> Tensor:
+    def tile(self, *items: Any, dims: Any = ...) -> Tensor:
         """As `repeat`, but fewer repeats than dimensions are for the last ones."""
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
         """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
@@ -1335,7 +1335,7 @@ class Tensor:
         """NotImplementedError: Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself."""
     def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend: the tensor is not nested."""
-    def to_sparse(self, *args: Any, layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
+    def to_sparse(self, *args: Any, sparse_dim: _int | None = ..., layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
     def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = ...) -> Tensor:
         """As a BSC tensor: compressed columns of blocks of the size `blocksize`."""

@@ -129,28 +129,28 @@ def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
 
 
 @method("copy_")
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """Copy the elements of `src`, broadcast and converted, into this tensor."""
-    if not isinstance(src, Tensor):
-        if not isinstance(src, (int, float, complex, np.number)):
-            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
-        if isinstance(src, complex) and not self._value.aval.dtype.is_complex:
-            src = src != 0 if self._value.aval.dtype.name == "bool" else src.real
-        return _copy_into(self, assignable(src, self._value.aval.dtype))
-    size, given = self._value.aval.shape, src._value.aval.shape
+def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+    """Copy the elements of `other`, broadcast and converted, into this tensor."""
+    if not isinstance(other, Tensor):
+        if not isinstance(other, (int, float, complex, np.number)):
+            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+        if isinstance(other, complex) and not self._value.aval.dtype.is_complex:
+            other = other != 0 if self._value.aval.dtype.name == "bool" else other.real
+        return _copy_into(self, assignable(other, self._value.aval.dtype))
+    size, given = self._value.aval.shape, other._value.aval.shape
     if size != given:
         found = strides.broadcast_shapes(size, given)
         if found != size:
             raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
-    if src is self or _same_memory(self, src):
+    if other is self or _same_memory(self, other):
         check_fillable(self)
-        if not state.grad or not (self.requires_grad or src.requires_grad):
+        if not state.grad or not (self.requires_grad or other.requires_grad):
             self._write(kept_value(self._read()))  # counted, though nothing changes
         else:
-            self._rebind(_copied_over(src, size, self._value.aval.dtype))
+            self._rebind(_copied_over(other, size, self._value.aval.dtype))
         return self
-    _warn_complex(src, self._value.aval.dtype)
-    return _copy_into(self, src)
+    _warn_complex(other, self._value.aval.dtype)
+    return _copy_into(self, other)
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:

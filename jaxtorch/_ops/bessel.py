@@ -216,6 +216,7 @@ def modified_bessel_k1(input: Array):
     method=False,
     promote="float",
     differentiable=False,
+    also={"x": "input"},
 )
 def scaled_modified_bessel_k0(input: Array):
     """`exp(input) * modified_bessel_k0(input)`."""
@@ -228,13 +229,21 @@ def scaled_modified_bessel_k0(input: Array):
     method=False,
     promote="float",
     differentiable=False,
+    also={"x": "input"},
 )
 def scaled_modified_bessel_k1(input: Array):
     """`exp(input) * modified_bessel_k1(input)`."""
     return _in_double("scaled_modified_bessel_k1", input, lambda x: _bessel_k(x, 1, True))
 
 
-@op(name="special_spherical_bessel_j0", function=False, method=False, promote="float", differentiable=False)
+@op(
+    name="special_spherical_bessel_j0",
+    function=False,
+    method=False,
+    promote="float",
+    differentiable=False,
+    also={"x": "input"},
+)
 def spherical_bessel_j0(input: Array):
     """`sin(input) / input`, 1 at zero and 0 at infinity."""
 
@@ -245,7 +254,7 @@ def spherical_bessel_j0(input: Array):
     return _in_double("spherical_bessel_j0", input, value)
 
 
-@op(name="special_airy_ai", function=False, method=False, promote="float", differentiable=False)
+@op(name="special_airy_ai", function=False, method=False, promote="float", differentiable=False, also={"x": "input"})
 def airy_ai(input: Array):
     """The Airy function Ai."""
     return _in_double("airy_ai", input, _airy)

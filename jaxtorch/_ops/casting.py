@@ -307,12 +307,12 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 
 
 @function("result_type")
-def result_type(tensor1: Any, tensor2: Any) -> dtypes.dtype:
+def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     """The element type that arithmetic between these tensors or numbers gives."""
     from .._core.op import common_type
     from .._core.value import wrap_number
 
-    return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in (tensor1, tensor2)])
+    return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in (tensor, other)])
 
 
 @function("promote_types")

@@ -318,7 +318,7 @@ def _frequencies(
 
 def fftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `fft`, for samples d apart."""
     return _frequencies("fftfreq", True, n, d, out, dtype, layout, device, requires_grad)
@@ -326,7 +326,7 @@ def fftfreq(
 
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `rfft`, for samples d apart."""
     return _frequencies("rfftfreq", False, n, d, out, dtype, layout, device, requires_grad)

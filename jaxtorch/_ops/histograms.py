@@ -113,7 +113,7 @@ def _histogram_count(input: Array, bins: int, range: tuple | None, weight: Array
 @function("histogram", method=True)
 def histogram(
     input: Tensor,
-    bins: Any,
+    bins: Any = 100,
     *,
     range: Any = None,
     weight: Tensor | None = None,

@@ -12,7 +12,7 @@ from jax import lax
 from .._core.op import Array, functions, methods, op
 from .._core.structseq import types
 from .._core.warned import renamed
-from .linalg_rules import adjoint, batches, matrix, numbers, report, spread, square
+from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, spread, square, zero_pivot
 from .rules import kind, no_derivative, scalar_name, unsupported
 
 # -- QR
@@ -114,7 +114,13 @@ def _check_reflections(A: Any, tau: Any) -> None:
         raise RuntimeError(f"{name}: tau dtype {scalar_name(tau)} does not match input dtype {scalar_name(A)}")
 
 
-@op(function=False, method=False, grad="LinalgHouseholderProductBackward0", saved=["result"])
+@op(
+    function=False,
+    method=False,
+    grad="LinalgHouseholderProductBackward0",
+    saved=["result"],
+    also={"input": "A", "input2": "tau"},
+)
 def linalg_householder_product(A: Array, tau: Array):
     """The first columns of the product of the reflections that `geqrf` keeps; shapes (..., m, n), (..., k) to (..., m, n)."""
     _check_reflections(A, tau)
@@ -127,7 +133,7 @@ def linalg_householder_product(A: Array, tau: Array):
 functions["orgqr"] = methods["orgqr"] = linalg_householder_product
 
 
-@op(grad="OrmqrBackward0", saved=["result"])
+@op(grad="OrmqrBackward0", saved=["result"], also={"input2": "tau", "input3": "other"})
 def ormqr(input: Array, tau: Array, other: Array, left: bool = True, transpose: bool = False):
     """The product of `other` with the square Q of the reflections that `geqrf` keeps, or with its conjugate transpose."""
     name = "torch.ormqr"
@@ -223,13 +229,15 @@ def _not_positive(order: int) -> str:
     )
 
 
-@op(function=False, method=False, grad="LinalgCholeskyExBackward0", unsaved=["A"], saved=["result"])
+@op(
+    function=False, method=False, grad="LinalgCholeskyExBackward0", unsaved=["A"], saved=["result"], also={"input": "A"}
+)
 def linalg_cholesky(A: Array, *, upper: bool = False):
     """The lower triangular L of A = L L^H (or its adjoint, with `upper`); LinAlgError if A is not positive-definite."""
     return cholesky_of("linalg.cholesky", A, upper, True)[0]
 
 
-@op(function=False, method=False, unsaved=["A"], saved=["result"])
+@op(function=False, method=False, unsaved=["A"], saved=["result"], also={"input": "A"})
 def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False):
     """As `cholesky`, with the order of the first minor that is not positive (0: all is well) instead of an error.
 
@@ -296,5 +304,7 @@ def cholesky_inverse(input: Array, upper: bool = False):
     square("cholesky_inverse", input)
     if input.dtype.itemsize == 2 or kind(input) in ("bool", "int"):
         unsupported("cholesky_inverse_out_cpu", input)
+    zeros = jax.lax.stop_gradient(jnp.diagonal(input, axis1=-2, axis2=-1)) == 0
+    report(first_bad(zeros), "cholesky_inverse", zero_pivot)
     eye = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape)
     return _cho_solve(input, eye, bool(upper))

@@ -62,13 +62,13 @@ def _ldl(name: str, A: Any, hermitian: bool, check: bool) -> tuple[Any, Any, Any
     return packed, pivots, info
 
 
-@op(function=False, method=False, grad="NotImplemented")
+@op(function=False, method=False, grad="NotImplemented", also={"input": "A"})
 def linalg_ldl_factor(A: Array, *, hermitian: bool = False):
     """L and the block-diagonal D of A = L D L^T (L^H if `hermitian`) in one matrix, and LAPACK's pivots. No gradient."""
     return types.linalg_ldl_factor(_ldl("torch.linalg.ldl_factor", A, bool(hermitian), True)[:2])
 
 
-@op(function=False, method=False, grad="NotImplemented")
+@op(function=False, method=False, grad="NotImplemented", also={"input": "A"})
 def linalg_ldl_factor_ex(A: Array, *, hermitian: bool = False, check_errors: bool = False):
     """As `ldl_factor`, with LAPACK's code instead of an error."""
     return types.linalg_ldl_factor_ex(_ldl("torch.linalg.ldl_factor_ex", A, bool(hermitian), bool(check_errors)))

@@ -16,7 +16,7 @@ from .reductions import bad_call
 from .vector_norm import checked_norm, vector_norm
 
 
-@op(function=False, method=False, saved=["result"])
+@op(function=False, method=False, saved=["result"], also={"input": "x"})
 def linalg_vector_norm(x: Array, ord: Number = 2, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The p-norm over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
@@ -91,32 +91,38 @@ def _matrix_norm(A: Array, ord: Number, dim: Any, keepdim: bool, dtype: object):
 
 
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of matrices: 'fro', 'nuc', or 1, -1, 2, -2, inf, -inf. Shapes: (..., m, n) to (...)."""
     if not isinstance(dim, (tuple, list)):
         bad_call(
-            "linalg_matrix_norm", (A, ord, dim), {},
+            "linalg_matrix_norm", (input, ord, dim), {},
             ["Tensor input, Number ord, tuple of ints dim = {-2,-1}, bool keepdim = False, *, torch.dtype dtype = None, Tensor "
              "out = None", "Tensor input, str ord = \"fro\", tuple of ints dim = {-2,-1}, bool keepdim = False, *, torch.dtype "
              "dtype = None, Tensor out = None"],
         )  # fmt: skip
-    found = _matrix_norm(A, ord, tuple(dim), keepdim, dtype)
+    found = _matrix_norm(input, ord, tuple(dim), keepdim, dtype)
     return found if out is None else write_out(out, found, "linalg_matrix_norm")
 
 
 def norm(
-    A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None, dtype: Any = None
+    input: Tensor,
+    ord: Any = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
 ) -> Tensor:
     """A vector norm over one dimension (or all of them, with no `ord`), a matrix norm over two."""
     if ord is None:
-        found = linalg_vector_norm(A, 2, dim, keepdim, dtype=dtype)
+        found = linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
     else:
         if dim is None:
-            if A.dim() not in (1, 2):
+            if input.dim() not in (1, 2):
                 raise RuntimeError(
-                    f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.dim()}D."
+                    f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.dim()}D."
                 )
         else:
             dim = (dim,) if hasattr(dim, "__index__") else tuple(dim)
@@ -124,10 +130,12 @@ def norm(
                 raise RuntimeError(
                     f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]"
                 )
-        if isinstance(ord, str) or (dim is not None and len(dim) == 2) or (dim is None and A.dim() == 2):
-            found = matrix_norm(A, ord, (-2, -1) if dim is None and A.dim() == 2 else dim or (0,), keepdim, dtype=dtype)
+        if isinstance(ord, str) or (dim is not None and len(dim) == 2) or (dim is None and input.dim() == 2):
+            found = matrix_norm(
+                input, ord, (-2, -1) if dim is None and input.dim() == 2 else dim or (0,), keepdim, dtype=dtype
+            )
         else:
-            found = linalg_vector_norm(A, ord, dim, keepdim, dtype=dtype)
+            found = linalg_vector_norm(input, ord, dim, keepdim, dtype=dtype)
     return found if out is None else write_out(out, found, "linalg_norm")
 
 
@@ -164,7 +172,7 @@ def _condition(A: Array, p: Number):
     return jnp.where(info != 0, jnp.inf, product).astype(product.dtype)
 
 
-def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
+def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number of matrices in a norm (2 by default); inf where they are singular."""
-    found = _condition(A, p)
+    found = _condition(input, p)
     return found if out is None else write_out(out, found, "linalg_cond")

@@ -44,23 +44,23 @@ def _matrix_power(A: Array, n: int):
         power = product(power, power)
 
 
-def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A to an integer power; the inverse's where that is negative."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     n = operator.index(n)
-    if n < 0 and A.dim() >= 2 and A.shape[-1] == A.shape[-2]:
-        inverse = linalg_inv(A)
+    if n < 0 and input.dim() >= 2 and input.shape[-1] == input.shape[-2]:
+        inverse = linalg_inv(input)
         found = inverse if n == -1 else _matrix_power(inverse, -n)
     else:
-        found = _matrix_power(A, abs(n))
+        found = _matrix_power(input, abs(n))
     return found if out is None else write_out(out, found, "linalg_matrix_power")
 
 
 functions["matrix_power"] = methods["matrix_power"] = matrix_power
 
 
-@op(function=False, method=False, out=False)
+@op(function=False, method=False, out=False, also={"input": "A"})
 def linalg_matrix_exp(A: Array):
     """The exponential of square matrices."""
     square("linalg.matrix_exp", A)
@@ -247,29 +247,29 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return _diagonal(A, offset, dim1, dim2)
 
 
-def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the map from the dimensions of `A` from `ind` on to those before."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    after, before = tuple(A.shape[ind:]), tuple(A.shape[:ind])
+    after, before = tuple(input.shape[ind:]), tuple(input.shape[:ind])
     if math.prod(after) != math.prod(before):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(after)} != {math.prod(before)}"
         )
-    found = _tensor_inverse(A.reshape(math.prod(before), -1)).reshape(*after, *before)
+    found = _tensor_inverse(input.reshape(math.prod(before), -1)).reshape(*after, *before)
     return found if out is None else write_out(out, found, "linalg_tensorinv")
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     if dims is not None:
-        A = A.movedim(tuple(dims), tuple(range(A.dim() - len(dims), A.dim())))
-    after, before = tuple(A.shape[B.dim() :]), tuple(A.shape[: B.dim()])
+        input = input.movedim(tuple(dims), tuple(range(input.dim() - len(dims), input.dim())))
+    after, before = tuple(input.shape[other.dim() :]), tuple(input.shape[: other.dim()])
     if math.prod(after) != math.prod(before):
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
             f"{math.prod(after)} != {math.prod(before)}"
         )
-    found = linalg_solve(A.reshape(math.prod(before), -1), B.flatten()).reshape(after)
+    found = linalg_solve(input.reshape(math.prod(before), -1), other.flatten()).reshape(after)
     return found if out is None else write_out(out, found, "linalg_tensorsolve")

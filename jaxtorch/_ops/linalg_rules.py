@@ -20,7 +20,8 @@ class LinAlgError(RuntimeError):
     """A matrix that the operation cannot work on: singular, not positive-definite, or without convergence."""
 
 
-LinAlgError.__module__ = __name__.split(".")[0] + ".linalg"
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = __name__.split(".")[0] + "._C"
 
 
 def matrix(name: str, x: Any, argument: str = "A") -> None:
@@ -123,7 +124,12 @@ def report(info: Any, name: str, text: Callable[[int], str], error: type[Excepti
         where = "" if single else f"(Batch element {(code >> 32) - 1}): "
         return error(f"{name}: {where}{text(code & 0xFFFFFFFF)}")
 
+    made.at_once = True  # `try: cholesky(x)`, and more on the diagonal where that fails
     flag(code, made)
+
+
+def zero_pivot(code: int) -> str:
+    return f"The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
 
 
 def first_bad(bad: Any) -> Any:

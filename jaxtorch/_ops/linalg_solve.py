@@ -13,7 +13,19 @@ from .._core.op import Array, function, functions, methods, op
 from .._core.structseq import struct, types
 from .._core.tensor import Tensor, write_out
 from .._core.warned import renamed
-from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, same_type, spread, square, transpose
+from .linalg_rules import (
+    adjoint,
+    batches,
+    first_bad,
+    matrix,
+    numbers,
+    report,
+    same_type,
+    spread,
+    square,
+    transpose,
+    zero_pivot,
+)  # fmt: skip
 from .rules import kind, unsupported
 
 
@@ -115,7 +127,7 @@ def linalg_solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool
     return types.linalg_solve_ex(_solve(A, B, left, "torch.linalg.solve_ex", check_errors))
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, also={"input": "A"})
 def linalg_solve_triangular(A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """X of A X = B (of X A = B unless `left`) with triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
@@ -160,20 +172,16 @@ def triangular_solve(input: Array, A: Array, upper: bool = True, transpose: bool
 # -- inverses
 
 
-def _zero_pivot(code: int) -> str:
-    return f"The diagonal element {code} is zero, the inversion could not be completed because the input matrix is singular."
-
-
 def _inv(A: Any, name: str, check: bool) -> tuple[Any, Any]:
     square("linalg.inv", A)
     numbers("linalg.inv", A)
     x, info = inverse_of(A)
     if check:
-        report(info, name, _zero_pivot)
+        report(info, name, zero_pivot)
     return x, info
 
 
-@op(function=False, method=False, grad="LinalgInvExBackward0", unsaved=["A"])
+@op(function=False, method=False, grad="LinalgInvExBackward0", unsaved=["A"], also={"input": "A"})
 def linalg_inv(A: Array):
     """The inverse of square matrices; LinAlgError where they are singular."""
     return _inv(A, "linalg.inv", True)[0]
@@ -221,7 +229,7 @@ def _check_det(name: str, A: Any) -> None:
     numbers(name, A)
 
 
-@op(function=False, method=False, saved=["A", "result"])
+@op(function=False, method=False, saved=["A", "result"], also={"input": "A"})
 def linalg_det(A: Array):
     """The determinant of square matrices; shapes (..., n, n) to (...)."""
     _check_det("linalg.det", A)

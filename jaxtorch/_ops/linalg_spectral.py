@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.checks import flag
 from .._core.op import Array, Operand, function, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
@@ -213,13 +212,13 @@ def _hermitian(x: Any, upper: bool) -> Any:
     return adjoint(reflected(adjoint(x))) if upper else reflected(x)
 
 
-@op(function=False, method=False)
+@op(function=False, method=False, also={"input": "A"})
 def linalg_eigh(A: Array, UPLO: str = "L"):
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices, of which one triangle is read."""
     return types.linalg_eigh(_eigh(A, UPLO, "linalg.eigh"))
 
 
-@op(function=False, method=False, grad="LinalgEighBackward0", unsaved=["A"], saved=["result"])
+@op(function=False, method=False, grad="LinalgEighBackward0", unsaved=["A"], saved=["result"], also={"input": "A"})
 def linalg_eigvalsh(A: Array, UPLO: str = "L"):
     """The eigenvalues of Hermitian matrices in ascending order."""
     return _eigh(A, UPLO, "linalg.eigh")[0]
@@ -259,9 +258,12 @@ def _eig_of(A: Any, name: str) -> tuple[Any, Any]:
         unsupported("linalg_eig_out_cpu", A)
     if A.size == 0:
         return jnp.zeros(A.shape[:-1], _complex_of(A)), A.astype(_complex_of(A))
-    flag(
-        (~jnp.all(_finite(lax.stop_gradient(A)))).astype(jnp.int64),
-        lambda _: RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs."),
+    endless = ~jnp.all(_finite(lax.stop_gradient(A)))
+    report(
+        endless.astype(jnp.int32),
+        f"torch.{name}",
+        lambda _: "input tensor should not contain infs or NaNs.",
+        RuntimeError,
     )
     values, vectors = _eig(A)
     failed = jnp.any(jnp.isnan(lax.stop_gradient(values)), -1) & _finite(lax.stop_gradient(A))
@@ -276,13 +278,13 @@ def _eig_of(A: Any, name: str) -> tuple[Any, Any]:
     return values, vectors
 
 
-@op(function=False, method=False, unsaved=["A"])
+@op(function=False, method=False, unsaved=["A"], also={"input": "A"})
 def linalg_eig(A: Array):
     """Eigenvalues and eigenvectors of length 1 of square matrices, both complex."""
     return types.linalg_eig(_eig_of(A, "linalg.eig"))
 
 
-@op(function=False, method=False, grad="LinalgEigBackward0", saved=["result"], unsaved=["A"])
+@op(function=False, method=False, grad="LinalgEigBackward0", saved=["result"], unsaved=["A"], also={"input": "A"})
 def linalg_eigvals(A: Array):
     """The complex eigenvalues of square matrices."""
     return _eig_of(A, "linalg.eigvals")[0]
@@ -324,7 +326,7 @@ def _rank(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool)
 
 
 def matrix_rank(
-    A: Tensor,
+    input: Tensor,
     tol: Any = None,
     hermitian: bool = False,
     *,
@@ -335,7 +337,7 @@ def matrix_rank(
     """How many singular values exceed max(atol, rtol * the largest); `tol` is the older name of `atol`."""
     if tol is not None:
         atol, rtol = tol, 0.0
-    found = _rank(A, atol, rtol, bool(hermitian))
+    found = _rank(input, atol, rtol, bool(hermitian))
     return found if out is None else write_out(out, found, "linalg_matrix_rank")
 
 
@@ -388,7 +390,7 @@ def _pinv_op(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bo
 
 
 def pinv(
-    A: Tensor,
+    input: Tensor,
     rcond: Any = None,
     hermitian: bool = False,
     *,
@@ -399,7 +401,7 @@ def pinv(
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as 0 (`rcond` is an older `rtol`)."""
     if rcond is not None:
         atol, rtol = 0.0, rcond
-    found = _pinv_op(A, atol, rtol, bool(hermitian))
+    found = _pinv_op(input, atol, rtol, bool(hermitian))
     return found if out is None else write_out(out, found, "linalg_pinv")
 
 
@@ -460,24 +462,24 @@ def _lstsq(A: Array, B: Array, rcond: Operand | None, vector: bool, residuals: b
 
 
 def lstsq(
-    A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: tuple[Tensor, ...] | None = None
+    input: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """The X of least norm among those that minimise |A X - B|, with residuals, rank and singular values.
 
     The drivers of LAPACK decide, as in PyTorch, which of the last three are filled; every one of them solves by way of the
     singular values here.
     """
-    if not (isinstance(A, Tensor) and isinstance(B, Tensor)):
-        word, x, n = ("A", A, 1) if not isinstance(A, Tensor) else ("B", B, 2)
+    if not (isinstance(input, Tensor) and isinstance(b, Tensor)):
+        word, x, n = ("A", input, 1) if not isinstance(input, Tensor) else ("B", b, 2)
         raise TypeError(f"linalg_lstsq(): argument '{word}' (position {n}) must be Tensor, not {type(x).__name__}")
     driver = "gelsy" if driver is None else driver
-    vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and tuple(B.shape) == tuple(A.shape[:-1]))
-    rank, values = _rank_and_values(A, B, rcond, driver)
-    rows, columns = A.shape[-2], A.shape[-1]
+    vector = b.dim() == 1 or (input.dim() - 1 == b.dim() and tuple(b.shape) == tuple(input.shape[:-1]))
+    rank, values = _rank_and_values(input, b, rcond, driver)
+    rows, columns = input.shape[-2], input.shape[-1]
     filled = rows > columns and driver != "gelsy"
     if filled and driver != "gels":
         filled = bool((rank == columns).all())
-    x, left = _lstsq(A, B, rcond, vector, filled)
+    x, left = _lstsq(input, b, rcond, vector, filled)
     if driver == "gels":
         rank = rank.new_zeros((0,))
     if driver in ("gels", "gelsy"):

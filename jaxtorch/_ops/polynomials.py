@@ -87,6 +87,7 @@ def _define(name: str, polynomial: Callable[[Any, Any], Any], shifted: bool, sen
         "differentiable": False,
         "broadcast": True,
         "check": needs_tensor(f"special_{name}"),
+        "also": {"x": "input"},
     }
     return op(name=f"special_{name}", function=False, method=False, **options)(body)
 

@@ -276,7 +276,7 @@ def eye(
 def _triangle(name: str, pick: Any) -> Any:
     def make(
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = "cpu", layout: Any = None,
-        pin_memory: bool = False,
+        pin_memory: bool = False, requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         for label, size in (("row", row), ("col", col)):
             if size < 0:
@@ -284,7 +284,7 @@ def _triangle(name: str, pick: Any) -> Any:
         found = dtypes.int64 if dtype is None else as_dtype(dtype, name)
         if found not in (dtypes.int64, dtypes.int32):
             raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.scalar_name(found)}'")
-        return placed(np.stack(pick(row, offset, col)).astype(found.np), device)
+        return placed(np.stack(pick(row, offset, col)).astype(found.np), device).requires_grad_(requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = (

@@ -216,10 +216,16 @@ def t_(self: Tensor) -> Tensor:
     return become(self, t(self), "TBackward1")
 
 
-@method("transpose_", aliases=["swapaxes_", "swapdims_"])
+@method("transpose_", aliases=["swapdims_"])
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In-place form of `transpose`."""
     return become(self, transpose(self, dim0, dim1), "TransposeBackward1")
+
+
+@method("swapaxes_")
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """In-place form of `swapaxes`."""
+    return transpose_(self, axis0, axis1)
 
 
 @method("as_strided_")

@@ -36,9 +36,9 @@ def repeat(input: Array, repeats: Any):
 
 
 @method("tile")
-def _tile(self: Tensor, *dims: Any) -> Tensor:
+def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
-    return tile(self, dims)
+    return tile(self, items if dims is None else dims)
 
 
 @function("tile")
@@ -61,9 +61,10 @@ def _rows_at(input: Array, rows: Array, dim: int):
 @function("repeat_interleave", method=True)
 @numpy_names
 def repeat_interleave(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
+    input, repeats = (repeats, None) if input is None else (input, repeats)
     if repeats is None:
         counts = _counts(input)
         places = np.repeat(np.arange(len(counts)), counts)

@@ -213,7 +213,7 @@ def permute(input: Array, dims: Any):
 
 
 @op(
-    aliases=["swapaxes", "swapdims"],
+    aliases=["swapdims"],
     view=ViewRule(
         strides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
     ),
@@ -222,6 +222,12 @@ def transpose(input: Array, dim0: int, dim1: int):
     """Two dimensions exchanged."""
     strides.wrap_dim(dim0, input.ndim), strides.wrap_dim(dim1, input.ndim)  # pyright: ignore[reportUnusedExpression]
     return jnp.swapaxes(input, dim0, dim1) if input.ndim else input
+
+
+@function("swapaxes", method=True)
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged, as `transpose`."""
+    return transpose(input, axis0, axis1)
 
 
 @op(view=ViewRule(strides.t, lambda whole, part: part.T))

@@ -21,15 +21,16 @@ def member(fn: Any) -> Any:
 
 @member
 def to_sparse(
-    self: Tensor, *args: Any, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
-) -> Tensor:
+    self: Tensor, *args: Any, sparse_dim: int | None = None, layout: Any = None, blocksize: Any = None,
+    dense_dim: int | None = None,
+) -> Tensor:  # fmt: skip
     """The elements that are not zero as a sparse tensor of a layout, COO by default.
 
     to_sparse(sparse_dim): only the first dimensions are sparse, the values have the others.
     """
     from ..sparse._methods import convert_to_sparse
 
-    return convert_to_sparse(self, args, layout, blocksize, dense_dim)
+    return convert_to_sparse(self, args if sparse_dim is None else (*args, sparse_dim), layout, blocksize, dense_dim)
 
 
 @member
@@ -81,11 +82,11 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 
 @member
-def smm(self: Tensor, mat: Tensor) -> Tensor:
+def smm(self: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a COO tensor."""
     from ..sparse._methods import smm as product
 
-    return product(self, mat)
+    return product(self, mat2)
 
 
 @member

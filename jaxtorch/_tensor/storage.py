@@ -474,11 +474,12 @@ def _count(t: Tensor) -> None:
 
 
 @member
-def resize_(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
-    new = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    given = items if size is None else (size,)
+    new = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     if any(n < 0 for n in new):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(new)}: {list(new)}")
     aval, offset = self._value.aval, offset_of(self)

@@ -339,7 +339,7 @@ _TURNED = {
 }  # fmt: skip
 
 
-@on("transpose", "swapaxes", "swapdims")
+@on("transpose", "swapdims")
 def transpose(t: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     """Swap two dimensions, both sparse or both dense."""
     a, b = (strides.wrap_dim(d, t.dim()) for d in (dim0, dim1))

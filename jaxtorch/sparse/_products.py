@@ -158,12 +158,12 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     return coo(functions["cat"]([held[0], index_tensor(indices, input)], 1), both, input.shape)
 
 
-def smm(input: Any, mat: Any) -> Tensor:
+def smm(input: Any, mat2: Any) -> Tensor:
     """Sparse times dense, as a COO tensor."""
     zeros = functions["zeros"]
-    size = (input.shape[0], mat.shape[1])
+    size = (input.shape[0], mat2.shape[1])
     empty = coo(zeros((2, 0), dtype=dtypes.int64), zeros((0,), dtype=input.dtype), size, True)
-    return sspaddmm(empty, input, mat)
+    return sspaddmm(empty, input, mat2)
 
 
 def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Tensor:

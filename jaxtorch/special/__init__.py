@@ -68,12 +68,12 @@ def logsumexp(input: _Tensor, dim: Any, keepdim: bool = False, *, out: _Tensor |
     return _functions["logsumexp"](input, dim, keepdim, out=out)
 
 
-def softmax(input: _Tensor, dim: int, *, dtype: Any = None) -> _Tensor:
+def softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
     """Exponentials that sum to 1 along a dimension."""
     return _functions["softmax"](input, dim, dtype=dtype)
 
 
-def log_softmax(input: _Tensor, dim: int, *, dtype: Any = None) -> _Tensor:
+def log_softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
     """The logarithm of `softmax`."""
     return _functions["log_softmax"](input, dim, dtype=dtype)
 
