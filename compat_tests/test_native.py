@@ -20,6 +20,7 @@ from jaxtorch._core.convolution import Window
 from jaxtorch._ops._recurrent_scans import lstm_scan
 from jaxtorch._ops.activation import _gelu, _gelu_p
 from jaxtorch._ops.attention import _heads_p
+from jaxtorch._ops.products import times, times_transposed
 from jaxtorch._ops.standardising import layer_norm_p
 
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")
@@ -118,6 +119,7 @@ def same_as_xla(monkeypatch: pytest.MonkeyPatch, fn: Any, *args: Any, rounding: 
 
     got = jax.jit(lambda *a: everything(*a))(*args)
     monkeypatch.setattr(native, "available", lambda: False)
+    monkeypatch.setattr(native, "matrix_units", lambda: False)
     expected = jax.jit(lambda *a: everything(*a))(*args)
     for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(g, e, rtol=rounding, atol=rounding * float(abs(e).max() + 1e-6))
@@ -128,11 +130,47 @@ def arrays(*shapes: tuple[int, ...]) -> list[Any]:
     return [jnp.asarray(rng.standard_normal(s, np.float32)) for s in shapes]
 
 
+WAYS = pytest.mark.parametrize("a_turned,b_turned", [(False, False), (False, True), (True, False)])
+
+
+def product(a: Any, b: Any, a_turned: bool, b_turned: bool) -> Any:
+    """Of a (m, k) and b (k, n), given to the kernel turned or not."""
+    a, b = (x.T.copy() if turned else x for x, turned in ((a, a_turned), (b, b_turned)))
+    return np.asarray(jax.jit(lambda a, b: native.product(a, b, a_turned, b_turned))(a, b))
+
+
 @built
-@pytest.mark.parametrize("rows,m,n", [(1, 1, 1), (300, 13, 40), (64, 200, 32), (700, 33, 7)])
-def test_gradient_of_a_weight(rows: int, m: int, n: int) -> None:
-    a, b = arrays((rows, m), (rows, n))
-    np.testing.assert_allclose(jax.jit(native.columns)(a, b), a.T @ b, rtol=1e-5, atol=1e-4)
+@WAYS
+@pytest.mark.parametrize(
+    "m,k,n", [(1, 1, 1), (13, 300, 40), (200, 64, 32), (33, 700, 7), (150, 1100, 130), (31, 33, 65)]
+)
+def test_products(m: int, k: int, n: int, a_turned: bool, b_turned: bool) -> None:
+    """As near to the exact result as float32 comes."""
+    a, b = (np.asarray(x) for x in arrays((m, k), (k, n)))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    sizes = abs(a).astype(np.float64) @ abs(b).astype(np.float64)
+    assert (abs(product(a, b, a_turned, b_turned) - exact) / sizes).max() < 2e-7 * (1 + k**0.5 / 8)
+
+
+@built
+@WAYS
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3.4e38, 1e-30, 1e-38, -0.0])
+def test_products_with_unusual_numbers(value: float, a_turned: bool, b_turned: bool) -> None:
+    a, b = (np.asarray(x) for x in arrays((70, 40), (40, 50)))
+    b = b * np.float32(1e-3)
+    alone = np.full_like(a, value)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(product(alone, b, a_turned, b_turned), alone @ b, rtol=1e-4, atol=2e-38)
+        a = a.copy()
+        a[3, 5] = value
+        np.testing.assert_allclose(product(a, b, a_turned, b_turned), a @ b, rtol=1e-4, atol=1e-5)
+
+
+@built
+@pytest.mark.parametrize("turned", [False, True])
+def test_products_of_layers(monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
+    x, w = arrays((300, 60), (240, 60) if turned else (60, 240))
+    same_as_xla(monkeypatch, lambda x, w: jnp.tanh((times_transposed if turned else times)(x, w * 0.1)), x, w)
 
 
 @built

@@ -298,9 +298,10 @@ def layer_norm(
     axes = _normalised_axes(input, normalized_shape, ", ", weight=weight, bias=bias)
     _check_float("LayerNormKernelImpl", input)
     _check_parameters(input, weight, bias)
-    if weight is not None and bias is not None and input.dtype == jnp.float32 and on_cpu() and input.size:
-        flat = (x.reshape(-1) for x in (weight, bias))
-        return layer_norm_p.bind(input.reshape(-1, weight.size), *flat, eps=eps).reshape(input.shape)
+    if weight is not None and input.dtype == jnp.float32 and on_cpu() and input.size:
+        rows = input.reshape(-1, weight.size)
+        flat = [jnp.zeros(weight.size, input.dtype) if x is None else x.reshape(-1) for x in (weight, bias)]
+        return layer_norm_p.bind(rows, *flat, eps=eps).reshape(input.shape)
     y = standardised(_wide(input), axes, eps)
     return _affine(y, weight, bias, normalized_shape).astype(input.dtype)
 

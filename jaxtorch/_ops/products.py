@@ -6,7 +6,10 @@ forward mode follow from them.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +43,11 @@ def _turned(x: Array) -> Array:
     return lax.optimization_barrier(lax.optimization_barrier(x).T)
 
 
+def _on_matrix_units(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    found = natively(kernel)
+    return lambda a, b: found(a, b) if native.matrix_units() else None
+
+
 def _by_columns(a: Array, b: Array) -> Array:
     """`a.T @ b`: the gradient of a weight."""
     return _columns_p.bind(a, b)
@@ -49,27 +57,31 @@ def _by_columns(a: Array, b: Array) -> Array:
 _columns_p = primitive(
     "columns",
     lambda a, b: _contract(_turned(a), b, 1, 0),
-    natively(native.columns),
+    natively(functools.partial(native.product, a_turned=True)),
 )
 ad.defbilinear(
     _columns_p,
-    lambda g, a, b: _contract(b, g, 1, 1),
-    lambda g, a, b: _contract(a, lax.optimization_barrier(g), 1, 0),
+    lambda g, a, b: _times_transposed_p.bind(b, g),
+    lambda g, a, b: _times_p.bind(a, lax.optimization_barrier(g)),
 )
 
 # x (rows, in) and weight (out, in) to (rows, out)
-_times_transposed_p = primitive("times_transposed", lambda x, w: _contract(x, w, 1, 1))
+_times_transposed_p = primitive(
+    "times_transposed",
+    lambda x, w: _contract(x, w, 1, 1),
+    _on_matrix_units(functools.partial(native.product, b_turned=True)),
+)
 ad.defbilinear(
     _times_transposed_p,
-    lambda g, x, w: _contract(lax.optimization_barrier(g), w, 1, 0),
+    lambda g, x, w: _times_p.bind(lax.optimization_barrier(g), w),
     lambda g, x, w: _by_columns(g, x),
 )
 
 # a (n, m) and b (m, p) to (n, p)
-_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0))
+_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0), _on_matrix_units(native.product))
 ad.defbilinear(
     _times_p,
-    lambda g, a, b: _contract(lax.optimization_barrier(g), b, 1, 1),
+    lambda g, a, b: _times_transposed_p.bind(lax.optimization_barrier(g), b),
     lambda g, a, b: _by_columns(a, lax.optimization_barrier(g)),
 )
 

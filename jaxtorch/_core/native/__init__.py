@@ -16,16 +16,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 6  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = """convolve convolve_of_kernel columns sums lstm lstm_back attention attention_back layer_norm layer_norm_back
+VERSION = 7  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel product sums lstm lstm_back attention attention_back layer_norm layer_norm_back
     gelu gelu_back""".split()
 
 
-@functools.cache
 def available() -> bool:
-    """Whether the kernels were built, fit this processor and jaxlib, and are not switched off. Registers them with XLA."""
+    """Whether the kernels were built, fit this processor and jaxlib, and are not switched off."""
+    return _library() is not None
+
+
+@functools.cache
+def _library() -> Any:
+    """The kernels, registered with XLA."""
     if os.environ.get("JAXTORCH_NATIVE", "") == "0":
-        return False
+        return None
     for path in sorted(Path(__file__).parent.glob("kernels*.so")):
         try:
             library = ctypes.CDLL(str(path))
@@ -36,8 +41,14 @@ def available() -> bool:
                 jax.ffi.register_ffi_target(f"jaxtorch_{name}", handler, platform="cpu")
         except (OSError, AttributeError, jax.errors.JaxRuntimeError):
             continue  # of another machine, another version, or for another XLA
-        return True
-    return False
+        return library
+    return None
+
+
+@functools.cache
+def matrix_units() -> bool:
+    """Whether the processor has matrix units (AMX), on which `product` is much faster than what XLA has."""
+    return available() and bool(_library().jaxtorch_native_matrix_units())
 
 
 class Kernel(NamedTuple):
@@ -93,9 +104,10 @@ def _call(name: str, *shapes: Any) -> Any:
     return jax.ffi.ffi_call(f"jaxtorch_{name}", outs if len(outs) > 1 else outs[0])
 
 
-def columns(a: Any, b: Any) -> Any:
-    """`a.T @ b` for a (rows, m) and b (rows, n)."""
-    return _call("columns", (a.shape[1], b.shape[1]))(a, b)
+def product(a: Any, b: Any, a_turned: bool = False, b_turned: bool = False) -> Any:
+    """`a @ b` for two matrices, or the product with one of them turned: `a.T @ b`, `a @ b.T`."""
+    shape = a.shape[1 if a_turned else 0], b.shape[0 if b_turned else 1]
+    return _call("product", shape)(a, b, a_turned=a_turned, b_turned=b_turned)
 
 
 def lstm(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:

@@ -56,7 +56,10 @@ void run_tasks(void* pool, int64_t count, void (*task)(void*, int64_t), void* co
   claims->count = count, claims->task = task, claims->context = context;
   for (int64_t i = 0; i < helpers; ++i) threads->Schedule([claims] { claims->work(); });
   claims->work();
-  if (claims->ended.load() == count) return;
+  for (int turns = 0; turns < 4000; ++turns) {
+    if (claims->ended.load(std::memory_order_acquire) == count) return;
+    __builtin_ia32_pause();
+  }
   std::unique_lock<std::mutex> lock(claims->mutex);
   claims->all_ended.wait(lock, [&] { return claims->ended.load() == count; });
 }
@@ -99,17 +102,18 @@ ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, ffi::Resul
   return ffi::Error::Success();
 }
 
-ffi::Error columns(ffi::ThreadPool pool, ffi::Buffer<ffi::F32, 2> a, ffi::Buffer<ffi::F32, 2> b, ffi::ResultBuffer<ffi::F32, 2> out) {
-  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
-  const int64_t rows = a.dimensions()[0], m = a.dimensions()[1], n = b.dimensions()[1];
-  kernels()->columns(rows, m, n, a.typed_data(), b.typed_data(), out->typed_data(), parallel);
-  return ffi::Error::Success();
-}
-
 typedef ffi::Buffer<ffi::F32, 2> Rows;
 typedef ffi::Buffer<ffi::F32, 3> Sequence;
 typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
 typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
+
+ffi::Error product(ffi::ThreadPool pool, Rows a, Rows b, RowsOut out, bool a_turned, bool b_turned) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  const auto sizes = out->dimensions();
+  const ProductArrays of{sizes[0], sizes[1], a.dimensions()[a_turned ? 0 : 1], a_turned, b_turned, a.typed_data(), b.typed_data(), out->typed_data()};
+  if (!matrix_units() || !product_on_matrix_units(of, parallel)) kernels()->product(of, parallel);
+  return ffi::Error::Success();
+}
 
 LstmArrays lstm_arrays(const Sequence& gates, const Rows& c0, const Rows& w, bool reversed) {
   LstmArrays of{};
@@ -214,9 +218,10 @@ extern "C" {
 #pragma GCC visibility push(default)
 int jaxtorch_native_version();
 int jaxtorch_native_supported();
+int jaxtorch_native_matrix_units();
 XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
-XLA_FFI_Error* jaxtorch_columns(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_product(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
@@ -229,9 +234,11 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 6; }
+int jaxtorch_native_version() { return 7; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
+
+int jaxtorch_native_matrix_units() { return jaxtorch::matrix_units(); }
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve, jaxtorch::convolve,
                               ffi::Ffi::Bind()
@@ -253,12 +260,14 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve_of_kernel, jaxtorch::convolve_of
                                   .Attr<jaxtorch::Numbers>("window")
                                   .Attr<jaxtorch::Numbers>("layout"));
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_columns, jaxtorch::columns,
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_product, jaxtorch::product,
                               ffi::Ffi::Bind()
                                   .Ctx<ffi::ThreadPool>()
                                   .Arg<jaxtorch::Rows>()
                                   .Arg<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Rows>());
+                                  .Ret<jaxtorch::Rows>()
+                                  .Attr<bool>("a_turned")
+                                  .Attr<bool>("b_turned"));
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm, jaxtorch::lstm,
                               ffi::Ffi::Bind()

@@ -33,6 +33,14 @@ struct Parallel {
 // Memory of the calling thread, kept for its next call; slots do not overlap.
 float* scratch(int slot, size_t floats);
 
+// out (m, n) = the product of a (m, k) and b (k, n). Turned: a is (k, m), b is (n, k); not both.
+struct ProductArrays {
+  int64_t m, n, k;
+  bool a_turned, b_turned;
+  const float *a, *b;
+  float* out;
+};
+
 // What the loops of an LSTM layer read and write.
 struct LstmArrays {
   int64_t steps, batch, units;
@@ -64,8 +72,7 @@ struct Kernels {
   void (*forward)(const Convolution&, const float* x, const float* w, float* out, const Parallel&);
   // w = its gradient, from x and the gradient g of the result; x is not spread.
   void (*of_kernel)(const Convolution&, const float* x, const float* g, float* w, const Parallel&);
-  // out (m, n) = a.T @ b for a (rows, m) and b (rows, n).
-  void (*columns)(int64_t rows, int64_t m, int64_t n, const float* a, const float* b, float* out, const Parallel&);
+  void (*product)(const ProductArrays&, const Parallel&);
   void (*lstm_forward)(const LstmArrays&, const Parallel&);
   void (*lstm_back)(const LstmArrays&, const Parallel&);
   void (*attention)(const AttentionArrays&, const Parallel&);
@@ -77,6 +84,10 @@ struct Kernels {
   // out = gelu(x), or g times its derivative where g is not null.
   void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
 };
+
+// On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
+bool matrix_units();
+bool product_on_matrix_units(const ProductArrays&, const Parallel&);
 
 extern const Kernels avx512_kernels, avx2_kernels;
 
