@@ -18,9 +18,9 @@ from .value import Aval, aval_of
 
 # What PyTorch's dispatcher does under autocast (aten/src/ATen/autocast_mode), by the names of our operations.
 _LOWER = """conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d bmm mm linalg_vecdot baddbmm addmm
-    addbmm linear matmul prelu _attention _einsum linalg_multi_dot""".split()
+    addbmm linear matmul prelu _attention linalg_multi_dot""".split()
 _LOWER_CUDA = (
-    """addmv addr mv _lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell _lstm_layer _gru_layer _rnn_layer _inner""".split()
+    """addmv addr mv _lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell _lstm_layer _gru_layer _rnn_layer""".split()
 )
 _LOSSES = """poisson_nll_loss cosine_embedding_loss nll_loss cross_entropy hinge_embedding_loss _kl_div l1_loss smooth_l1_loss
     huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss multi_margin_loss
@@ -35,7 +35,7 @@ _SINGLE_CPU = """avg_pool3d binary_cross_entropy _grid_sample polar _quantile _s
     linalg_cholesky linalg_cholesky_ex linalg_svdvals linalg_eigvals linalg_eigvalsh linalg_householder_product
     _tensor_inverse linalg_qr qr geqrf linalg_svd _older_svd linalg_eig linalg_eigh _linalg_lstsq _linalg_pinv
     triangular_solve linalg_lu_factor linalg_lu_factor_ex _rank _condition""".split()
-_WIDEST_CUDA = "addcdiv addcmul atan2 bilinear cross dot vdot _grid_sample _index_put _tensordot scatter_add".split()
+_WIDEST_CUDA = "addcdiv addcmul atan2 bilinear cross dot vdot _grid_sample _index_put scatter_add".split()
 _WIDEST_CPU = "_stack _cat index_copy".split()
 
 
@@ -45,7 +45,7 @@ def _table(*policies: tuple[str, Any]) -> dict[str, str]:
 
 _POLICIES = {
     "cpu": _table(
-        ("lower", [*_LOWER, "_tensordot", "_inner", "_lstm_layer", "_rnn_layer", "rnn_tanh_cell", "rnn_relu_cell"]),
+        ("lower", [*_LOWER, "_lstm_layer", "_rnn_layer", "rnn_tanh_cell", "rnn_relu_cell"]),
         ("single", _LOSSES + _SINGLE_CPU),
         ("widest", _WIDEST_CPU),
         ("input", ["_gru_layer", "gru_cell", "_lstm_cell"]),
@@ -162,6 +162,22 @@ def _make(op: Any, key: tuple[Any, ...]) -> Entry:
     made.grad_name, made.operand_names = inner.grad_name, inner.operand_names
     made.saved, made.unsaved = inner.saved, inner.unsaved
     return made
+
+
+def in_widest(composition: Any, a: Any, b: Any, *rest: Any) -> Any:
+    """`composition(a, b, *rest)`; on an accelerator, autocast gives it the widest of its types and casts nothing inside."""
+    casts, kind = state.casts, a.device.type
+    if casts is None or kind == "cpu" or kind not in dict(casts):
+        return composition(a, b, *rest)
+    avals = [t._value.aval for t in (a, b)]
+    target = _target("widest", avals, kind, dict(casts))
+    if target is not None:
+        a, b = (t.to(target) if _eligible(v, kind) else t for t, v in zip((a, b), avals, strict=True))
+    set_casts(None)
+    try:
+        return composition(a, b, *rest)
+    finally:
+        set_casts(casts)
 
 
 def _eligible(a: Aval, kind: str | None) -> bool:

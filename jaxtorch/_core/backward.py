@@ -25,6 +25,7 @@ from .value import Aval, Value
 from .views import find_place
 
 _sums: dict[Aval, Entry] = {}
+_copies: dict[tuple[Aval, str], Entry] = {}
 
 
 def _sum_entry(aval: Aval) -> Entry:
@@ -34,6 +35,18 @@ def _sum_entry(aval: Aval) -> Entry:
         entry = _sums[aval] = Entry(None, kernel, None)
         entry.grad_name = "AddBackward0"
     return entry
+
+
+def _copy(g: Any, name: str) -> Any:
+    """A gradient that has a graph as a tensor of its own: `.grad` shares no memory with what hooks and callers hold."""
+    if is_sparse(g):
+        return g.clone()
+    aval = g._read().aval
+    entry = _copies.get((aval, name))
+    if entry is None:
+        entry = _copies[aval, name] = Entry(None, Kernel("copy", lambda a: (a,), (aval,), aval.slot), None)
+        entry.grad_name = name
+    return _tensor.apply_entry(entry, [g])
 
 
 class _Plain:
@@ -290,7 +303,7 @@ class _Walk:
             for index, g in enumerate(grads):
                 for position in capture.by_node.get((id(node), index), ()):
                     capture.found[position] = g
-            if id(node) not in capture.needed:
+            if id(node) not in capture.needed and not capture.accumulate:
                 return
         if node.node_pre_hooks:
             _pre_hooks(node, grads, mode)
@@ -340,8 +353,7 @@ class _Walk:
                 return
         if not leaf._rg:
             return  # it has ceased to require one
-        if leaf._alias is not None and leaf._alias.base is not None:
-            leaf._alias.read(leaf)
+        find_place(leaf)
         if leaf._node is not None and type(leaf._node) is not Nowhere:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         accumulate(leaf, g, mode)
@@ -364,7 +376,7 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
     if old is None and watch and not mode.graph:
         t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
     elif old is None:
-        t._grad = mode.to_tensor(g)
+        t._grad = _copy(g, "CopyBackwards") if mode.graph else mode.to_tensor(g)
     elif mode.graph:
         t._grad = g + old if is_sparse(old) else old + g
     else:
@@ -412,7 +424,8 @@ def _before_node(node: Any, grads: list[Any], mode: Any) -> None:
     for index, ref in list((node.retains or {}).items()):
         t = ref()
         if t is not None and grads[index] is not None:
-            t._grad = mode.to_tensor(grads[index]) if t._grad is None else t._grad + mode.to_tensor(grads[index])
+            g = mode.to_tensor(grads[index])
+            t._grad = t._grad + g if t._grad is not None else _copy(g, "CloneBackward0") if mode.graph else g
 
 
 def _tensors(grads: Any, mode: Any) -> tuple[Any, ...]:

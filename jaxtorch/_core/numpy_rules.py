@@ -203,15 +203,13 @@ def _convert(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     return x.astype(new_dtype)
 
 
-def _of_another_size(x: Any, *, new_dtype: Any, **_: Any) -> bool:
-    return x.dtype.itemsize != np.dtype(new_dtype).itemsize or x.dtype.kind == "b" or new_dtype == np.bool_
-
-
-@rule("bitcast_convert_type", 1, half=True, doubt=_of_another_size)
+@rule("bitcast_convert_type", 1, half=True)
 def _bitcast(x: Any, *, new_dtype: Any, **_: Any) -> Any:
-    if x.dtype.itemsize != np.dtype(new_dtype).itemsize:
-        raise NotImplementedError("a view as a type of another size")
-    return np.ascontiguousarray(x).view(new_dtype).reshape(x.shape)
+    old, new = x.dtype.itemsize, np.dtype(new_dtype).itemsize
+    if old < new:
+        return np.ascontiguousarray(x).view(new_dtype)[..., 0]
+    parts = np.ascontiguousarray(x[..., None]).view(new_dtype)
+    return parts if old > new else parts[..., 0]
 
 
 # moves

@@ -29,6 +29,7 @@ _FAMILIES = (
     "casting",
     "creation",
     "matmul",
+    "einsum",
     "reductions",
     "scans",
     "sorting",

@@ -7,8 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core import dtypes
-from .._core.op import Array, Arrays, Scalar, function, functions, op
-from .._core.tensor import Tensor, write_out
+from .._core.op import Array, Scalar, op
 from .products import times
 
 _C_NAMES = {"Long": "long int", "Int": "int", "Float": "float", "Double": "double", "Half": "c10::Half",
@@ -204,38 +203,6 @@ def vdot(input: Array, other: Array):
     return product(jnp.conj(input), other)
 
 
-@op(function=False, method=False, name="_inner", grad="InnerBackward0")
-def _inner(input: Array, other: Array):
-    return jnp.tensordot(input, other, axes=(-1, -1))
-
-
-@function("inner", method=True)
-def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The inner product over the last dimension of both; the plain product where one is a scalar."""
-    if input.ndim and other.ndim:
-        if input.shape[-1] != other.shape[-1]:
-            raise RuntimeError(
-                f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
-                f"{list(other.shape)}"
-            )
-        if input.dtype is not other.dtype:
-            raise RuntimeError("both inputs should have same dtype")
-        result = _inner(input, other)
-    else:
-        result = functions["mul"](input, other)
-    return result if out is None else write_out(out, result, "inner")
-
-
-@op(promote=True, aliases=["ger"])
-def outer(input: Array, vec2: Array):
-    """The outer product of two vectors."""
-    if input.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
-    if vec2.ndim != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.ndim}-D")
-    return input[:, None] * vec2[None, :]
-
-
 def _wide_product(a: Any, b: Any) -> Any:
     """`a @ b`, of half precision in float32: so `_scaled_sum` rounds once."""
     if a.dtype in (jnp.float16, jnp.bfloat16) and a.dtype == b.dtype:
@@ -342,143 +309,6 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Scalar = 1, alpha: Sca
     common = jnp.promote_types(jnp.promote_types(vec1.dtype, vec2.dtype), input.dtype)
     result = vec1.astype(common)[:, None] * vec2.astype(common)[None, :]
     return _scaled_sum(input.astype(common), result, beta, alpha, shape)
-
-
-def _contracted_types(operands: Any, equation: str) -> None:
-    """Products that are summed over do not promote; those of elements do."""
-    given, arrow, out = equation.partition("->")
-    specs = given.split(",")
-    for j in range(1, len(operands)):
-        if operands[j].dtype == operands[0].dtype:
-            continue
-        kept = out if arrow else "".join(c for c in given if given.count(c) == 1)
-        for i in range(len(operands)):
-            both = set(specs[i]) & set(specs[j]) - {"."} if i != j and operands[i].dtype != operands[j].dtype else ()
-            if any(
-                c not in kept and 1 not in (_size(operands[i], specs[i], c), _size(operands[j], specs[j], c))
-                for c in both
-            ):
-                first, second = sorted((i, j))
-                raise RuntimeError(f"expected scalar type {_word(operands[first])} but found {_word(operands[second])}")
-
-
-def _size(a: Any, spec: str, letter: str) -> int:
-    head = spec.partition("...")[0]
-    return a.shape[head.index(letter)] if letter in head else a.shape[spec.rindex(letter) - len(spec)]
-
-
-@op(function=False, method=False, out=False, name="_einsum", grad="EinsumBackward0")
-def _einsum(operands: Arrays, equation: str):
-    _contracted_types(operands, equation)
-    return jnp.einsum(equation, *operands)
-
-
-@function("einsum")
-def einsum(*args: Any) -> Tensor:
-    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices."""
-    if len(args) < 2:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
-    if isinstance(args[0], Tensor):
-        operands, parts = [], []
-        rest = list(args)
-        while len(rest) >= 2:
-            operands.append(rest.pop(0))
-            parts.append(_letters(rest.pop(0)))
-        equation = ",".join(parts) + ("->" + _letters(rest[0]) if rest else "")
-    else:
-        equation = args[0].replace(" ", "")
-        operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
-    given = equation.split("->")[0].split(",")
-    if len(given) != len(operands):
-        more = "more" if len(operands) > len(given) else "fewer"
-        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
-    for k, (spec, t) in enumerate(zip(given, operands, strict=True)):
-        letters = spec.replace("...", "")
-        if "..." not in spec and len(letters) != t.ndim:
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(letters)}) does not match the number of dimensions "
-                f"({t.ndim}) for operand {k} and no ellipsis was given"
-            )
-    sizes: dict[str, int] = {}
-    for k, (spec, t) in enumerate(zip(given, operands, strict=True)):
-        if "..." in spec:
-            continue
-        for d, letter in enumerate(spec):
-            n = t.shape[d]
-            if sizes.setdefault(letter, n) != n and 1 not in (n, sizes[letter]):
-                raise RuntimeError(
-                    f"einsum(): subscript {letter} has size {n} for operand {k} which does not broadcast with previously seen "
-                    f"size {sizes[letter]}"
-                )
-    if _sums_alone(equation, operands):  # as `sum` does, which PyTorch calls here
-        operands = [t if t.is_floating_point() or t.is_complex() else t.to(dtypes.int64) for t in operands]
-    return _einsum(operands, equation)
-
-
-def _sums_alone(equation: str, operands: list[Tensor]) -> bool:
-    """Does an index that is summed over belong to one operand only?"""
-    given, arrow, out = equation.partition("->")
-    counts: dict[Any, int] = {}
-    seen: dict[Any, int] = {}
-    for spec, t in zip(given.split(","), operands, strict=True):
-        head, dots, tail = spec.partition("...")
-        rest = range(t.ndim - len(head) - len(tail), 0, -1) if dots else ()
-        labels = [*head, *rest, *tail]
-        sizes = dict(zip(labels, t.shape, strict=True))
-        for label, size in sizes.items():
-            counts[label] = counts.get(label, 0) + (size != 1 or len(operands) == 1)
-        for label in labels:
-            seen[label] = seen.get(label, 0) + 1
-    if not arrow:
-        return any(n > 1 and counts[label] == 1 for label, n in seen.items() if isinstance(label, str))
-    return any(
-        n == 1 for label, n in counts.items() if (label not in out if isinstance(label, str) else "..." not in out)
-    )
-
-
-def _letters(subscripts: Any) -> str:
-    return "".join("..." if s is Ellipsis else chr(65 + s) if s < 26 else chr(71 + s) for s in subscripts)
-
-
-@op(function=False, method=False, name="_tensordot", grad="TensordotBackward0")
-def _tensordot(a: Array, b: Array, dims: Any):
-    for i, j in zip(*dims, strict=True):  # a contracted dimension of size 1 is broadcast: the other side is summed
-        if a.shape[i] != b.shape[j]:
-            a = a if a.shape[i] == 1 else a.sum(i, a.dtype, keepdims=True)
-            b = b if b.shape[j] == 1 else b.sum(j, b.dtype, keepdims=True)
-    return jnp.tensordot(a, b, axes=(list(dims[0]), list(dims[1])))
-
-
-@function("tensordot")
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """The product of two tensors summed over `dims`: a number of dimensions, or two lists of them."""
-    if isinstance(dims, Tensor):
-        dims = dims.tolist()
-    if isinstance(dims, int):
-        if dims < 0:
-            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a.ndim, b.ndim):
-            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        dims = (tuple(range(-dims, 0)), tuple(range(dims)))
-    else:
-        dims = tuple(tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in dims)
-        if len(dims[0]) != len(dims[1]):
-            raise RuntimeError("both dimension lists should have same length")
-    if a.dtype is not b.dtype:
-        raise RuntimeError("both inputs should have same dtype")
-    for i, j in zip(dims[0], dims[1], strict=True):
-        if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
-            raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
-                f"{b.shape[j]} in dim {j}"
-            )
-    result = _tensordot(a, b, dims)
-    if out is None:
-        return result
-    return write_out(out, result, "tensordot")
 
 
 @op(promote=True, grad="UnsafeViewBackward0")

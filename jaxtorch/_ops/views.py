@@ -88,10 +88,11 @@ def _bitcast(x: Any, target: Any) -> Any:
     if x.dtype == np.bool_:
         x = x.astype(np.uint8)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
-        x = _pairs(x).reshape(*x.shape[:-1], -1) if x.ndim else _pairs(x)
+        x = _pairs(x).reshape(*x.shape[:-1], 2 * x.shape[-1]) if x.ndim else _pairs(x)
     if target.kind == "c":
         real = np.dtype(np.float32 if target == np.complex64 else np.float64)
-        x = _bitcast(x, real).reshape(*x.shape[:-1], -1, 2)
+        x = _bitcast(x, real)
+        x = x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2)
         return jax.lax.complex(x[..., 0], x[..., 1])
     if target == np.bool_:
         return _bitcast(x, np.dtype(np.uint8)) != 0
@@ -99,8 +100,9 @@ def _bitcast(x: Any, target: Any) -> Any:
     if old == new:
         return jax.lax.bitcast_convert_type(x, target)
     if old > new:
-        return jax.lax.bitcast_convert_type(x, target).reshape(*x.shape[:-1], -1)
-    return jax.lax.bitcast_convert_type(x.reshape(*x.shape[:-1], -1, new // old), target)
+        return jax.lax.bitcast_convert_type(x, target).reshape(*x.shape[:-1], x.shape[-1] * (old // new))
+    ratio = new // old
+    return jax.lax.bitcast_convert_type(x.reshape(*x.shape[:-1], x.shape[-1] // ratio, ratio), target)
 
 
 def _pairs(x: Any) -> Any:
@@ -123,9 +125,7 @@ def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
     names = dtypes.scalar_name(t.dtype), dtypes.scalar_name(dtype)
     strides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
-    return (
-        _view(t, t._value.aval.shape).detach() if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
-    )
+    return t if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
 
 
 @op(name="_reshape_copy", function=False, method=False, out=False, grad="UnsafeViewBackward0")

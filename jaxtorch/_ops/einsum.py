@@ -1,0 +1,440 @@
+"""Sums of products by index: `einsum`, `tensordot` and `inner`, made of views and matrix products as PyTorch makes them.
+
+So their results are views where PyTorch's are, with its strides, and their histories show the same nodes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import string
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .._core import autocasting
+from .._core.op import function, functions
+from .._core.strides import wrap_dim
+from .._core.tensor import Tensor, write_out
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+_DOTS = "..."
+
+Shape = tuple[int, ...]
+Path = tuple[tuple[int, ...], ...]
+
+_planning: Any = None
+"""The module whose `enabled` and `strategy` decide on the order of more than two operands."""
+
+
+def plan_by(switches: Any) -> None:
+    """Take the switches of this module (`torch.backends.opt_einsum`)."""
+    global _planning
+    _planning = switches
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrangement:
+    """How an operand gets all indices of the equation for its dimensions, in their common order."""
+
+    diagonals: tuple[tuple[int, int], ...]
+    unsqueezed: Shape
+    permutation: Shape
+
+    def apply(self, t: Tensor) -> Tensor:
+        for into, dim in self.diagonals:
+            t = t.diagonal(0, into, dim).movedim(-1, into)
+        for dim in self.unsqueezed:
+            t = t.unsqueeze(dim)
+        return t.permute(self.permutation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrices:
+    """An operand as a batch of matrices."""
+
+    permutation: Shape
+    shape: Shape
+
+    def apply(self, t: Tensor) -> Tensor:
+        return t.permute(self.permutation).reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One product of two operands: first what is summed in each alone, then, with `out`, their matrix product."""
+
+    pair: tuple[int, int]
+    sums: tuple[Shape, Shape]
+    swapped: bool
+    left: _Matrices | None
+    right: _Matrices | None
+    out: _Matrices | None
+    """Of the result: its shape, in the order of the matrix product, and the way back to the common order."""
+
+    def apply(self, a: Tensor, b: Tensor) -> Tensor:
+        a, b = (t.sum(dims, True) if dims else t for t, dims in zip((a, b), self.sums, strict=True))
+        if self.left is None or self.right is None or self.out is None:
+            return a * b
+        if self.swapped:
+            a, b = b, a
+        return (
+            functions["bmm"](self.left.apply(a), self.right.apply(b)).view(self.out.shape).permute(self.out.permutation)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    operands: tuple[_Arrangement, ...]
+    steps: tuple[_Step, ...]
+    planned: bool
+    """By a path: then each result goes to the end of the operands, otherwise to their front."""
+    shape: Shape | None
+    """Of the result, where dimensions that have been summed over are still to be left out."""
+    sums: Shape
+    """What is still to be summed over: the dimensions of a sole operand that the output has not."""
+
+
+# -- reading the equation ---
+
+
+def _labels(part: str, start: int, operand: int | None) -> list[str]:
+    """The labels of one operand or, without its number, of the output; an ellipsis is one of them."""
+    what = "output" if operand is None else f"operand {operand}"
+    labels: list[str] = []
+    i = 0
+    while i < len(part):
+        c = part[i]
+        if c == ".":
+            if _DOTS in labels:
+                before = "but an ellipsis (...) was" if operand is None else "for which an ellipsis was"
+                raise RuntimeError(f"einsum(): found '.' for {what} {before} already found")
+            if part[i : i + 3] != _DOTS:
+                raise RuntimeError(
+                    f"einsum(): found '.' for {what} that is not part of any ellipsis{' (...)' if operand is None else ''}"
+                )
+            labels.append(_DOTS)
+            i += 2
+        elif c in _LETTERS:
+            if operand is None and c in labels:
+                raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
+            labels.append(c)
+        elif c != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + i} in the equation string, subscripts must be in [a-zA-Z]"
+            )
+        i += 1
+    return labels
+
+
+def _read(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[list[str]], list[str] | None, int]:
+    """The labels of the operands and, where there is an arrow, of the output; how many dimensions `...` stands for."""
+    given, arrow, out = equation.partition("->")
+    inputs, start = [], 0
+    for k, part in enumerate(given.split(",")):
+        inputs.append(_labels(part, start, k))
+        start += len(part) + 1
+    if len(inputs) != len(shapes):
+        more = "more" if len(shapes) > len(inputs) else "fewer"
+        raise RuntimeError(f"einsum(): {more} operands were provided than specified in the equation")
+    covered = 0
+    for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        n = len(labels) - (_DOTS in labels)
+        if _DOTS in labels:
+            if n > len(shape):
+                raise RuntimeError(
+                    f"einsum(): the number of subscripts in the equation ({n}) is more than the number of dimensions "
+                    f"({len(shape)}) for operand {k}"
+                )
+            covered = max(covered, len(shape) - n)
+        elif n != len(shape):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({n}) does not match the number of dimensions "
+                f"({len(shape)}) for operand {k} and no ellipsis was given"
+            )
+    if not arrow:
+        return inputs, None, covered
+    wanted = _labels(out, len(given) + 2, None)
+    for label in wanted:
+        if label != _DOTS and not any(label in labels for labels in inputs):
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+    return inputs, wanted, covered
+
+
+def _order(inputs: list[list[str]], out: list[str] | None, covered: int) -> tuple[list[str], int]:
+    """All indices, those of the output first, and their number; an ellipsis stands for as many dots as it covers."""
+    seen = Counter(label for labels in inputs for label in labels)
+    if out is None:
+        out = [_DOTS, *(c for c in _LETTERS if seen[c] == 1)]
+    dots = [f".{k}" for k in range(covered)]
+    order = [label for labels in out for label in (dots if labels == _DOTS else [labels])]
+    n_out = len(order)
+    if _DOTS not in out:
+        order += dots
+    return order + [c for c in _LETTERS if seen[c] and c not in out], n_out
+
+
+# -- planning ---
+
+
+def _arrange(k: int, labels: list[str], shape: Shape, order: list[str], covered: int) -> tuple[_Arrangement, Shape]:
+    """How operand `k` is arranged, and the shape that it has then."""
+    places: dict[str, int] = {}
+    sizes: list[int] = []  # of the dimensions so far
+    diagonals, unsqueezed = [], []
+    rest = list(shape)
+    for label in labels:
+        if label == _DOTS:
+            own = len(shape) - (len(labels) - 1)
+            unsqueezed += [len(sizes)] * (covered - own)
+            for j in range(covered):
+                places[f".{j}"] = len(sizes)
+                sizes.append(1 if j < covered - own else rest.pop(0))
+            continue
+        size = rest.pop(0)
+        if label not in places:
+            places[label] = len(sizes)
+            sizes.append(size)
+        elif sizes[places[label]] == size:
+            diagonals.append((places[label], len(sizes)))
+        else:
+            raise RuntimeError(
+                f"einsum(): subscript {label} is repeated for operand {k} but the sizes don't match, {size} != "
+                f"{sizes[places[label]]}"
+            )
+    for label in order:
+        if label not in places:
+            unsqueezed.append(len(sizes))
+            places[label] = len(sizes)
+            sizes.append(1)
+    permutation = tuple(places[label] for label in order)
+    return _Arrangement(tuple(diagonals), tuple(unsqueezed), permutation), tuple(sizes[p] for p in permutation)
+
+
+def _check_sizes(order: list[str], arranged: list[Shape]) -> None:
+    for d, label in enumerate(order):
+        common = 1
+        for k, shape in enumerate(arranged):
+            if common == 1:
+                common = shape[d]
+            elif shape[d] not in (1, common):
+                if label[0] == ".":
+                    raise RuntimeError(
+                        f"einsum(): dimension {label[1:]} covered by ellipsis in operand {k}has size {shape[d]} which does "
+                        f"not broadcast with previously seen ellipsis with size {common} for the respective dimension"
+                    )
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {shape[d]} for operand {k} which does not broadcast with "
+                    f"previously seen size {common}"
+                )
+
+
+def _step(
+    pair: tuple[int, int], a: Shape, b: Shape, sums: tuple[Shape, Shape], contracted: Shape
+) -> tuple[_Step, Shape]:
+    """The product of operands of these shapes, summed over the dimensions `contracted`, which both have, and its shape."""
+    a, b = (tuple(1 if d in dims else n for d, n in enumerate(s)) for s, dims in zip((a, b), sums, strict=True))
+    shape = tuple(
+        1 if d in contracted else max(m, n) if m * n else 0 for d, (m, n) in enumerate(zip(a, b, strict=True))
+    )
+    if not contracted:
+        return _Step(pair, sums, False, None, None, None), shape
+    rest = [d for d in range(len(a)) if d not in contracted]
+    batch = [d for d in rest if a[d] != 1 and b[d] != 1]
+    rows = [d for d in rest if a[d] != 1 and b[d] == 1]
+    columns = [d for d in rest if a[d] == 1]
+    swapped = bool(rows and columns) and columns[-1] < rows[0]  # the result is in order this way
+    if swapped:
+        a, b, rows, columns = b, a, columns, rows
+
+    def size(of: Shape, dims: Iterable[int]) -> int:
+        return math.prod(of[d] for d in dims)
+
+    produced = (*batch, *rows, *contracted, *columns)
+    left = _Matrices(produced, (size(a, batch), size(a, rows), size(a, contracted)))
+    right = _Matrices((*batch, *contracted, *columns, *rows), (size(b, batch), size(b, contracted), size(b, columns)))
+    back = tuple(produced.index(d) for d in range(len(a)))
+    out = _Matrices(back, tuple(shape[d] for d in produced))
+    return _Step(pair, sums, swapped, left, right, out), shape
+
+
+@functools.lru_cache(maxsize=1024)
+def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
+    inputs, out, covered = _read(equation, shapes)
+    order, n_out = _order(inputs, out, covered)
+    made = [_arrange(k, labels, s, order, covered) for k, (labels, s) in enumerate(zip(inputs, shapes, strict=True))]
+    held = [shape for _, shape in made]
+    _check_sizes(order, held)
+    summed = range(n_out, len(order))
+    if len(held) == 1:
+        return _Plan((made[0][0],), (), False, None, tuple(summed))
+    left = {d: sum(shape[d] != 1 for shape in held) for d in summed}  # operands still to come that have the dimension
+    steps = []
+    for k in range(len(held) - 1):
+        i, j = sorted(path[k]) if path else (0, 1)
+        b, a = held.pop(j), held.pop(i)
+        contracted: list[int] = []
+        alone: tuple[list[int], list[int]] = [], []
+        for d in summed:
+            if a[d] != 1 and b[d] != 1:
+                left[d] -= 1
+                if left[d] == 1:
+                    contracted.append(d)
+            elif left[d] == 1 and (a[d] != 1 or b[d] != 1):
+                alone[a[d] == 1].append(d)
+            else:
+                continue
+            if left[d] == 1:
+                left[d] = 0
+        step, shape = _step((i, j), a, b, (tuple(alone[0]), tuple(alone[1])), tuple(contracted))
+        steps.append(step)
+        held.insert(len(held) if path else 0, shape)
+    final = held[0][:n_out] if summed else None
+    return _Plan(tuple(arrangement for arrangement, _ in made), tuple(steps), path is not None, final, ())
+
+
+def _optimised(equation: str, shapes: tuple[Shape, ...]) -> Path | None:
+    """The order of contractions that opt_einsum proposes."""
+    if _planning is None or not _planning.enabled or len(shapes) < 3:
+        return None
+    import opt_einsum
+
+    return tuple(opt_einsum.contract_path(equation, *shapes, shapes=True, optimize=_planning.strategy)[0])
+
+
+# -- the operations ---
+
+
+@function("einsum")
+def einsum(*args: Any) -> Tensor:
+    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices."""
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    if isinstance(args[0], Tensor):
+        rest = list(args)
+        operands, parts = [], []
+        while len(rest) >= 2:
+            operands.append(rest.pop(0))
+            parts.append(_written(rest.pop(0)))
+        equation = ",".join(parts) + ("->" + _written(rest[0]) if rest else "")
+    else:
+        equation = args[0]
+        operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+    if not isinstance(equation, str):
+        kind = type(equation).__name__
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind}")
+    for k, t in enumerate(operands):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type(t).__name__}")
+    shapes = tuple(tuple(t.shape) for t in operands)
+    plan = _plan(equation, shapes, _optimised(equation, shapes))
+    held = [arrangement.apply(t) for arrangement, t in zip(plan.operands, operands, strict=True)]
+    for step in plan.steps:
+        b, a = held.pop(step.pair[1]), held.pop(step.pair[0])
+        held.insert(len(held) if plan.planned else 0, step.apply(a, b))
+    if plan.sums:
+        return held[0].sum(plan.sums)
+    return held[0] if plan.shape is None else held[0].view(plan.shape)
+
+
+def _written(subscripts: Any) -> str:
+    """A list of subscripts as part of an equation."""
+    parts = []
+    for s in subscripts:
+        if s is Ellipsis:
+            parts.append(_DOTS)
+        elif 0 <= s < len(_LETTERS):
+            parts.append(_LETTERS[s])
+        else:
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+    return "".join(parts)
+
+
+@function("tensordot")
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """The product of two tensors summed over `dims`: a number of dimensions, or two lists of them."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = (tuple(range(-dims, 0)), tuple(range(dims)))
+    elif not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
+            f"dims={dims}"
+        )
+    result = autocasting.in_widest(_contract, a, b, *dims)
+    return result if out is None else write_out(out, result, "tensordot")
+
+
+def _contract(a: Tensor, b: Tensor, dims_a: Any, dims_b: Any) -> Tensor:
+    lists = tuple(tuple(d) if isinstance(d, (list, tuple)) else (d,) for d in (dims_a, dims_b))
+    if len(lists[0]) != len(lists[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    if a.dtype is not b.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    dims_a, dims_b = (_wrapped(dims, t.ndim) for dims, t in zip(lists, (a, b), strict=True))
+    for i, j in zip(dims_a, dims_b, strict=True):
+        if b.shape[j] == 1:
+            a = a.sum(i, True, dtype=a.dtype)
+        elif a.shape[i] == 1:
+            b = b.sum(j, True, dtype=b.dtype)
+        elif a.shape[i] != b.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size "
+                f"{b.shape[j]} in dim {j}"
+            )
+    kept_a, kept_b = ([d for d in range(t.ndim) if d not in dims] for t, dims in ((a, dims_a), (b, dims_b)))
+    shape_a, shape_b = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
+    left, right = a.permute((*kept_a, *dims_a)), b.permute((*dims_b, *kept_b))
+    rows, columns, inner = math.prod(shape_a), math.prod(shape_b), math.prod(a.shape[d] for d in dims_a)
+    if rows != 1 or columns != 1:
+        made = functions["mm"](left.reshape(rows, inner), right.reshape(inner, columns))
+    elif left.is_contiguous() and right.is_contiguous():
+        made = functions["dot"](left.flatten(), right.flatten())
+    else:
+        made = (left.squeeze() * right.squeeze()).sum(dtype=a.dtype)
+    return made.reshape((*shape_a, *shape_b))
+
+
+def _wrapped(dims: Shape, ndim: int) -> Shape:
+    wrapped = tuple(wrap_dim(d, ndim) for d in dims)
+    for d in wrapped:
+        if wrapped.count(d) > 1:
+            raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
+    return wrapped
+
+
+@function("inner", method=True)
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The inner product over the last dimension of both; the plain product where one is a scalar."""
+    if input.ndim and other.ndim:
+        if input.shape[-1] != other.shape[-1]:
+            raise RuntimeError(
+                f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and "
+                f"{list(other.shape)}"
+            )
+        result = tensordot(input, other, ((-1,), (-1,)))
+    else:
+        result = input * other
+    return result if out is None else write_out(out, result, "inner")
+
+
+@function("outer", method=True, aliases=("ger",))
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The outer product of two vectors."""
+    if input.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
+    if vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.ndim}-D")
+    result = input.reshape((input.shape[0], 1)) * vec2
+    return result if out is None else write_out(out, result, "outer")
