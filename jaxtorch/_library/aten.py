@@ -64,6 +64,16 @@ def _unsafe_view(self: Tensor, size: Any) -> Tensor:
     return self.reshape(size)
 
 
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`softmax`, of half precision in float32 with `half_to_float`."""
+    return (self.float() if half_to_float else self).softmax(dim)
+
+
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    """`log_softmax`, likewise."""
+    return (self.float() if half_to_float else self).log_softmax(dim)
+
+
 def _local_scalar_dense(self: Tensor) -> Any:
     """The one element, as a number."""
     return self.item()
@@ -74,7 +84,8 @@ _ABSENT = """
     _grouped_mm _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
     _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
     _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
-    _scaled_dot_product_flash_attention_for_cpu _scaled_mm _softmax_backward_data _sparse_addmm
+    _scaled_dot_product_flash_attention_for_cpu _scaled_mm _softmax_backward_data _flash_attention_forward
+    _efficient_attention_forward native_group_norm _sparse_addmm
     _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_dense _to_sparse _upsample_bilinear2d_aa
     convolution_backward native_dropout native_layer_norm_backward sym_constrain_range sym_constrain_range_for_size
     sym_storage_offset sym_stride wait_tensor
@@ -90,6 +101,8 @@ _OURS = (
     sym_size,
     sym_numel,
     _unsafe_view,
+    _softmax,
+    _log_softmax,
     _local_scalar_dense,
 )
 FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _OURS}
@@ -102,6 +115,10 @@ def find(name: str) -> Callable[..., Any] | None:
 
         return lists.get(name)
     found = FUNCTIONS.get(name)
+    if found is None:
+        from ..nn import functional
+
+        found = getattr(functional, name, None) if name in functional.__all__ else None
     if found is None and name in _ABSENT:
         return absent_function(f"torch.ops.aten.{name}", "jaxtorch has no dispatcher")
     return found

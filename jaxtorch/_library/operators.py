@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from .._absent import absent_function
 from .._core.modes import no_grad, state
 from .._core.op import functions as _functions
 from .._core.op import methods as _methods
@@ -182,7 +183,7 @@ class OpOverloadPacket:
         raise errors[0]
 
 
-class _OfEngine:
+class OfEngine:
     """`torch.ops.aten.add`: an operation of jaxtorch, whose overloads are all one Python function."""
 
     def __init__(self, name: str, fn: Callable[..., Any]) -> None:
@@ -191,15 +192,21 @@ class _OfEngine:
         self._fn = fn
 
     def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+        name, _, overload = self.__name__.partition(".")
+        if overload:
+            return f"<OpOverload(op='aten.{name}', overload='{overload}')>"
+        return f"<OpOverloadPacket(op='aten.{name}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._fn(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("_") or "." in self.__name__:
             raise AttributeError(name)
-        overload = _OfEngine(f"{self.__name__}.{name}", self._fn)
+        overload = OfEngine(f"{self.__name__}.{name}", self._fn)
         setattr(self, name, overload)
         return overload
 
@@ -208,6 +215,16 @@ def _aten(name: str) -> Any:
     from .aten import find as found
 
     return found(name)
+
+
+_stand_ins: dict[str, OfEngine] = {}
+
+
+def stand_in(name: str) -> OfEngine:
+    """What names an operation of the engine's own to a policy."""
+    if name not in _stand_ins:
+        _stand_ins[name] = OfEngine(name, absent_function(f"torch.ops.aten.{name}", "jaxtorch has no dispatcher"))
+    return _stand_ins[name]
 
 
 class Namespace(SimpleNamespace):
@@ -222,7 +239,7 @@ class Namespace(SimpleNamespace):
         if packet is None and self._name in ("aten", "prims"):
             fn = _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:
-                packet = packets[self._name, name] = _OfEngine(name, fn)
+                packet = packets[self._name, name] = OfEngine(name, fn)
         if packet is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         return packet

@@ -71,11 +71,15 @@ class SelectiveCheckpointContext:
 
 
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
-    """NotImplementedError: jaxtorch has no dispatcher that would ask a policy for each operation."""
-    raise NotImplementedError(
-        "torch.utils.checkpoint.create_selective_checkpoint_contexts: jaxtorch cannot choose operation by operation what to "
-        "save; checkpoint smaller functions instead"
-    )
+    """Two contexts for `checkpoint(..., use_reentrant=False, context_fn=...)`: what the policy says to save is not computed again.
+
+    policy_fn_or_list: `policy(ctx, op, *args, **kwargs)` gives a `CheckpointPolicy` for an operation (`torch.ops.aten.mm.default`),
+    of which it sees the tensors; or a list of the operations to save. What was saved is a value, which later writes in place
+    do not reach, so `allow_cache_entry_mutation` has no effect.
+    """
+    from ._selective import contexts
+
+    return contexts(policy_fn_or_list)
 
 
 def noop_context_fn() -> tuple[Any, Any]:

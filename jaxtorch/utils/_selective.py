@@ -1,0 +1,132 @@
+"""Selective checkpointing: a policy says, operation by operation, what a checkpointed function's second run finds computed.
+
+The policy is asked of the operations of jaxtorch under their names in `torch.ops.aten`, as far as they have one: a linear layer
+is `aten.addmm` (`aten.mm` without a bias), a convolution `aten.convolution`. Of an operation's arguments it sees the tensors.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from .._core import modes
+from .._core.asking import asking
+from .._core.entry import Kernel
+from .._core.tensor import Tensor, wrap
+from .._core.value import Value
+from .._library import operators
+
+_UNASKED = frozenset(("checkpoint", "kept", "detach", "_detach", "_alias", "accumulate"))
+_TENSOR = frozenset("add sub mul div remainder eq ne lt le gt ge maximum minimum".split())
+_RENAMED = {
+    "layer_norm": "native_layer_norm", "group_norm": "native_group_norm", "batch_norm": "native_batch_norm",
+    "softmax": "_softmax", "log_softmax": "_log_softmax", "dropout": "native_dropout", "_pow": "pow",
+}  # fmt: skip
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "conv_transpose", "_conv", "convolution")
+
+
+def operation(kernel: Kernel, tensors: list[Tensor]) -> tuple[Any, list[Any]] | None:
+    """The operation of `torch.ops.aten` that a kernel stands for, and the tensors among its arguments; None where for none."""
+    name = kernel.name.removesuffix("_fwd")
+    if name in _UNASKED:
+        return None
+    if name == "linear":
+        x, weight, *bias = tensors
+        rows = x.reshape(-1, x.shape[-1]) if x.dim() != 2 else x
+        return (_aten("addmm"), [bias[0], rows, weight.t()]) if bias else (_aten("mm"), [rows, weight.t()])
+    if name == "matmul":
+        dims = [t.dim() for t in tensors]
+        return _aten({(1, 1): "dot", (2, 1): "mv", (2, 2): "mm"}.get((dims[0], dims[1]), "bmm")), tensors
+    if name.startswith(_CONVOLUTIONS):
+        return _aten("convolution"), tensors
+    if "attention" in name:
+        on_cpu = tensors[0].device.type == "cpu"
+        return _aten("_scaled_dot_product_flash_attention" + ("_for_cpu" if on_cpu else "")), tensors
+    name = _RENAMED.get(name, name)
+    return _aten(name, "Tensor" if name in _TENSOR else "default"), tensors
+
+
+def _aten(name: str, overload: str = "default") -> Any:
+    try:
+        return getattr(getattr(operators.namespace("aten"), name), overload)
+    except AttributeError:
+        return getattr(operators.stand_in(name), overload)
+
+
+_CONSUMED: list[Any] = []
+
+
+class _Mode:
+    """The context of a run; it can be entered again. Decisions are the first run's, by how often an operation has come."""
+
+    def __init__(self, policy: Callable[..., Any], decided: dict[Any, list[Any]], recompute: bool) -> None:
+        self.policy, self.decided, self.recompute = policy, decided, recompute
+        self.open: list[tuple[asking, dict[Any, int]]] = []
+
+    def __enter__(self) -> None:
+        context = asking(self.again if self.recompute else self.first)
+        self.open.append((context, defaultdict(int)))
+        context.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        self.open.pop()[0].__exit__(*exc)
+
+    def first(self, kernel: Kernel, values: list[Value], run: Callable[[], list[Value]]) -> list[Value]:
+        """Run a kernel, and keep its results where the policy says so."""
+        from .checkpoint import CheckpointPolicy, SelectiveCheckpointContext
+
+        outs = run()
+        found = _operation_of(kernel, values)
+        if found is not None:
+            result = wrap(outs[0]) if len(outs) == 1 else tuple([wrap(v) for v in outs])
+            wanted = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=result), found[0], *found[1])
+            if not isinstance(wanted, bool):
+                wanted = wanted in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+            self.decided[found[0]].append(outs if wanted else None)
+        return outs
+
+    def again(self, kernel: Kernel, values: list[Value], run: Callable[[], list[Value]]) -> list[Value]:
+        """The results that the first run has kept, or a kernel run once more."""
+        found = _operation_of(kernel, values)
+        if found is None:
+            return run()
+        op, counts = found[0], self.open[-1][1]
+        place, counts[op] = counts[op], counts[op] + 1
+        decided = self.decided[op]
+        if place >= len(decided):
+            raise RuntimeError(f"torch.utils.checkpoint: the second run calls {op} more often than the first")
+        kept, decided[place] = decided[place], None if decided[place] is None else _CONSUMED
+        if kept is _CONSUMED:
+            raise RuntimeError(
+                "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
+                "activation checkpoint."
+            )
+        return run() if kept is None else kept
+
+
+def _operation_of(kernel: Kernel, values: list[Value]) -> tuple[Any, list[Any]] | None:
+    with modes.no_grad():
+        return operation(kernel, [wrap(v) for v in values])
+
+
+def contexts(policy_or_list: Any) -> tuple[Any, Any]:
+    """The contexts of the first run and of the second."""
+    if isinstance(policy_or_list, list):
+        for op in policy_or_list:
+            if not isinstance(op, (operators.OpOverload, operators.OfEngine)) or "." not in str(op).partition(".")[2]:
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. An OpOverload is one of the "
+                    "overloads of an operation: `torch.ops.aten.mm.default`, where `torch.ops.aten.mm` is all of them."
+                )
+        chosen = set(policy_or_list)
+
+        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
+            return op in chosen
+
+    elif callable(policy_or_list):
+        policy = policy_or_list
+    else:
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    decided: dict[Any, list[Any]] = defaultdict(list)
+    return _Mode(policy, decided, False), _Mode(policy, decided, True)
