@@ -395,3 +395,25 @@ def test_a_closed_over_result_is_an_error_in_backward() -> None:
     assert found.requires_grad and found.tolist() == [4, 4, 4]
     with pytest.raises(NotImplementedError, match="pass that tensor to the function as an argument"):
         found.sum().backward()
+
+
+def test_functionalize_and_batch_norm() -> None:
+    def body(t: Any) -> Any:
+        def f(x: Any) -> Any:
+            y = x.clone()
+            y.add_(1)
+            x.mul_(2)
+            return y
+
+        x = t.ones(2)
+        net = t.nn.Sequential(t.nn.BatchNorm1d(2), t.nn.InstanceNorm1d(2, track_running_stats=True))
+        same = t.func.replace_all_batch_norm_modules_(net) is net
+        found = [t.func.functionalize(f)(x), x, t.func.grad(lambda x: t.func.functionalize(f)(x * 1).sum())(t.ones(2))]
+        return found, same, repr(net), sorted(dict(net.named_buffers())), t.func.debug_unwrap(x) is x
+
+    expected, actual = body(reference()), body(candidate())
+    assert [x.tolist() for x in actual[0]] == [x.tolist() for x in expected[0]]
+    assert actual[1:] == expected[1:]
+    for t in (reference(), candidate()):
+        with pytest.raises(RuntimeError, match="received invalid argument for remove=views"):
+            t.func.functionalize(t.sin, remove="views")(t.ones(2))

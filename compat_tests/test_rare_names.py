@@ -109,3 +109,33 @@ def test_lobpcg(largest: bool, general: bool) -> None:
         np.testing.assert_allclose(x.T @ (b if general else np.eye(12)) @ x, np.eye(3), atol=1e-6)
         np.testing.assert_allclose(a @ x, (b if general else np.eye(12)) @ x * values.numpy(), atol=1e-4)
     np.testing.assert_allclose(found["jaxtorch"], found["torch"], rtol=1e-6)
+
+
+QUANTISED = """
+F.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7) | F.fake_quantize_per_tensor_affine(x, 0.37, 3, 0, 15)
+F.fake_quantize_per_tensor_affine(x, F.tensor(0.1), F.tensor(3), 0, 15) | F.fake_quantize_per_tensor_affine(x, F.tensor([0.2]), F.tensor([1]), -8, 7)
+F.fake_quantize_per_channel_affine(x, s, z, 0, -8, 7) | F.fake_quantize_per_channel_affine(x, s, z + 0.5, 0, -8, 7)
+F.fake_quantize_per_channel_affine(x.T, s, z, 1, -128, 127) | F.fake_quantize_per_channel_affine(x, s, z, -2, -8, 7)
+F.fake_quantize_per_tensor_affine(x, 0.1, 0, 7, -8) | F.fake_quantize_per_tensor_affine(x, 0.1, 20, -8, 7)
+F.fake_quantize_per_tensor_affine(x.long(), 0.1, 0, -8, 7) | F.fake_quantize_per_channel_affine(x, s.double(), z, 0, -8, 7)
+F.fake_quantize_per_channel_affine(x, s, z.long(), 0, -8, 7) | F.fake_quantize_per_channel_affine(x, s, z, 1, -8, 7)
+F.fake_quantize_per_channel_affine(x, s, z, 5, -8, 7) | F.fake_quantize_per_channel_affine(x, s, z * 100, 0, -8, 7)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("call", [c.strip() for c in QUANTISED.replace("\n", "|").split("|") if c.strip()])
+def test_fake_quantize(call: str, dtype: str) -> None:
+    found = []
+    for torch in (reference, jaxtorch):
+        torch.manual_seed(0)
+        x = torch.tensor([[-1.31, -0.5, 0.0], [0.26, 12.0, 0.77]], dtype=getattr(torch, dtype), requires_grad=True)
+        given = {"F": torch, "x": x, "s": torch.tensor([0.1, 0.2]), "z": torch.tensor([0, 1], dtype=torch.int32)}
+        try:
+            out = eval(call, given)
+            out.sum().backward()
+            found.append((out.tolist(), str(out.dtype)[-8:], x.grad.tolist(), type(out.grad_fn).__name__))
+        except Exception as error:
+            words = " ".join(str(error).split())
+            found.append((type(error).__name__, words.partition(" (the operation")[0]))
+    assert found[0] == found[1]

@@ -73,6 +73,7 @@ _FAMILIES = (
     "torch_forms",
     "segments",
     "linalg_lowrank",
+    "fake_quantize",
     "sparse",
     "out_types",
 )

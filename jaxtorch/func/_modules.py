@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -129,3 +130,41 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             made[name] = functions["stack"]([t.detach() for t in held]).requires_grad_(wants[0])
         stacked.append(made)
     return stacked[0], stacked[1]
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """The module, with the running statistics of every batch normalisation in it given up: those are written in place, which
+    `vmap` over samples cannot do."""
+    from ..nn.modules.batchnorm import _BatchNorm
+
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """A function that does what `func` does.
+
+    In PyTorch a program traced from it has no writes in place (nor views, with remove='mutations_and_views'). Here no recorded
+    program has any: values never change, and a write is a new value under the old tensor. RuntimeError for another `remove`.
+    """
+
+    @functools.wraps(func)
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        if remove not in ("mutations", "mutations_and_views"):
+            raise RuntimeError(
+                f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are: "
+                "'mutations' and 'mutations_and_views'."
+            )
+        return func(*args, **kwargs)
+
+    return functional
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """The tensor itself: within a transformation it already shows what the function sees of one sample."""
+    if not isinstance(tensor, Tensor):
+        raise RuntimeError(f"Expected Tensor, got {type(tensor)}")
+    return tensor

@@ -121,9 +121,7 @@ def contexts(policy_or_list: Any) -> tuple[Any, Any]:
                 )
         chosen = set(policy_or_list)
 
-        def policy(context: Any, op: Any, *args: Any, **kwargs: Any) -> bool:
-            return op in chosen
-
+        policy: Any = lambda context, op, *args, **kwargs: op in chosen  # noqa: E731
     elif callable(policy_or_list):
         policy = policy_or_list
     else:
