@@ -113,7 +113,8 @@ def test_lobpcg(largest: bool, general: bool) -> None:
 
 QUANTISED = """
 F.fake_quantize_per_tensor_affine(x, 0.1, 0, -8, 7) | F.fake_quantize_per_tensor_affine(x, 0.37, 3, 0, 15)
-F.fake_quantize_per_tensor_affine(x, F.tensor(0.1), F.tensor(3), 0, 15) | F.fake_quantize_per_tensor_affine(x, F.tensor([0.2]), F.tensor([1]), -8, 7)
+F.fake_quantize_per_tensor_affine(x, F.tensor(0.1), F.tensor(3), 0, 15)
+F.fake_quantize_per_tensor_affine(x, F.tensor([0.2]), F.tensor([1]), -8, 7)
 F.fake_quantize_per_channel_affine(x, s, z, 0, -8, 7) | F.fake_quantize_per_channel_affine(x, s, z + 0.5, 0, -8, 7)
 F.fake_quantize_per_channel_affine(x.T, s, z, 1, -128, 127) | F.fake_quantize_per_channel_affine(x, s, z, -2, -8, 7)
 F.fake_quantize_per_tensor_affine(x, 0.1, 0, 7, -8) | F.fake_quantize_per_tensor_affine(x, 0.1, 20, -8, 7)

@@ -147,7 +147,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         if not state.grad or not (self.requires_grad or other.requires_grad):
             self._write(kept_value(self._read()))  # counted, though nothing changes
         elif self._rg and (self._alias is None or self._alias.base is None):
-            self._rebind(_copied_onto(self, src))
+            self._rebind(_copied_onto(self, other))
         else:
             self._rebind(_copied_over(other, size, self._value.aval.dtype))
         return self
