@@ -13,16 +13,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import checks, program, random, runner
+from .._core import checks, packs, program, random, runner
 from .._core.context import at_top, caching, x64
+from .._core.device import cpu
 from .._core.entry import Kernel, define
 from .._core.program import emit
 from .._core.storage import Version
 from .._core.tensor import Tensor, wrap
+from .._core.transfer import on_cpu
 from .._core.value import FLOAT, Value
 from ..optim._family import by_counts, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
+from .residence import Gradients, State
 from .trees import numbers_in, put_together
 
 
@@ -57,13 +60,16 @@ def _gradient() -> tuple[int, int]:
 _GRAD_HELD, _GRAD_VALUE_HELD = _gradient()
 
 
-def _generated(sources: list[Source], donors: list[int]) -> Any:
-    """`read(arguments, draws, numbers)`: the values of the donors, all arrays in the order of the inputs, and whether the
-    engine made all of the donors' arrays."""
-    scope: dict[str, Any] = {}
+def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) -> Any:
+    """`read(arguments, draws, numbers)`: the values of the donors, all arrays in the order of the inputs but the packed ones,
+    and whether the engine made all of the donors' arrays."""
+    scope: dict[str, Any] = {"force": program.force}
     lines, values, arrays = [], [], []
     for i, source in enumerate(sources):
         v = f"v{i}"
+        if i in packed:
+            arrays.append("None")
+            continue
         match source.kind:
             case "constant":
                 scope[f"c{i}"] = source.of.array
@@ -87,7 +93,7 @@ def _generated(sources: list[Source], donors: list[int]) -> Any:
                     lines.append(f"t = {tensor}")
                     tensor = "t"
                 lines.append(f"{v} = {tensor}._value if {tensor}._alias is None else {tensor}._read()")
-        arrays.append(f"{v}.array")
+        arrays.append(f"{v}.array if {v}.pack is None else force({v})")
         if i in donors:
             values.append(v)
     body = "".join(f"    {line}\n" for line in lines)
@@ -97,7 +103,7 @@ def _generated(sources: list[Source], donors: list[int]) -> Any:
 
 
 def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
-    """`put(values, outs)`: new arrays for the values of donors, whose tensors count the writes."""
+    """`put(values, outs)`: new arrays for the values of donors, whose tensors count the writes; for (donor, out, tensor, writes)."""
     scope: dict[str, Any] = {}
     lines = []
     for donor, k, t, n in quick:
@@ -114,26 +120,61 @@ class Replay:
         self.live = tuple(made.live)
         self.tensors, self.spec, self.grads, self.places = made.tensors, made.spec, made.grads, made.places
         self.drawn, self.updated, self.afterwards = made.drawn, made.updated, made.afterwards
-        self.at = at = {slot: k for k, slot in enumerate(made.live)}
-        self.writes = [(w.source, at[w.slot], w.writes) for w in made.writes]
-        self.flags = [(at[slot], make, where) for slot, make, where in made.flags]
-        self.read = _generated(self.sources, self.donors)
+        self.at = {slot: k for k, slot in enumerate(made.live)}
+        self.writes = [(w.source, self.at[w.slot], w.writes) for w in made.writes]
+        self.flags = [(self.at[slot], make, where) for slot, make, where in made.flags]
         self.graph: Any = None
-        self._structure: Any = None
         self._kernel: Kernel | None = None
-        self._held = [_VALUE_HELD] * len(self.donors), [_ARRAY_HELD] * len(self.donors)
-        self._quick = self._quick_writes()
         held = {k: p for p, k in self.grads if k is not None}
         returned = {n for spec in (self.spec, *(p for _, p in self.places)) for n in numbers_in(spec)}
         views = [k for k, t in enumerate(self.tensors) if isinstance(t, Result) and t.shared is not None]
         roots = {t.shared.root for t in self.tensors if isinstance(t, Result) and t.shared is not None}
         for k in {*views, *roots}:
             held.pop(k, None)
-        self._grad_of = [held.get(k) if k not in returned else None for k in range(len(self.tensors))]
+        self._grad_of: list[Any] = [held.get(k) if k not in returned else None for k in range(len(self.tensors))]
         self._views = sorted(views, key=lambda k: len(self.tensors[k].shared.steps))
+        self._settle_packs(made)
 
-    def _quick_writes(self) -> Any:
-        """A function that makes all writes, where they go to tensors that can be overwritten in memory; else None."""
+    def _settle_packs(self, made: Captured) -> None:
+        """Decide what travels in packs, and prepare for what does not."""
+        quick = self._quick_writes()
+        plan = runner.Plan(self.code, self.live, tuple(self.donors))
+        outs = plan.avals()
+        pairs = [(self.donors[d], k) for d, k, _, _ in quick or ()]
+        links = [
+            (position, k)
+            for position, k in pairs
+            if plan.kinds[position] is outs[self.live[k]] and not packs.was_read_elsewhere(made.inputs[position])
+        ]
+        grads = [k for k, p in enumerate(self._grad_of) if p is not None]
+        of_slot = {self.at[self.tensors[k].slot]: k for k in grads if self.tensors[k].layout is None}
+        packed = packs.chosen(plan, links, list(of_slot))
+        self._structure = runner.whole(plan, packed)
+        taken = [] if packed is None else packed.taken
+        apart = [] if packed is None else packed.apart
+        self.single = [i for i in self.donors if i not in taken]
+        self.read = _generated(self.sources, self.single, taken)
+        self._held = [_VALUE_HELD] * len(self.single), [_ARRAY_HELD] * len(self.single)
+        self.state = self.gradients = None
+        self._out = {k: k for k in range(len(self.live))}  # where each result is among those of the program
+        if packed is not None:
+            first = bool(taken) + bool(apart)
+            self._out = {k: first + n for n, k in enumerate(packed.rest)}
+            if taken:
+                tensors = {k: (t, n) for _, k, t, n in quick or ()}
+                self.state = State(packed.layout, *zip(*[tensors[k] for k in packed.made], strict=True))
+            if apart:
+                self.gradients = Gradients(packed.second, [self._grad_of[of_slot[k]] for k in apart])
+                self._packed_tensors = [of_slot[k] for k in apart]
+        self._writes = [w for w in self.writes if w[1] in self._out]
+        left = [w for w in quick or () if w[1] in self._out]
+        place = {position: n for n, position in enumerate(self.single)}
+        self._quick = (
+            None if quick is None else _writer([(place[self.donors[d]], self._out[k], t, n) for d, k, t, n in left])
+        )
+
+    def _quick_writes(self) -> list[tuple[int, int, Tensor, int]] | None:
+        """All writes, as (donor, result, tensor, writes), where they go to tensors that can be overwritten in memory; else None."""
         by_source = {(self.sources[p].kind, id(self.sources[p].of)): d for d, p in enumerate(self.donors)}
         found = []
         for source, k, n in self.writes:
@@ -143,7 +184,7 @@ class Replay:
             if not hasattr(source.of, "_written"):
                 source.of._written = Version(source.of._ver)
             found.append((donor, k, source.of, n))
-        return _writer(found)
+        return found
 
     # -- the captured call itself
 
@@ -155,12 +196,16 @@ class Replay:
         current.state = "running"
         try:
             arrays = [v.array for v in made.inputs]
-            for position in self.donors:
+            for position in self.single:
                 arrays[position] = _copy(arrays[position])
-            outs = self._run(arrays)
-            for slot, array in zip(self.live, outs, strict=True):
-                made.values[slot].array = array
-                made.values[slot].owned = True
+            packed = self._structure.packed
+            outs = self._run(packs.arguments(packed, made.inputs, 0, arrays))
+            values = [made.values[slot] for slot in self.live]
+            if packed is not None:
+                packed.hand_out(values, outs)
+            else:
+                for v, array in zip(values, outs, strict=True):
+                    v.array, v.owned = array, True
             if current.checks:
                 checks.add(current.checks)
         finally:
@@ -216,34 +261,55 @@ class Replay:
         return numbers
 
     def _run(self, arrays: list[Any]) -> list[Any]:
-        structure = self._structure
-        if structure is None:
-            structure = self._structure = runner.whole(self.slot, self.code, self.live, tuple(self.donors))
-        if structure.call is None:
-            return runner.run_whole(self.slot, structure, arrays)
-        return at_top(structure.call, arrays)
+        call = self._structure.call
+        return runner.run_whole(self.slot, self._structure, arrays) if call is None else at_top(call, arrays)
 
     def _alone(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
         values, arrays, owned = self.read(arguments, draws, numbers)
-        given = [arrays[i] for i in self.donors]
+        given = [arrays[i] for i in self.single]
         exclusive = (
             owned and list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
         )
         if not exclusive:
-            for v, position in zip(values, self.donors, strict=True):
+            for v, position in zip(values, self.single, strict=True):
                 arrays[position] = _copy(program.force(v))
         given = None
-        structure = self._structure
-        outs = self._run(arrays) if structure is None or structure.call is None else at_top(structure.call, arrays)
+        state, here = self.state, False
+        if state is not None:
+            here = state.here()
+            arrays.append(state.vector(here))
+        outs = self._run(arrays)
+        arrays = None
+        if state is not None:
+            state.put(outs[0], here, self._write)
+        place = self._out
         if exclusive and self._quick is not None:
             self._quick(values, outs)
         else:
-            for source, k, n in self.writes:
+            for source, k, n in self._writes:
                 t = source.tensor(arguments)
-                self._write(t, _owned(outs[k], t._value.aval), n)
+                self._write(t, _owned(outs[place[k]], t._value.aval), n)
         if self.flags:
-            checks.add([(_owned(outs[k], FLOAT), make, where) for k, make, where in self.flags])
-        return self._hand_out(arguments, [_value(outs, self.at, t) for t in self.tensors], reuse=True)
+            checks.add([(_owned(outs[place[k]], FLOAT), make, where) for k, make, where in self.flags])
+        return self._hand_out(arguments, self._made(outs), reuse=True)
+
+    def _made(self, outs: list[Any]) -> list[Any]:
+        """The values of the new tensors; gradients that stay in their pack get their new content here, and None."""
+        at, place, grads = self.at, self._out, self.gradients
+        made = [
+            _owned(outs[place[at[t.slot]]], t.aval)
+            if isinstance(t, Result) and t.slot is not None and at[t.slot] in place
+            else None
+            for t in self.tensors
+        ]
+        if grads is not None:
+            vector = outs[self.state is not None]
+            if grads.here():
+                grads.pack.array = vector
+            else:
+                for k, v in zip(self._packed_tensors, grads.renew(vector), strict=True):
+                    made[k] = v
+        return made
 
     def _recorded(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
         kernel = self._kernel
@@ -277,7 +343,7 @@ class Replay:
 
     def _as_kernel(self) -> Kernel:
         """The whole call as one instruction: flags come last."""
-        plan = runner.whole(self.slot, self.code, self.live, tuple(self.donors)).plan
+        plan = self._structure.plan
         flagged = [k for k, _, _ in self.flags]
         self._order = order = [k for k in range(len(self.live)) if k not in flagged] + flagged
 
@@ -312,7 +378,10 @@ class Replay:
         """
         tensors: list[Any] = []
         for value, t, p in zip(made, self.tensors, self._grad_of, strict=True):
-            if reuse and p is not None:
+            if reuse and p is not None and value is None:  # it has its new content
+                tensors.append(p._grad)
+                continue
+            if reuse and p is not None and value.pack is None:
                 g = p._grad
                 if (
                     g is not None
@@ -345,6 +414,8 @@ class Replay:
         for p, k in self.grads:
             if k is None or tensors[k] is not p._grad:
                 p._grad = None if k is None else tensors[k]
+        if reuse and self.gradients is not None:
+            self.gradients.settle()
         for condition, spec in self.places:
             condition.put(put_together(spec, tensors))
         spec = self.spec
@@ -362,10 +433,12 @@ def _at_one(states: list[dict[str, Any]]) -> bool:
 
 
 def _copy(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        return on_cpu(array, cpu.slot.jax)
+    (device,) = array.devices()
+    if device.platform == "cpu":  # nothing is compiled for it
+        return on_cpu(np.asarray(array), device)
     with x64(), caching():
-        (device,) = array.devices()
-        if device.platform == "cpu":  # nothing is compiled for it
-            return runner.on_cpu(np.asarray(array), device)
         return jnp.array(array, copy=True)
 
 
@@ -373,7 +446,3 @@ def _owned(array: Any, aval: Any) -> Value:
     value = Value(aval, array)
     value.owned = True
     return value
-
-
-def _value(outs: list[Any], at: dict[int, int], t: Any) -> Any:
-    return _owned(outs[at[t.slot]], t.aval) if isinstance(t, Result) and t.slot is not None else None

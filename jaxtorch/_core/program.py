@@ -18,7 +18,7 @@ from itertools import compress
 from sys import getrefcount
 from typing import Any
 
-from . import capture, hostmode, runner
+from . import capture, hostmode, packs, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
@@ -34,13 +34,14 @@ IMMEDIATE = os.environ.get("JAXTORCH_EXECUTION", "recorded") == "immediate"
 class Program:
     """What has been recorded for one device since its last flush."""
 
-    __slots__ = ("slot", "code", "values", "inputs", "checks", "backwards", "state")
+    __slots__ = ("slot", "code", "values", "inputs", "packed", "checks", "backwards", "state")
 
     def __init__(self, slot: DeviceSlot) -> None:
         self.slot = slot
         self.code: list[Any] = []
         self.values: list[Value] = []
         self.inputs: list[Value] = []
+        self.packed = 0  # how many inputs were in packs when they entered
         self.checks: list[tuple[Value, Any, Any]] = []
         self.backwards = 0  # finished backward passes recorded in here
         self.state = "open"
@@ -129,6 +130,11 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
 
 def _enterable(v: Value, program: Program, mark: int) -> bool:
     """Make `v` concrete if it is pending elsewhere; False if it is a tracer of a JAX transformation."""
+    if v.pack is not None:
+        if capture.active is None:
+            program.packed += 1
+            return True
+        packs.unpack(v)  # a capture knows what has been computed by its array
     if v.array is None:
         try:
             force(v)
@@ -144,7 +150,10 @@ def _rewind(program: Program, mark: int) -> None:
     values, inputs = program.values, program.inputs
     while inputs and values[-1] is inputs[-1]:
         values.pop()
-        inputs.pop().program = None
+        v = inputs.pop()
+        v.program = None
+        if v.pack is not None:
+            program.packed -= 1
     if not program.code and program.slot.program is program:
         program.slot.program = None
 
@@ -222,17 +231,24 @@ def _run(program: Program, values: list[Value]) -> None:
         and expected.code == program.code
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         live, structure = expected.plan.live, expected
+        if program.packed or expected.packed is not None:
+            arrays = packs.arguments(expected.packed, inputs, program.packed, arrays)
         outs = at_top(structure.call, arrays)
     else:
         live, structure, outs = _worked_out(program, values, counts, arrays, owned)
     if slot.ran is not None:
         slot.ran.next = structure
     slot.ran = structure
-    for i, array in zip(live, outs, strict=True):
-        v = values[i]
-        v.array = array
-        v.owned = True
-        v.program = None
+    if structure.packed is not None:
+        structure.packed.hand_out([values[i] for i in live], outs)
+    else:
+        for i, array in zip(live, outs, strict=True):
+            v = values[i]
+            v.array = array
+            v.owned = True
+            v.program = None
+    if structure.call is None:
+        structure.made = {id(values[i]): k for k, i in enumerate(live)}
     if program.checks:
         from . import checks
 
@@ -249,11 +265,14 @@ def _worked_out(
     held = iter(array_counts)
     donors = []
     for position, v in enumerate(inputs):
-        if v.owned and next(held) == _ARRAY_HELD and counts[v.slot] == _INPUT_HELD:
+        alone = next(held) == _ARRAY_HELD if v.owned else v.pack is not None
+        if alone and counts[v.slot] == _INPUT_HELD:
             donors.append(position)
+        else:
+            packs.read_elsewhere(v)
         counts[v.slot] = 0  # an input is never an output
     live = [i for i, c in enumerate(counts) if c > _HELD_BY_PROGRAM]
-    structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs)
+    structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
     if structure.call is not None:
         structure.code, structure.owned = program.code, owned
         structure.counts, structure.array_counts = all_counts, array_counts
@@ -295,6 +314,8 @@ def force(value: Value) -> Any:
     array = value.array
     if capture.active is not None:
         capture.breaks("the content of a tensor is read while the call runs")
+    if value.pack is not None:
+        return packs.unpack(value)
     if array is None:
         flush(value.program)
         array = value.array

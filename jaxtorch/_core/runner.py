@@ -7,7 +7,6 @@ compilation. Seen again, it is compiled whole, unless NumPy still runs all of it
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 import time
@@ -18,14 +17,14 @@ import jax
 import numpy as np
 from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
-from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
-from jax.core import ShapedArray, Tracer
+from jax.core import Tracer
 
-from . import cold, log
+from . import cold, log, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
+from .transfer import on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
 lock = threading.RLock()
@@ -109,9 +108,13 @@ class Structure:
     next: the structure that ran after this one when it ran last: probably what comes after it again.
     code, counts, owned, array_counts: the program as it was recorded, the reference counts of its values, which inputs the
           engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
+    made: the ids of the values that the last run made, with their places among the live ones, until it is compiled.
+    packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
     """
 
-    __slots__ = ("runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit")
+    __slots__ = (
+        "runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit", "made", "packed",
+    )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
         self.runs = 0
@@ -124,6 +127,8 @@ class Structure:
         self.counts: list[int] = []
         self.array_counts: list[int] = []
         self.owned: list[bool] = []
+        self.made: dict[int, int] = {}
+        self.packed: packs.Packed | None = None
 
 
 class Plan:
@@ -170,7 +175,7 @@ class Plan:
         """The donated inputs whose memory some output can take over: same shape and type, one for one."""
         if not donors:
             return ()
-        avals = self._avals()
+        avals = self.avals()
         spare: dict[Any, int] = {}
         for s in self.live:
             spare[avals[s]] = spare.get(avals[s], 0) + 1
@@ -182,7 +187,8 @@ class Plan:
                 usable.append(position)
         return tuple(usable)
 
-    def _avals(self) -> dict[int, Any]:
+    def avals(self) -> dict[int, Any]:
+        """The types of all results, by slot."""
         found = {}
         for kernel, _, first in self.steps:
             for k, aval in enumerate(kernel.out_avals):
@@ -195,9 +201,18 @@ _MAX_STRUCTURES = 4096
 
 
 def run(
-    slot: DeviceSlot, code: list[Any], arrays: list[Any], live: list[int], donors: list[int], inputs: list[Value]
+    slot: DeviceSlot,
+    code: list[Any],
+    arrays: list[Any],
+    live: list[int],
+    donors: list[int],
+    inputs: list[Value],
+    packed: int,
 ) -> tuple[Structure, list[Any]]:
-    """Run a program: `arrays` are its inputs in order of entry; its structure, and the arrays of the `live` slots."""
+    """Run a program: `arrays` are its inputs in order of entry, of which some (`packed`: how many) are in packs.
+
+    Its structure, and what it returned: the arrays of the `live` slots, or what `Structure.packed` says.
+    """
     key = (tuple(code), tuple(live), tuple(donors))
     structure = _structures.get(key)
     if structure is None:
@@ -212,18 +227,17 @@ def run(
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
         if cheap or ((structure.runs <= WHOLE_AFTER or len(plan.steps) == 1) and not plan.captured):
-            return structure, _run_steps(slot, plan, arrays, inputs, cheap)
-        return structure, _compile(slot, structure, arrays)
-    return structure, at_top(structure.call, arrays)
+            return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), inputs, cheap)
+        structure.packed = packs.chosen(plan, packs.links_of(plan, inputs, structure.made))
+        return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays))
+    return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
 
 
-def whole(slot: DeviceSlot, code: tuple[Any, ...], live: tuple[int, ...], donors: tuple[int, ...]) -> Structure:
+def whole(plan: Plan, packed: packs.Packed | None) -> Structure:
     """The structure of a captured program, to be compiled whole at its first run by `run_whole`."""
-    key = (code, live, donors)
-    structure = _structures.get(key)
-    if structure is None:
-        structure = Structure(Plan(*key))
-        log.new_structure(structure)
+    structure = Structure(plan)
+    structure.packed = packed
+    log.new_structure(structure)
     return structure
 
 
@@ -258,27 +272,10 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Val
         return [on_cpu(o, slot.jax) if type(o) is np.ndarray else o for o in [env[s] for s in plan.live]]
 
 
-@functools.lru_cache(4096)
-def _shaped(shape: tuple[int, ...], dtype: Any) -> Any:
-    return ShapedArray(shape, dtype)
-
-
-@functools.cache
-def _sharding(device: Any) -> Any:
-    return jax.device_put(np.zeros(()), device, may_alias=False).sharding
-
-
-def on_cpu(array: np.ndarray[Any, Any], device: Any) -> Any:
-    """A copy of a NumPy array as JAX's: `jax.device_put`, without the 30 us that it takes to find out what to do."""
-    aval = _shaped(array.shape, array.dtype)
-    during_call = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
-    return xla_client.batched_device_put(aval, _sharding(device), [array], [device], False, True, during_call)
-
-
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
     """Compile a structure whole and run it once."""
     begun = time.perf_counter()
-    call = structure.call = _whole(slot, structure.plan)
+    call = structure.call = _whole(slot, structure.plan, structure.packed)
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
     log.compiled(structure, time.perf_counter() - begun)
@@ -321,12 +318,14 @@ class _Numbers:
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
 
 
-def _whole(slot: DeviceSlot, plan: Plan) -> Any:
+def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None) -> Any:
     """The function that runs a plan as one XLA program.
 
-    Python numbers travel together, in one vector for each kind: one argument instead of many.
+    Python numbers travel together, in one vector for each kind: one argument instead of many. What is packed is the argument
+    after those of the plan.
     """
-    tensors = [i for i, a in enumerate(plan.kinds) if not a.wrapped]
+    taken = packed.taken if packed is not None else []
+    tensors = [i for i, a in enumerate(plan.kinds) if not a.wrapped and i not in taken]
     groups: list[list[int]] = [[], [], []]
     for i, a in enumerate(plan.kinds):
         if a.wrapped:
@@ -338,24 +337,29 @@ def _whole(slot: DeviceSlot, plan: Plan) -> Any:
         vectors = list(args[len(tensors) :])
         for i, a in zip(tensors, args, strict=False):
             env[input_slots[i]] = a
+        if taken:
+            for i, a in zip(taken, packed.layout.split(vectors.pop(0)), strict=True):  # pyright: ignore[reportOptionalMemberAccess]
+                env[input_slots[i]] = a
         for group in groups:
             if group:
                 vector = vectors.pop(0)
                 for k, i in enumerate(group):
                     env[input_slots[i]] = vector[k].astype(kinds[i].dtype.np)
-        return evaluate(plan, env)
+        results = evaluate(plan, env)
+        return results if packed is None else packed.join(results)
 
     donated = set(plan.donors)
     if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
         program = lowered(program)
-    jitted = jax.jit(program, donate_argnums=tuple(n for n, i in enumerate(tensors) if i in donated))
+    given_up = [n for n, i in enumerate(tensors) if i in donated] + ([len(tensors)] if taken else [])
+    jitted = jax.jit(program, donate_argnums=tuple(given_up))
     device = slot.jax
     moved = slot.name != "cpu" or device != jax.devices()[0]
     types = (np.float64, np.int64, np.complex128)
     used = [_Numbers(np.dtype(t), g) for t, g in zip(types, groups, strict=True) if g]
 
     scope: dict[str, Any] = {f"vector{n}": numbers for n, numbers in enumerate(used)}
-    parts = [f"a[{i}]" for i in tensors]
+    parts = [f"a[{i}]" for i in tensors] + ([f"a[{len(plan.kinds)}]"] if taken else [])
     for n, numbers in enumerate(used):
         parts.append(f"vector{n}({', '.join(f'a[{i}]' for i in numbers.positions)})")
     if moved:

@@ -65,9 +65,12 @@ class Value:
              with NumPy, for a DETACHED one from `detach_()` on; or, once the memory has been written through `.data`, the
              value that is there now.
     owned:   an XLA program made the buffer and nothing outside the engine has seen it, so it may be donated.
+    pack:    the array that holds this value and others, at place `part`, while it has no array of its own (packs.py).
     """
 
-    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "tangent", "__weakref__")
+    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "pack", "part", "tangent", "__weakref__")
+
+    part: int
 
     tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
 
@@ -78,6 +81,7 @@ class Value:
         self.slot = -1
         self.guard: Any = None
         self.owned = False
+        self.pack: Any = None
 
     def __repr__(self) -> str:
         return f"Value({self.aval}, {'pending' if self.array is None else 'concrete'})"

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import capture, strides
+from . import capture, packs, strides
 from .entry import Entry, Kernel
 from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
@@ -381,6 +381,8 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
 
 def own_copy(value: Value) -> Value:
     """The same content as another value."""
+    if value.pack is not None:
+        packs.unpack(value)
     if value.array is None or capture.active is not None:  # a capture knows its inputs by their values
         return kept_value(value)
     return Value(value.aval, value.array)
@@ -390,6 +392,8 @@ def apply_identity(value: Value) -> Value:
     """The same content as a value of its own: guards belong to one tensor."""
     if value.guard is None:
         return value
+    if value.pack is not None:
+        packs.unpack(value)
     same = Value(value.aval, value.array)
     same.program, same.slot = value.program, value.slot
     if hasattr(value, "tangent"):

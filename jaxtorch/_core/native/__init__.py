@@ -94,9 +94,13 @@ def _two_dimensional(x: Any) -> Any:
     return x if x.ndim == 4 else x.reshape(x.shape[0], 1, *x.shape[1:])
 
 
+SMALL = 1 << 14
+"""Below so many elements XLA's own operations, which it fuses and runs one after the other, are the quicker ones."""
+
+
 def fits(*arrays: Any) -> bool:
     """Whether the kernels are there and take these arrays."""
-    return all(a.dtype == jnp.float32 and a.size for a in arrays) and available()
+    return all(a.dtype == jnp.float32 for a in arrays) and sum(a.size for a in arrays) >= SMALL and available()
 
 
 def _call(name: str, *shapes: Any) -> Any:
