@@ -20,6 +20,7 @@ def extensions() -> list[Extension]:
                 "jaxtorch/_core/native/avx512.cpp",
                 "jaxtorch/_core/native/avx2.cpp",
                 "jaxtorch/_core/native/amx.cpp",
+                "jaxtorch/_core/native/memory.cpp",
             ],
             depends=[str(p) for p in Path("jaxtorch/_core/native").glob("*.inc")] + ["jaxtorch/_core/native/kernels.h"],
             extra_compile_args=[

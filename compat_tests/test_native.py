@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +237,35 @@ def test_gelu(monkeypatch: pytest.MonkeyPatch) -> None:
     x = jnp.concatenate([jnp.linspace(-8, 8, 20011), ends]).astype(jnp.float32)
     np.testing.assert_allclose(jax.jit(native.gelu)(x), _gelu(x), rtol=2e-6, atol=2e-6)
     same_as_xla(monkeypatch, _gelu_p.bind, x[: -len(ends)])
+
+
+BLOCKS = """
+    import threading
+
+    import jaxtorch
+    import jax
+    import numpy as np
+
+    jax.config.update("jax_platforms", "cpu")
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        held = []
+        for n in range(300):
+            value = seed * 1000 + n
+            held.append((jax.device_put(np.full(int(rng.integers(1, 1 << 18)), value, np.int32)) + 0, value))
+            if len(held) > 8:
+                array, expected = held.pop(int(rng.integers(len(held))))
+                assert (np.asarray(array) == expected).all()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    print("done")
+"""
+
+
+@built
+def test_memory_of_many_threads() -> None:
+    """Blocks taken and freed by several threads at once, split and joined, keep what is written in them."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(BLOCKS)], check=True, capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("done", "")

@@ -1,9 +1,10 @@
-"""How the C library hands out memory: on the CPU, XLA takes the temporary memory of a program anew at every run.
+"""Memory that is freed is kept: on the CPU, XLA takes the temporary memory of a program anew at every run.
 
 With glibc's defaults a large block is mapped at each allocation and unmapped when freed, so that every step of a training
-loop faults its pages in again, and threads keep heaps of their own, which hold nothing large. Here two heaps serve all
-threads (with one, they wait for each other: small programs took a third longer), keep what is freed and ask for huge
-pages. The price: memory that was once used stays with the process.
+loop faults its pages in again. Where the kernels in C++ were built, XLA's large blocks come from a range of addresses of their
+own (`native/memory.cpp`). Elsewhere glibc is told to keep what is freed, in two heaps for all threads (with one, they wait for
+each other: small programs took a third longer; but the second one maps what is larger than 64 MiB after all). The price: memory
+that was once used stays with the process.
 """
 
 from __future__ import annotations
@@ -16,28 +17,33 @@ from typing import Any
 
 import jax
 
+from . import native
+
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
 _SETTINGS = ((_ARENA_MAX, 2), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
 _ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
 
 def keep_freed_memory() -> bool:
-    """Have this process's `malloc` keep large blocks for the next program; False where that does not apply.
+    """Have large blocks that are freed kept for the next program; False where that does not apply.
 
     It applies with glibc on Linux, where programs will run on the CPU. `JAXTORCH_ALLOCATOR=default` switches it off
-    (`small-pages`: only the huge pages), and
-    so does any setting of glibc's own (`MALLOC_...`, `GLIBC_TUNABLES=glibc.malloc...`).
+    (`small-pages`: only the huge pages), and so does any setting of glibc's own (`MALLOC_...`, `GLIBC_TUNABLES=glibc.malloc...`).
     """
     if os.environ.get("JAXTORCH_ALLOCATOR", "") == "default" or not sys.platform.startswith("linux"):
         return False
     if _settled_by_user() or not _programs_run_on_cpu():
         return False
+    huge_pages = os.environ.get("JAXTORCH_ALLOCATOR", "") != "small-pages"
+    if native.keep_memory(huge_pages):
+        return True
     libc = ctypes.CDLL(None)
     if not (hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")):
         return False
     if not all(libc.mallopt(name, value) == 1 for name, value in _SETTINGS):
         return False
-    _ask_for_huge_pages(libc)
+    if huge_pages:
+        _ask_for_huge_pages(libc)
     return True
 
 
@@ -46,8 +52,6 @@ def _ask_for_huge_pages(libc: Any) -> None:
 
     The growth is reserved, advised and given back to the heap, which keeps it; what is not used takes no memory.
     """
-    if os.environ.get("JAXTORCH_ALLOCATOR", "") == "small-pages":
-        return
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     libc.free.argtypes = [ctypes.c_void_p]
     libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

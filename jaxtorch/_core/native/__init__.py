@@ -51,6 +51,11 @@ def matrix_units() -> bool:
     return available() and bool(_library().jaxtorch_native_matrix_units())
 
 
+def keep_memory(huge_pages: bool) -> bool:
+    """Have XLA's large blocks come from memory that is kept (`memory.cpp`); False where that is not possible."""
+    return available() and bool(_library().jaxtorch_native_keep_memory(huge_pages))
+
+
 class Kernel(NamedTuple):
     """Where a convolution's kernel lies in an array of any shape: `sizes` of its spatial dimensions, how many elements apart
     neighbours are along them, along inputs and along outputs, and where the first one is."""
