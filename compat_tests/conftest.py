@@ -56,11 +56,13 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(autouse=True)
-def no_errors_left_over() -> Iterator[None]:
-    """Errors that a test's programs have flagged but that it never waited for must not surface in the next test."""
+def nothing_left_over() -> Iterator[None]:
+    """Errors that a test's programs have flagged but that it never waited for must not surface in the next test, and what one
+    test compiles must not decide what the next does."""
     yield
-    checks, program = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("checks", "program"))
-    if checks is not None and program is not None:
+    checks, program, cold = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("checks", "program", "cold"))
+    if checks is not None and program is not None and cold is not None:
+        cold.forget()
         with contextlib.suppress(Exception):  # a program that cannot run is the business of the test that made it
             program.flush_all()
         checks.forget()

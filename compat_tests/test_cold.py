@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -173,6 +173,32 @@ def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.Monk
         assert (torch.ones(147) * 2 + 1).sum().item() == 441
         counts.append(Counts.compiled - before)
     assert counts == [0, 1, 0]
+
+
+def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(cold._Process, "at_once", 12)
+
+    def compiled_by(sizes: Iterable[int]) -> int:
+        before = Counts.compiled
+        for size in sizes:
+            assert (torch.ones(size) * 2 + 1).sum().item() == 3 * size
+        return Counts.compiled - before
+
+    assert compiled_by([151, 151, 152, 152]) == 2  # few equations: the process may compile some at once
+    assert compiled_by(size for size in range(153, 170) for _ in range(2)) <= 1
+    assert compiled_by([169] * cold.SETTLED) == 1
+
+
+def test_a_packed_loop_and_its_backward_run_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    suits, found = cold.suits, {}
+    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    rnn = torch.nn.GRU(3, 4, bidirectional=True)
+    x = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(5, 2, 3, requires_grad=True), [5, 3])
+    output = torch.nn.utils.rnn.pad_packed_sequence(rnn(x)[0])[0]
+    output.sum().backward()
+    rnn.weight_hh_l0.grad.tolist()
+    assert found["_gru_layer_fwd"] and all(found.values())
 
 
 def test_results_own_their_memory() -> None:

@@ -20,6 +20,7 @@ import torch
 
 import jaxtorch
 import jaxtorch.utils.data
+from conftest import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork\\(\\):DeprecationWarning")
 
@@ -464,3 +465,32 @@ def test_forked_workers_after_jax_has_run() -> None:
         jaxtorch.utils.data.TensorDataset(x), batch_size=8, num_workers=2, timeout=30
     )
     assert jaxtorch.cat([batch for (batch,) in loader]).tolist() == x.tolist()
+
+
+def test_a_worker_waits_for_nothing_that_only_its_parent_can_finish(run_python: Run):
+    run_python(
+        "-c",
+        """
+import jaxtorch as torch
+from jaxtorch._core.program import flush_all
+
+torch.ones(1).item()
+big = torch.rand(1500, 1500)
+for _ in range(8):
+    big = big @ big / 750
+picked = big[torch.arange(1500)]  # flagged if an index is out of range
+flush_all()
+
+class Data(torch.utils.data.Dataset):
+    numbers = torch.arange(4)
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return int(self.numbers[i]), picked[i, 0] >= 0
+
+for numbers, positive in torch.utils.data.DataLoader(Data(), num_workers=2, batch_size=2, timeout=30):
+    assert numbers.sum().item() in (1, 5) and positive.all(), (numbers, positive)
+""",
+    )

@@ -72,7 +72,7 @@ class NumpyProgram:
     def _add(self, jaxpr: Any, consts: Any, names: dict[Any, int]) -> None:
         for v, c in zip(jaxpr.constvars, consts, strict=True):
             self._new(names, v, np.asarray(c))
-        for eqn in jaxpr.eqns:
+        for eqn in _needed(jaxpr):
             name = eqn.primitive.name
             ins = tuple([self._slot(names, v) for v in eqn.invars])
             if name in _CALLS or name in EXPANDED:
@@ -118,6 +118,17 @@ class NumpyProgram:
             for i in dead:
                 env[i] = None
         return [env[i] for i in self.outputs]
+
+
+def _needed(jaxpr: Any) -> list[Any]:
+    """The equations that the results depend on: transposed loops leave others, some of types that NumPy has not."""
+    used = {id(v) for v in jaxpr.outvars}
+    needed = []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.effects or any(id(v) in used for v in eqn.outvars):
+            needed.append(eqn)
+            used.update(id(v) for v in eqn.invars)
+    return needed[::-1]
 
 
 def _expanded(eqn: Any) -> Any:

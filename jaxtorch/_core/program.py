@@ -18,7 +18,9 @@ from itertools import compress
 from sys import getrefcount
 from typing import Any
 
-from . import capture, hostmode, packs, runner
+import jax
+
+from . import capture, checks, hostmode, packs, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
@@ -335,15 +337,25 @@ def forget_all() -> None:
         slot.program = slot.closing = None
 
 
+def _before_fork() -> None:
+    """Wait for what is under way: JAX's threads finish it in the parent only, and a child that reads it would wait for ever."""
+    runner.lock.acquire()
+    if runner.jax_has_started():
+        for array in jax.live_arrays():
+            if not array.is_deleted():
+                array.block_until_ready()
+
+
 def _in_forked_child() -> None:
     runner.lock.release()
     if runner.jax_has_started():
         hostmode.active = True
         forget_all()
+        checks.forget()  # the parent raises them
 
 
 os.register_at_fork(
-    before=lambda: runner.lock.acquire(), after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child
+    before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child
 )
 
 

@@ -215,6 +215,7 @@ def run(
     """
     key = (tuple(code), tuple(live), tuple(donors))
     structure = _structures.get(key)
+    new = structure is None
     if structure is None:
         if len(_structures) >= _MAX_STRUCTURES:
             _structures.pop(next(iter(_structures)))
@@ -223,14 +224,24 @@ def run(
         if len(steps) > 1 and not structure.plan.captured:
             structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
+        new = len(steps) > 1 and structure.cold_limit == 0
     structure.runs += 1
+    cold.seen(new)
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
-        if cheap or ((structure.runs <= WHOLE_AFTER or len(plan.steps) == 1) and not plan.captured):
+        if cheap or (not plan.captured and not _compiled_now(structure)):
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), inputs, cheap)
         structure.packed = packs.chosen(plan, packs.links_of(plan, inputs, structure.made))
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays))
     return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
+
+
+def _compiled_now(structure: Structure) -> bool:
+    """Is a program without an executable to be compiled whole before this run?"""
+    steps = structure.plan.steps
+    if structure.runs <= WHOLE_AFTER or len(steps) == 1:
+        return False
+    return cold.worth_compiling([kernel for kernel, _, _ in steps], structure.runs)
 
 
 def whole(plan: Plan, packed: packs.Packed | None) -> Structure:
