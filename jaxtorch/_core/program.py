@@ -354,9 +354,7 @@ def _in_forked_child() -> None:
         checks.forget()  # the parent raises them
 
 
-os.register_at_fork(
-    before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child
-)
+os.register_at_fork(before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child)
 
 
 frozen = 0
