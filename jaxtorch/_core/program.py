@@ -161,8 +161,6 @@ def _rewind(program: Program, mark: int) -> None:
 
 
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
-    from . import checks
-
     n = len(outs) - len(kernel.checks)
     where = checks.user_line()
     for flag, message in zip(outs[n:], kernel.checks, strict=True):
@@ -252,8 +250,6 @@ def _run(program: Program, values: list[Value]) -> None:
     if structure.call is None:
         structure.made = {id(values[i]): k for k, i in enumerate(live)}
     if program.checks:
-        from . import checks
-
         checks.add(program.checks)
 
 

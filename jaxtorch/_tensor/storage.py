@@ -419,7 +419,7 @@ def storage(self: Tensor) -> TypedStorage:
         _warned.append(True)
         warnings.warn(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
-            "This should only matter to you if you are using storages directly. To access UntypedStorage directly, use "
+            "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
             "tensor.untyped_storage() instead of tensor.storage()",
             UserWarning,
             stacklevel=2,
