@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import jaxtorch
 from parity import attempt, parity_test
 
 
@@ -277,3 +278,44 @@ def test_gradient_edges(torch: Any) -> Any:
     (from_edge,) = torch.autograd.grad([edge(y)], [x], [torch.ones(3, dtype=torch.float64)], retain_graph=True)
     torch.autograd.backward(loss, inputs=[y, x])
     return at_y, at_x, from_edge, y.grad, x.grad, edge(y).output_nr, edge(x).node.name()
+
+
+def test_hooks_on_several_tensors_go_by_what_each_pass_reaches():
+    def body(t: Any) -> Any:
+        log: list[Any] = []
+        a, b = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+        for mode in ("all", "any"):
+            handle = t.autograd.graph.register_multi_grad_hook(
+                (a, b), lambda g, mode=mode: log.append((mode, g)), mode=mode
+            )
+            (a * 2).sum().backward()
+            (a * b * 3).sum().backward()
+            (b * 5).sum().backward()
+            handle.remove()
+        c, d = a * 2, b * 3
+        t.autograd.graph.register_multi_grad_hook((c, d), lambda g: log.append(("inner", g)))
+        (c * 4).sum().backward(retain_graph=True)
+        (c * d).sum().backward()
+        return [
+            (m, [None if x is None else x.tolist() for x in g] if isinstance(g, (list, tuple)) else g.tolist())
+            for m, g in log
+        ]
+
+    import torch
+
+    assert body(jaxtorch) == body(torch)
+
+
+def test_saved_tensors_may_be_written_where_that_is_allowed():
+    import torch
+
+    found = []
+    for t in (torch, jaxtorch):
+        with t.autograd.graph.allow_mutation_on_saved_tensors():
+            x = t.arange(3.0, requires_grad=True)
+            y = x.clone()
+            z = (y.sin() * y).exp()
+            y.add_(1)
+            z.sum().backward()
+        found.append(x.grad)
+    torch.testing.assert_close(torch.tensor(found[1].tolist()), found[0])

@@ -417,3 +417,54 @@ def test_functionalize_and_batch_norm() -> None:
     for t in (reference(), candidate()):
         with pytest.raises(RuntimeError, match="received invalid argument for remove=views"):
             t.func.functionalize(t.sin, remove="views")(t.ones(2))
+
+
+FUNCTION_RULES = {
+    "jvp under no_grad": lambda t, Rule: t.func.jvp(_constant_inside(t), (t.ones(2),), (t.ones(2),)),
+    "jacfwd under no_grad": lambda t, Rule: t.func.jacfwd(_constant_inside(t))(t.ones(2)),
+    "grad under no_grad": lambda t, Rule: t.func.grad(_constant_inside(t))(t.ones(2)),
+    "jvp of a Function": lambda t, Rule: t.func.jvp(Rule.apply, (t.ones(2),), (t.full((2,), 3.0),)),
+    "jacfwd of a Function": lambda t, Rule: t.func.jacfwd(Rule.apply)(t.arange(3.0)),
+    "grad of a Function": lambda t, Rule: t.func.grad(lambda x: Rule.apply(x).sum())(t.arange(3.0)),
+    "vmap of bernoulli": lambda t, Rule: t.func.vmap(lambda x: x.bernoulli(), randomness="different")(t.full((3, 2), 0.5)),
+}  # fmt: skip
+
+
+def _constant_inside(t: Any) -> Any:
+    def f(x: Any) -> Any:
+        with t.no_grad():
+            y = x**2
+        return (x * y).sum()
+
+    return f
+
+
+@pytest.mark.parametrize("case", FUNCTION_RULES)
+def test_rules_of_the_user(case: str) -> None:
+    found = []
+    for t in (reference(), candidate()):
+
+        class Rule(t.autograd.Function):
+            generate_vmap_rule = True
+
+            @staticmethod
+            def forward(x: Any) -> Any:
+                return x**2
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                ctx.save_for_forward(*inputs)
+                ctx.save_for_backward(*inputs)
+
+            @staticmethod
+            def jvp(ctx: Any, along: Any) -> Any:
+                return along * ctx.saved_tensors[0] * 7
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad * ctx.saved_tensors[0] * 5
+
+        t.manual_seed(0)
+        result = FUNCTION_RULES[case](t, Rule)
+        found.append([x.tolist() for x in result] if isinstance(result, tuple) else result.tolist())
+    assert found[0] == found[1]

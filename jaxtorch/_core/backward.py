@@ -211,6 +211,8 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         walk.expect([edge for edge, _ in starts])
     before = state.grad, state.capturing
     state.grad, state.capturing = create_graph, capture is not None
+    under_way.append(walk)
+    walk.roots = [edge for edge, _ in starts]
     try:
         for edge, g in starts:
             walk.send(edge, walk.mode.of_tensor(g))
@@ -228,7 +230,12 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         if capture is not None:
             capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
     finally:
+        under_way.remove(walk)
         state.grad, state.capturing = before
+
+
+under_way: list[_Walk] = []
+"""The backward passes that run now, innermost last."""
 
 
 class _Walk:
@@ -239,7 +246,7 @@ class _Walk:
              `waiting` says that no more will come.
     """
 
-    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting")
+    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "__weakref__")
 
     def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
         self.mode = mode
@@ -249,6 +256,23 @@ class _Walk:
         self.heap: list[Any] = []
         self.leaves: dict[int, tuple[Any, Any]] = {}
         self.waiting: dict[int, int] | None = None
+        self.roots: list[Any] = []
+
+    def reaches(self, places: list[Any]) -> int:
+        """How many of these (node, output) and (leaf, 0) get a gradient in this pass."""
+        capture, seen, stack = self.capture, set(), list(self.roots)
+        met: set[tuple[int, int]] = set()
+        while stack:
+            edge = stack.pop()
+            if edge is None or (capture is not None and not capture.wants(edge)):
+                continue
+            target = edge[0]
+            met.add((id(target), edge[1]))
+            if isinstance(target, Node) and id(target) not in seen:
+                seen.add(id(target))
+                if capture is None or id(target) in capture.needed:
+                    stack.extend(target.edges)
+        return sum([(id(target), index) in met for target, index in places])
 
     def expect(self, roots: list[Any]) -> None:
         """Count the gradients that each leaf will get."""

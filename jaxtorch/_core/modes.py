@@ -23,6 +23,8 @@ class _State(threading.local):
     inference = False
     off: Any = None
     """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""
+    tangents: Any = None
+    """Weak reference to the innermost JAX trace of `torch.func.jvp`, which takes no notice of that."""
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error

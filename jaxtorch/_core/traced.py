@@ -7,7 +7,10 @@ types enters the trace as one equation of a primitive of its own, whose rules al
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -32,9 +35,30 @@ def run(kernel: Kernel, arrays: list[Any]) -> Any:
             outs = jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *arrays)  # pyright: ignore[reportAttributeAccessIssue]
     else:
         outs = kernel_p.bind(*arrays, closed=closed)
-    if not state.grad and state.off is not None and state.off() is _core.trace_ctx.trace and kernel.name not in _VIEWS:
+    if not state.grad and state.off is not None and kernel.name not in _VIEWS and _is_off():
         return [jax.lax.stop_gradient(o) for o in outs]  # under no_grad, inside the function that is differentiated
     return outs
+
+
+def _is_off() -> bool:
+    """Have gradients been switched off in the innermost trace, one that asks for gradients?"""
+    trace = _core.trace_ctx.trace
+    return state.off() is trace and not follows_tangents()
+
+
+def follows_tangents() -> bool:
+    """Is the innermost trace one of `torch.func.jvp`?"""
+    return state.tangents is not None and state.tangents() is _core.trace_ctx.trace
+
+
+@contextlib.contextmanager
+def following_tangents() -> Iterator[None]:
+    """Context of a function of which `jax.jvp` has just begun a trace."""
+    before, state.tangents = state.tangents, weakref.ref(_core.trace_ctx.trace)
+    try:
+        yield
+    finally:
+        state.tangents = before
 
 
 _VIEWS = ("view_read", "view_write")

@@ -11,8 +11,9 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, sampling, strides
 from .._core.layouts import strides_of
-from .._core.op import Array, function, op
+from .._core.op import Array, function, functions, op
 from .._core.random import Generator, check_generator, draw, key_of
+from .._core.runner import is_tracer
 from .._core.tensor import Tensor, from_host, write_out
 from . import constants
 from .casting import cast
@@ -75,6 +76,8 @@ def _flips(p: Tensor, generator: Generator | None, dtype: dtypes.dtype) -> Tenso
     """0 or 1 in `dtype`, with the probabilities given."""
     if not _on_cpu(p):
         return _bernoulli_tensor_on(_keyed(generator, p), p, dtype)
+    if is_tracer(p._array()):
+        return (functions["rand_like"](p, generator=generator) < p).to(dtype)
     array = _host(p)
     if not ((array >= 0) & (array <= 1)).all():
         raise _p_error(array)

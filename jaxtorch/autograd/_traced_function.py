@@ -11,6 +11,7 @@ import numpy as np
 from .._core.modes import state
 from .._core.runner import is_tracer
 from .._core.tensor import Tensor
+from .._core.traced import follows_tangents
 from .._tensor.interop import from_jax, to_jax
 
 
@@ -105,6 +106,12 @@ class _Function:
             )
         return tuple([self._gradient(results[i], a, i) for i, a in zip(self.places, arrays, strict=True)])
 
+    def results(self, arrays: Any) -> Any:
+        """What the user's forward returned, with these arrays for its tensors."""
+        rest = iter(arrays)
+        made = [from_jax(next(rest)) if isinstance(o, Tensor) else o for o in self.outputs]
+        return made[0] if self.single else tuple(made)
+
     def _gradient(self, g: Any, array: Any, i: int) -> Any:
         if not jnp.issubdtype(array.dtype, jnp.inexact):
             return np.zeros(array.shape, jax.dtypes.float0)
@@ -125,6 +132,8 @@ def _cotangent(c: Any, out: Any) -> Any:
 def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], with_setup: bool) -> Any:
     """Run a Function on tracers; JAX differentiates it by the user's backward."""
     job = _Function(cls, args, kwargs, with_setup)
+    if follows_tangents():
+        return job.results(_with_tangents(job)(*[to_jax(args[i]) for i in job.places]))
 
     @jax.custom_vjp
     def run(*arrays: Any) -> Any:
@@ -135,6 +144,38 @@ def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], with_setup: b
         return outs, (arrays, outs, job.keep(arrays, outs))
 
     run.defvjp(forward, job.pull)
-    rest = iter(run(*[to_jax(args[i]) for i in job.places]))
-    made = [from_jax(next(rest)) if isinstance(o, Tensor) else o for o in job.outputs]
-    return made[0] if job.single else tuple(made)
+    return job.results(run(*[to_jax(args[i]) for i in job.places]))
+
+
+def _with_tangents(job: _Function) -> Any:
+    """The Function for forward mode: the user's `jvp` gives the tangents."""
+
+    @jax.custom_jvp
+    def run(*arrays: Any) -> Any:
+        return job.values(arrays)
+
+    @run.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        outs = job.values(primals)
+        ctx = job.ctx
+        ctx._for_jvp = tuple(ctx._to_save_forward)
+        moves = {i: from_jax(t) for i, t in zip(job.places, tangents, strict=True) if t.dtype != jax.dtypes.float0}
+        try:
+            found = job.cls.jvp(ctx, *[moves.get(i) for i in range(len(job.args))])
+        finally:
+            ctx._for_jvp = None
+        found = list(found) if isinstance(found, tuple) else [found]
+        if len(found) != len(job.outputs):
+            raise RuntimeError(
+                f"{job.cls.__name__}: jvp returned {len(found)} tangents, but forward returned {len(job.outputs)} outputs"
+            )
+        given = [t for t, o in zip(found, job.outputs, strict=True) if isinstance(o, Tensor)]
+        return outs, tuple([_tangent(t, o) for t, o in zip(given, outs, strict=True)])
+
+    return run
+
+
+def _tangent(t: Any, out: Any) -> Any:
+    if not jnp.issubdtype(out.dtype, jnp.inexact):
+        return np.zeros(out.shape, jax.dtypes.float0)
+    return jnp.zeros_like(out) if t is None else to_jax(t).astype(out.dtype)

@@ -161,7 +161,7 @@ def jacobian(
     row a backward pass of its own, recorded into one program.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueError(
+        raise AssertionError(
             f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
             f'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". Got: {strategy}'
         )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._core.backward import edge_of, under_way
 from .._core.modes import no_grad, state, watch
 from .._core.removable import RemovableHandle
 from .._core.tape import AccumulateGrad, Node, public_edge
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, kept_value, wrap
 
 __all__ = [
-    "AccumulateGrad", "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
     "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
 
@@ -91,26 +95,45 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(*public_edge((tensor, 0) if node is None else (node, tensor._index)))
 
 
+@dataclass
+class _Round:
+    """What a hook on several tensors has seen of one backward pass."""
+
+    walk: Any
+    left: int
+    found: list[Any]
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Context in which what operations save for backward may be written in place afterwards: they keep its present content."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda t: wrap(kept_value(t._read())), lambda t: t)
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        return self
+
+
 def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any:
     """Call `fn` with the gradients of several tensors once all (or any) of them have been computed."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    found: list[Any] = [None] * len(tensors)
-    seen = [0]
+    rounds: list[_Round] = []
+    places = [edge_of(t) for t in tensors]
 
     def make(i: int) -> Any:
         def hook(grad: Tensor) -> None:
-            if mode == "any":
-                if seen[0] == 0:
-                    fn(grad)
-                seen[0] += 1
-                return
-            found[i] = grad
-            seen[0] += 1
-            if seen[0] == len(tensors):
-                fn(list(found))
-                seen[0] = 0
-                found[:] = [None] * len(tensors)
+            walk = under_way[-1]
+            if not rounds or rounds[-1].walk() is not walk:
+                rounds[:] = [
+                    _Round(weakref.ref(walk), walk.reaches(places) if mode == "all" else 1, [None] * len(tensors))
+                ]
+            now = rounds[-1]
+            now.left -= 1
+            now.found[i] = grad
+            if now.left == 0:
+                fn(now.found if mode == "all" else grad)
 
         return hook
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._core import traced
 from .._core.random import default_generator
 from .._core.tensor import Tensor
 from .._tensor.interop import to_jax
@@ -248,7 +249,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
     def run(arrays: list[Any]) -> list[Any]:
         def outputs(*xs: Any) -> Any:
-            out, written = call.run(list(xs))
+            with traced.following_tangents():
+                out, written = call.run(list(xs))
             out, aux = _with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
             found, specs[0] = out_arrays(out, name)
             more, specs[1] = aux_arrays(aux)
@@ -408,7 +410,11 @@ def jacfwd(
     """A function that returns the Jacobian of `func`, by forward mode."""
 
     def make(outputs: Any, inputs: list[Any]) -> Any:
-        values, push, rest = jax.linearize(outputs, *inputs, has_aux=True)
+        def followed(*xs: Any) -> Any:
+            with traced.following_tangents():
+                return outputs(*xs)
+
+        values, push, rest = jax.linearize(followed, *inputs, has_aux=True)
         columns = _rows(
             lambda ts: [_tangent_of(v, t) for v, t in zip(values, push(*ts), strict=True)], _basis(inputs), None
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._absent import absent as _absent
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind
@@ -23,6 +24,15 @@ from .sampler import (
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
+)
+
+globals().update(
+    _absent(
+        __name__,
+        "IterDataPipe MapDataPipe DFIterDataPipe DataChunk functional_datapipe guaranteed_datapipes_determinism non_deterministic "
+        "argument_validation runtime_validation runtime_validation_disabled",
+        "jaxtorch has no DataPipes, which PyTorch no longer develops; write an IterableDataset or a Dataset",
+    )
 )
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""`torch.utils.data.datapipes`: its names can be imported; using one raises NotImplementedError."""
