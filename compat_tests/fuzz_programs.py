@@ -56,6 +56,8 @@ def _meet(a: Any, b: Any) -> bool:
 class Generator:
     """Writes one program, running it on PyTorch as it goes so that most lines make sense."""
 
+    kinds: dict[Any, int] | None = None
+
     def __init__(self, torch: Any, seed: str, length: int = 18) -> None:
         self.torch, self.random, self.length = torch, random.Random(seed), length
         self.scope, self.program, self.count = new_scope(torch), [], 0
@@ -65,7 +67,8 @@ class Generator:
             warnings.simplefilter("ignore")
             self.add(self.create())
             while len(self.program) < self.length:
-                (maker,) = self.random.choices(list(KINDS), list(KINDS.values()))
+                kinds = self.kinds or KINDS
+                (maker,) = self.random.choices(list(kinds), list(kinds.values()))
                 line = maker(self)
                 if line is not None:
                     self.add(line)
@@ -234,7 +237,7 @@ class Generator:
         x, r = self.tensor(), self.random
         axis = self.axis(x)
         size = self.size(x, axis)
-        if self.repeats(x) or not self.shape(x) or any(s == 0 for s in self.value(x).stride()):
+        if self.repeats(x) or not self.value(x).numel() or not self.shape(x) or 0 in self.value(x).stride():
             return self.quietly(f"{x}.zero_()")
         part = f"{x}.detach().narrow({axis}, 0, 1).clone()"
         at = f"torch.tensor([{r.randrange(max(1, size))}])"
@@ -279,7 +282,8 @@ class Generator:
         weights = [3] * (len(forms) - 4) + [1] * 4
         form = r.choices(forms, weights)[0]
         if form in forms[-4:]:  # PyTorch counts them as writes: where backward needs the unchanged values it fails
-            return f"{x}.{form}" if not self.value(x).requires_grad else f"{x}.neg_()"
+            saved = any(self.value(n).requires_grad for n in self.tensors())
+            return f"{x}.{form}" if not saved else f"{x}.neg_()"
         return self.quietly(f"{x}.{form}")
 
     def operator_in_place(self) -> str:
@@ -373,8 +377,12 @@ KINDS: dict[Callable[[Generator], str | None], int] = {
 }  # fmt: skip
 
 
-def generate(torch: Any, seed: int, number: int, length: int = 18) -> Program:
+def generate(torch: Any, seed: int, number: int, length: int = 18, wider: bool = False) -> Program:
     """Program `number` of the sweep with this seed; the same one every time."""
+    if wider:
+        from fuzz_wider import Wider
+
+        return Wider(torch, f"{seed}:{number}", length).write()
     return Generator(torch, f"{seed}:{number}", length).write()
 
 
@@ -408,13 +416,13 @@ def report(program: Program, expected_from: Any, actual_from: Any, number: int) 
 
 
 def sweep(
-    count: int, seed: int, length: int = 18, start: int = 0, most: int = 10, xla_every: int = 20
+    count: int, seed: int, length: int = 18, start: int = 0, most: int = 10, xla_every: int = 20, wider: bool = False
 ) -> tuple[dict[int, str], Counter[str]]:
     """Compare programs start .. start + count; the failing ones, with reports of at most `most`, and counts by kind."""
     failed: dict[int, str] = {}
     kinds = Counter[str]()
     for number in range(start, start + count):
-        program = generate(reference(), seed, number, length)
+        program = generate(reference(), seed, number, length, wider)
         expected = run(reference(), program)
         for runner in [on_numpy] + [contextlib.nullcontext] * (number % xla_every == 0):
             with runner():
@@ -435,13 +443,15 @@ def main() -> int:
     parser.add_argument("--length", type=int, default=18, help="lines in a program")
     parser.add_argument("--only", type=int, help="run this program alone and print it whole first")
     parser.add_argument("--xla-every", type=int, default=20, help="run every n-th program on XLA too (1: all)")
+    parser.add_argument("--wider", action="store_true", help="with the lines of fuzz_wider.py")
+    parser.add_argument("--start", type=int, default=0, help="the first program's number")
     parser.add_argument("--show", type=int, default=10, help="failures to shrink and print")
     options = parser.parse_args()
     if options.only is not None:
-        print("\n".join(generate(reference(), options.seed, options.only, options.length)), end="\n\n")
+        print("\n".join(generate(reference(), options.seed, options.only, options.length, options.wider)), end="\n\n")
     began = time.perf_counter()
-    start, count = (options.only, 1) if options.only is not None else (0, options.count)
-    failed, kinds = sweep(count, options.seed, options.length, start, options.show, options.xla_every)
+    start, count = (options.only, 1) if options.only is not None else (options.start, options.count)
+    failed, kinds = sweep(count, options.seed, options.length, start, options.show, options.xla_every, options.wider)
     print("\n\n".join(filter(None, failed.values())))
     seconds, cpu = time.perf_counter() - began, time.process_time()
     print(f"{count} programs in {seconds:.0f} s ({cpu:.0f} s of CPU), seed {options.seed}: {dict(kinds.most_common())}")

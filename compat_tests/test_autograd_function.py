@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from parity import attempt, grad_fn_name, parity_test
 
@@ -185,3 +188,81 @@ def test_function_saved_then_written(torch: Any) -> Any:
     out = Save.apply(y).sum()
     y.add_(1)
     return attempt(lambda: out.backward(), match="modified by an inplace operation"), x.grad
+
+
+TENSORS: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda torch: torch.ones(2, 1),
+    "leaf": lambda torch: torch.ones(2, 1, requires_grad=True),
+    "whole numbers": lambda torch: torch.ones(2, 1, dtype=torch.int64),
+    "with a history": lambda torch: torch.ones(2, 1, requires_grad=True) * 1,
+    "view": lambda torch: torch.ones(4, 1)[:2],
+    "view with a history": lambda torch: (torch.ones(4, 1, requires_grad=True) * 1)[:2],
+    "strided view": lambda torch: torch.ones(1, 4).t()[:2],
+    "data": lambda torch: torch.ones(2, 1).data,
+}
+
+
+def _handing_out(torch: Any) -> list[Any]:
+    """Functions by what they return: an input, a view of it, an input written to, and so on."""
+
+    class Base(torch.autograd.Function):
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return grads[0].view(2, 1) * 3
+
+    class Same(Base):
+        forward = staticmethod(lambda ctx, x: x)
+
+    class ViewOf(Base):
+        forward = staticmethod(lambda ctx, x: x.view(-1))
+
+    class Dirty(Base):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            x.mul_(2)
+            ctx.mark_dirty(x)
+            return x
+
+    class Marked(Base):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x
+
+    class Fixed(Base):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_non_differentiable(x)
+            return x
+
+    class Two(Base):
+        forward = staticmethod(lambda ctx, x: (x, x * 2))
+
+    class Kept(Base):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x * 2
+
+    return [Same, ViewOf, Dirty, Marked, Fixed, Two, Kept]
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("kind", TENSORS)
+@parity_test
+def test_outputs_that_are_inputs(torch: Any, kind: str, recorded: bool) -> Any:
+    """Which tensor comes out: the input, a view or a detached one of it; where it stands in the graph; what may be written."""
+    seen = []
+    for function in _handing_out(torch):
+        x = TENSORS[kind](torch)
+        with contextlib.nullcontext() if recorded else torch.no_grad():
+            made = attempt(lambda: function.apply(x))  # noqa: B023
+        seen.append([function.__name__, made])
+        for out in made if isinstance(made, tuple) else [made]:
+            if isinstance(out, torch.Tensor):
+                base = "itself" if out._base is x else "the same" if out._base is x._base else "another"
+                seen.append([out is x, out._is_view(), base, out._version, x._version, x.is_leaf])
+                seen.append(attempt(lambda: out.mul_(2) is out, match="cloning|leaf|no_grad|output 0|Output 0"))  # noqa: B023
+                if out.requires_grad:
+                    seen.append(attempt(lambda: out.sum().backward()))  # noqa: B023
+    return seen

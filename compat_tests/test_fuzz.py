@@ -386,6 +386,58 @@ FOUND: dict[str, Program] = {
         "t1.exp().sum().backward(create_graph=True)",
         "t4 = t1.grad",
     ],
+    "views of a tensor that has been resized are written in its new shape": [
+        "t0 = torch.arange(6.0).view(2, 3).clone()",
+        "t1 = t0[0]",
+        "t0.resize_(3, 2)",
+        "t2 = t0[1:2]",
+        "t2.neg_()",
+        "t1.fill_(9)",
+        "t0.resize_(2, 2)",
+        "t3 = t0.t()",
+        "t3.mul_(2)",
+        "t0.resize_(2, 2)",
+    ],
+    "copy.copy shares memory, deepcopy and pickle do not": [
+        "t0 = torch.arange(6.0).view(2, 3).clone()",
+        "t1 = copy.copy(t0[1])",
+        "t1.add_(1)",
+        "t2 = copy.deepcopy(t0)",
+        "t2.mul_(2)",
+        "t3 = torch.ones(2, requires_grad=True)",
+        "t4 = copy.copy(t3)",
+        "(t4 * 3).sum().backward()",
+        "t5 = pickle.loads(pickle.dumps(t3 * 2))",
+    ],
+    "a copy to itself of what has a history": [
+        "t0 = torch.tensor([1.0, -2.0], requires_grad=True)",
+        "t1 = t0.logsumexp(0)",
+        "t1.copy_(t1)",
+        "t2 = t0[t0 > 0]",
+        "t2.copy_(t2)",
+        "t1.backward()",
+    ],
+    "backward(inputs=...) gives a root that is not named nothing": [
+        "t0 = torch.tensor(2.0, requires_grad=True)",
+        "t1 = t0 * 1",
+        "t0.backward(inputs=[t1])",
+        "t2 = t0 * 1",
+        "t0.backward(torch.ones(2), inputs=[t2])",
+        "t2.backward()",
+    ],
+    "errors of rarer operations": [
+        "t0 = torch.tensor(3.0)",
+        "t1 = t0.index_select(0, torch.tensor([0, 0]))",
+        "t2 = torch.ones(2, dtype=torch.complex64)",
+        "t2.conj().numpy()",
+        "t2.relu()",
+        "torch.nn.functional.elu(t2)",
+        "torch.nn.functional.gelu(t2)",
+        "torch.nn.functional.softplus(t2)",
+        "t3 = torch.ones(2, requires_grad=True)",
+        "t3.data = torch.ones(2, dtype=torch.int64)",
+        "t3.set_(torch.ones(2))",
+    ],
     "numbers that PyTorch makes no tensors of have no say in strides": [
         "t0 = torch.zeros(1, 1, 2).as_strided((1, 1, 2), (1, 1, 1))",
         "t1 = t0.clamp(0, 3)",
@@ -400,6 +452,12 @@ FOUND: dict[str, Program] = {
 @pytest.mark.parametrize("name", FOUND)
 def test_found(name: str) -> None:
     assert not compare(FOUND[name], reference(), candidate())
+
+
+def test_wider_programs() -> None:
+    failed, _ = sweep(60, 0, most=1, xla_every=30, wider=True)
+    for text in failed.values():
+        pytest.fail(text)
 
 
 def test_generation_is_deterministic() -> None:

@@ -368,10 +368,12 @@ class _Walk:
     def finish_leaf(self, leaf: Any, g: Any) -> None:
         """Give a leaf its gradient: to `.grad`, or to the caller of `autograd.grad`."""
         mode, capture = self.mode, self.capture
+        if capture is not None and id(leaf) not in capture.by_leaf:
+            return  # the root itself
         if leaf._hooks:
             g = _through_hooks(sorted(leaf._hooks.values(), key=_of_node), g, mode)
         if capture is not None:
-            for position in capture.by_leaf.get(id(leaf), ()):
+            for position in capture.by_leaf[id(leaf)]:
                 capture.found[position] = g
             if not capture.accumulate:
                 return

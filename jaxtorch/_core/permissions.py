@@ -128,6 +128,12 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
             "of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
             "You should replace the inplace operation by an out-of-place one."
         )
+    if alias.no_grad == "custom":
+        return (
+            f"Output {t._index} of {node_name(type(t._node)).split('Backward')[0]} is a view and {changed}. This view was created "
+            "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "
+            "You can fix this by cloning the output of the custom Function."
+        )
     return (
         f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "
         "view, so gradients could not be computed correctly: create it with grad mode enabled, or modify it under no_grad."

@@ -68,7 +68,7 @@ class Alias:
             None  # of `.data` and its views: their own count of writes, which autograd ignores
         )
         self.multi = ""  # name of the function of several views that made this one
-        self.no_grad = ""  # made where no gradient was recorded
+        self.no_grad = ""  # made where no gradient was recorded: the mode, or "custom" in an autograd.Function
         self.placed = -1
         self.own = False
 

@@ -367,9 +367,10 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     alias.version.n += 1
     alias.seen = alias.version.n
     owner = storage.owner()
-    if owner is not None and owner is not t and owner._alias is not None and owner._alias.storage is storage:
+    other = None if owner is None or owner is t else owner._alias
+    if other is not None and other.storage is storage and not other.chain:  # `resize_` leaves it a part
         owner._value = new
-        owner._alias.seen = alias.seen
+        other.seen = alias.seen
     t._value = value if alias.chain else new
     if alias.chain:
         t._value = apply_identity(value)

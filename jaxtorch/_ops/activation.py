@@ -30,7 +30,12 @@ def normal_dim(dim: int, ndim: int) -> int:
 
 
 def _needs_float(kernel: str, x: Any) -> None:
-    refuse(kernel, x, "bool", "int")
+    refuse(kernel, x, "bool", "int", "complex")
+
+
+def _ordered(x: Any) -> None:
+    if kind(x) == "complex":
+        raise NotImplementedError("clamp is not supported for complex types")
 
 
 # -- rectifiers --------------------------------------------------------------------------------------------
@@ -47,6 +52,7 @@ def relu(input: Array):
     """max(input, 0), elementwise."""
     if input.dtype == jnp.bool_:
         raise RuntimeError("Boolean inputs not supported for relu")
+    _ordered(input)
     return rectified(input)
 
 
@@ -55,6 +61,7 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
     """The input, limited to [min_val, max_val]; the gradient is 0 on the bounds themselves."""
     if input.dtype == jnp.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    _ordered(input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     low, high = np.asarray(min_val).astype(input.dtype), np.asarray(max_val).astype(input.dtype)
@@ -76,7 +83,7 @@ def leaky_relu(input: Array, negative_slope: float = 0.01):
 @op(promote=True, inplace=True, method=False, out=False)
 def threshold(input: Array, threshold: float, value: float):
     """The input where it is above `threshold`, `value` elsewhere."""
-    refuse("threshold_cpu", input, "bool")
+    refuse("threshold_cpu", input, "bool", "complex")
     return jnp.where(input <= threshold, np.asarray(value).astype(input.dtype), input)
 
 
@@ -200,7 +207,7 @@ def sigmoid_of(x: Any) -> Any:
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def silu(input: Array):
     """input * sigmoid(input)."""
-    _needs_float("silu_cpu", input)
+    refuse("silu_cpu", input, "bool", "int")
     return in_single(lambda x: x * sigmoid_of(x))(input)
 
 

@@ -159,6 +159,8 @@ def index_select(input: Array, dim: int, index: Array):
         raise IndexError("index_select(): Index is supposed to be a vector")
     _integers(index, "index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return input
     (index,) = _lifted(index)
     n = input.shape[d]

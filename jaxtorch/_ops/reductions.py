@@ -223,7 +223,7 @@ def log_sum_exp(x: Any, axes: tuple[int, ...]) -> Any:
     return computed(x)
 
 
-@op()
+@op(saved=["result"])
 def logsumexp(input: Array, dim: int, keepdim: bool = False):
     """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     x = to_float(input)

@@ -524,7 +524,7 @@ def _complex_layout(size: Any, stride: Any, offset: int, *, k: int) -> Any:
     name="_part",
     function=False,
     method=False,
-    grad=lambda operands, statics: "RealBackward0" if statics[0] == 0 else "ImagBackward0",
+    grad="SelectBackward0",
     view=ViewRule(
         _complex_layout,
         lambda whole, part, k: jax.lax.complex(part, whole.imag) if k == 0 else jax.lax.complex(whole.real, part),

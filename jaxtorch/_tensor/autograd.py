@@ -209,6 +209,8 @@ def _get_data(self: Tensor) -> Tensor:
 def _set_data(self: Tensor, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if self._rg and not (value.is_floating_point() or value.is_complex()):
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     fresh = views.detached(value)
     self._value, self._layout = fresh._value, fresh._layout
     alias: Any = fresh._alias
@@ -244,11 +246,12 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
         inputs = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "_fields") else tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = make_roots(tensors, gradients, create_graph)
+    if inputs is not None:
         for t in inputs:
             if isinstance(t, Tensor):
                 retain_grad(t)
         capture = engine.Capture(list(inputs), accumulate=True)
-    roots = make_roots(tensors, gradients, create_graph)
     engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
     program = default_device().slot.program
     if program is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import checks, dtypes, forward, host, printing, runner
+from .._core import checks, dtypes, forward, host, printing, runner, views
 from .._core.device import cpu, default_device
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
@@ -79,6 +79,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         )
     if dtype.np is None or dtype.np.kind == "V" or dtype.name.startswith(("bfloat", "float8")):
         raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_name(dtype)}")
+    for bit, name in (("conj", "conjugate"), ("neg", "negative")):
+        if getattr(self, f"is_{bit}")():
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.resolve_{bit}().numpy() instead."
+            )
     to_numpy(self)
     return host.share(self)
 
@@ -230,12 +235,32 @@ def _copied_with_storage(t: Tensor, alias: Alias, memo: Any) -> Tensor:
             whole = wrap(storage.value).clone()
         else:
             whole = wrap(Value(aval, np.array(host.whole(storage))))
-        whole._layout = storage.layout
+        whole._layout, whole._ver = storage.layout, 1
         copied = memo[id(storage)] = alias_of(whole).storage
     out = wrap(t._read())
     out._layout = t._layout
     out._alias = Alias(copied, alias.chain, None, len(alias.chain))
     out._alias.seen = -2
+    return out
+
+
+def _of_kind(kind: type, t: Tensor) -> Tensor:
+    """The same tensor as an instance of another class."""
+    if kind is Tensor:
+        return t
+    out = object.__new__(kind)
+    for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg"):
+        object.__setattr__(out, name, getattr(t, name))
+    return out
+
+
+@member
+def __copy__(self: Tensor) -> Tensor:
+    out = _of_kind(type(self), views.detached(self, silent=True))
+    assert out._alias is not None and out._alias.silent is not None
+    out._alias.silent.n = 1
+    out._rg = self._rg
+    out.__dict__.update(self.__dict__)
     return out
 
 
@@ -251,12 +276,10 @@ def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
         )
     if self._alias is None:
         new = wrap(wrap(self._value).clone()._value)
-        new._layout = self._layout
+        new._layout, new._ver = self._layout, 1  # PyTorch gives the copy its memory by a `set_`
     else:
         new = _copied_with_storage(self, self._alias, memo)
-    out = object.__new__(type(self))
-    for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks"):
-        object.__setattr__(out, name, getattr(new, name))
+    out = _of_kind(type(self), new)
     out._rg = self._rg
     memo[id(self)] = out
     if self._grad is not None:
@@ -287,11 +310,8 @@ def rebuild(
         t._layout = (stride, offset)
     if kind is not Tensor:
         admit(kind)
-        out = object.__new__(kind)
-        for name in ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg"):
-            object.__setattr__(out, name, getattr(t, name))
-        t = out
-    t._rg = requires_grad
+        t = _of_kind(kind, t)
+    t._rg, t._ver = requires_grad, 1
     if extra:
         t.__dict__.update(extra)
     return t
@@ -299,10 +319,6 @@ def rebuild(
 
 @member
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
-    if shown(self._node) is not None:
-        raise RuntimeError(
-            "Cannot pickle a tensor that has a history: detach it first (only graph leaves support pickling)"
-        )
     array = np.ascontiguousarray(to_numpy(self)).reshape(self._value.aval.shape)
     if array.dtype.kind == "V":
         array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)

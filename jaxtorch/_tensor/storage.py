@@ -17,11 +17,13 @@ import numpy as np
 from .._core import dtypes, forward, host, strides
 from .._core.device import cpu, device
 from .._core.layouts import normal, offset_of
+from .._core.modes import state
 from .._core.program import force
 from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
+from .._ops.assignment import C_NAMES
 
 MEMBERS: dict[str, Any] = {}
 
@@ -486,7 +488,6 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     name = getattr(memory_format, "name", memory_format)
     packed = strides.contiguous(new) if name in (None, "contiguous_format") else strides.channels_last(new, name)
     if new == aval.shape:
-        _count(self)
         return self
     count = int(np.prod(new, dtype=np.int64))
     if self._alias is None and not aval.numel and packed == strides.contiguous(new):
@@ -516,6 +517,8 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
     dtype, version = self._value.aval.dtype, self._version
+    if self._rg and self._node is None and state.grad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if self._rg and self._node is not None:
         raise RuntimeError("set_() of a tensor that autograd has a history for is not supported")
     if source is None:
@@ -523,7 +526,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     elif isinstance(source, Tensor) and size is None:
         if source._value.aval.dtype is not dtype:
             raise RuntimeError(
-                f"Could not set tensor of type {source._value.aval.dtype.name} to a tensor of type {dtype.name}"
+                f"Could not set tensor of type {C_NAMES[source.dtype.name]} to a tensor of type {C_NAMES[dtype.name]}"
             )
         seen = source.detach()
         self._value, self._layout, self._alias = seen._value, seen._layout, seen._alias

@@ -332,46 +332,85 @@ def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any 
     finally:
         state.grad = before
     outputs = output if isinstance(output, tuple) else (output,)
-    if not tracked:
-        ctx._keep({})
-        return output
+    dirty = {id(t) for t in ctx._dirty}
+    if not dirty <= set(map(id, outputs)):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+            "inplace must all be outputs of the Function."
+        )
+    inputs = {id(a) for a in args if isinstance(a, Tensor)} - dirty
+    if tracked:
+        _connect(ctx, cls, args, wants, before_edges, in_avals, outputs)
+    fixed = {id(t) for t in ctx._non_differentiable}
+    made: list[Any] = []
+    places: dict[int, int] = {}
+    for k, o in enumerate(outputs):
+        if isinstance(o, Tensor):
+            dtype = o._value.aval.dtype
+            if tracked and id(o) not in fixed and (dtype.is_floating_point or dtype.is_complex):
+                places[id(o)] = k
+                o = _placed(o, ctx, k, id(o) in inputs, id(o) in dirty)
+            else:
+                o = _plain(o, id(o) in inputs, id(o) in dirty)
+        made.append(o)
+    ctx._keep(places)
+    ctx._dirty = ctx._non_differentiable = ()
+    return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def _connect(
+    ctx: Any, cls: Any, args: Any, wants: list[bool], edges: list[Any], in_avals: list[Any], outputs: Any
+) -> None:
+    """Make the node that a call of the Function is."""
     wanted = tuple(i for i, w in enumerate(wants) if w)
     ctx.form = _Form(cls.__name__ + "Backward", len(outputs), len(args), wanted, [
         o._value.aval if isinstance(o, Tensor) else None for o in outputs
     ])  # fmt: skip
     ctx.form.in_avals = tuple(in_avals[i] for i in wanted)
-    ctx.edges = tuple(before_edges[i] for i in wanted)
+    ctx.edges = tuple(edges[i] for i in wanted)
     ctx._tensor_inputs = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-    dirty = {id(t) for t in ctx._dirty}
-    for t in ctx._dirty:
-        if t._rg and t._node is None:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        _count_write(t)
     if watch:
         if any(isinstance(t, Tensor) and is_inference(t) for t in ctx._to_save):
             raise RuntimeError(INFERENCE_SAVED)
         if Anomaly.enabled:
             ctx.note_traceback()
-    fixed = {id(t) for t in ctx._non_differentiable}
-    inputs = {id(a) for a in args if isinstance(a, Tensor)}
-    made: list[Any] = []
-    places: dict[int, int] = {}
-    for k, o in enumerate(outputs):
-        if not isinstance(o, Tensor):
-            made.append(o)
-            continue
-        dtype = o._value.aval.dtype
-        if id(o) in fixed or not (dtype.is_floating_point or dtype.is_complex):
-            made.append(o)
-            continue
-        if id(o) in inputs and id(o) not in dirty:
-            o = _alias(o)
-        places[id(outputs[k])] = k
-        o._set_history(ctx, k)
-        made.append(o)
-    ctx._keep(places)
-    ctx._dirty = ctx._non_differentiable = ()
-    return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def _plain(o: Tensor, is_input: bool, dirty: bool) -> Tensor:
+    """An output that no gradient passes through."""
+    if dirty:
+        _count_write(o)
+    if not (is_input or dirty):
+        return o
+    if o.requires_grad:
+        return o.detach()
+    return o.view_as(o) if is_input else o
+
+
+def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
+    """Output `k` with its place in the graph."""
+    alias = o._alias
+    if dirty:
+        if o._rg and o._node is None:
+            _count_write(o)
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if alias is not None and alias.base is not None:
+            written = wrap(alias.read(o))
+            written._set_history(ctx, k)
+            return o._rebind(written)
+        _count_write(o)
+    else:
+        if is_input:
+            before, state.grad = state.grad, False
+            try:
+                o = o.view_as(o)
+            finally:
+                state.grad = before
+            alias = o._alias
+        if alias is not None and alias.base is not None:
+            alias.no_grad = "custom"
+    o._set_history(ctx, k)
+    return o
 
 
 def _count_write(t: Tensor) -> None:
@@ -381,13 +420,12 @@ def _count_write(t: Tensor) -> None:
         t._ver += 1
     else:
         alias.read(t)
+        if alias.seen == alias.version.n:
+            alias.seen += 1
         alias.version.n += 1
-        alias.seen = alias.version.n
-
-
-def _alias(t: Tensor) -> Tensor:
-    """An input handed back unchanged: a new tensor on the same memory."""
-    return t.detach()
+        if alias.silent is not None:
+            alias.version.hidden += 1
+            alias.silent.n += 1
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
