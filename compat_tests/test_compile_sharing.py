@@ -216,3 +216,27 @@ def test_a_gradient_that_is_returned_is_the_present_one():
         return seen
 
     both(scenario)
+
+
+def test_an_argument_of_which_a_view_was_taken_is_an_argument_like_any_other():
+    steps: list[Any] = []
+
+    def scenario(compiling: Any) -> list[Any]:
+        def body(x: Any) -> Any:
+            y = x.reshape(-1) * 2  # takes a view
+            x.add_(1)
+            return y
+
+        step = compiling(body)
+        steps.append(step)
+        found: list[Any] = []
+        for i in range(6):
+            x = x_of(i)
+            views = [x[0], x.t()] if i % 2 else []
+            found += [step(x), x, *views]
+            found.append(step(x))
+            found += [x, *views]
+        return shown(*found)
+
+    both(scenario)
+    assert len(steps[1]._compiled.trials) == 1

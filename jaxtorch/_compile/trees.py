@@ -46,8 +46,9 @@ class Signature:
             alias = x._alias
             tensors = self.tensors
             key.append(x._value.aval)
-            if alias is not None or x._rg or x._layout is not None or x._grad is not None or cls is not Tensor:
-                key += (cls, x._rg, x._node is None, x._layout, alias is not None, x._grad is None)
+            part = alias is not None and not _reads_all(alias)
+            if part or x._rg or x._layout is not None or x._grad is not None or cls is not Tensor:
+                key += (cls, x._rg, x._node is None, x._layout, part, x._grad is None)
                 if alias is not None and alias.__class__ is Alias and alias.storage.host is not None:
                     key.append("host")
             for i, t in enumerate(tensors):
@@ -71,6 +72,17 @@ class Signature:
         else:
             key += ("object", id(x))
             self.objects.append(x)
+
+
+def _reads_all(alias: Any) -> bool:
+    """Is this a tensor that reads the whole of a storage, as one does of which a view has been taken? It is like any other."""
+    return (
+        alias.__class__ is Alias
+        and not alias.chain
+        and alias.base is None
+        and alias.silent is None
+        and alias.storage.host is None
+    )
 
 
 def outline(x: Any) -> Any:
