@@ -350,3 +350,36 @@ def test_a_module_pickles_and_lists_its_state_as_in_pytorch():
     model = torch.compile(net)
     assert list(model.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
     assert model.weight is net.weight and model._orig_mod is net
+
+
+def test_stances():
+    ran: list[int] = []
+
+    def body(x: Any) -> Any:
+        ran.append(1)
+        return x + 1
+
+    f = torch.compile(lambda x: x + 1)
+    x, other = torch.ones(3), torch.ones(3, dtype=torch.int64)
+    for _ in range(3):
+        f(x)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        assert f(x).tolist() == [2.0] * 3
+        with pytest.raises(RuntimeError, match="fail_on_recompile"):
+            f(other)
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert f(other).tolist() == [2] * 3
+    assert variants(f) == 1
+    g = torch.compile(body)
+
+    @torch.compiler.set_stance("force_eager")
+    def eager() -> Any:
+        return [g(x).tolist() for _ in range(4)]
+
+    assert eager() == [[2.0] * 3] * 4
+    assert len(ran) == 4
+    torch.compiler.set_stance("nonsense")
+    with pytest.raises(RuntimeError, match="stance"):
+        f(torch.ones(2, 2))
+    torch.compiler.set_stance("default")
+    assert f(torch.ones(2, 2)).tolist() == [[2.0, 2.0]] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from ._core import capture as _capture
 
 __all__ = [
     "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
-    "is_dynamo_compiling", "is_exporting", "list_backends", "reset",
+    "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
 ]  # fmt: skip
 
 
@@ -58,6 +59,33 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
 def reset() -> None:
     """Forget every call that `torch.compile` has captured."""
     _calling.reset()
+
+
+class set_stance(contextlib.ContextDecorator):
+    """What compiled functions do from now on, inside a `with` block, or inside a decorated function.
+
+    stance: 'default'; 'force_eager' (they run as if they were not compiled); 'eager_on_recompile' (calls that have been captured are
+            replayed, new kinds of calls run as they are) or 'fail_on_recompile' (those raise RuntimeError). Another name raises
+            RuntimeError at the next new call.
+    skip_guard_eval_unsafe: accepted; the conditions of a captured call are checked all the same.
+    force_backend: one of `list_backends()`, all of which mean XLA; not together with another stance than 'default'.
+    """
+
+    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+        if force_backend is not None and stance != "default":
+            raise RuntimeError("set_stance(): force_backend is possible with the stance 'default' only")
+        self.stance, self._before = stance, _calling.Stance.name
+        _calling.Stance.name = stance
+
+    def __enter__(self) -> None:
+        _calling.Stance.name = self.stance
+
+    def __exit__(self, *exc: Any) -> None:
+        _calling.Stance.name = self._before
+
+    def __call__(self, func: Any) -> Any:
+        _calling.Stance.name = self._before
+        return super().__call__(func)
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -40,6 +40,15 @@ EAGER_KINDS = 4
 MOST_KINDS = 256
 """So many kinds of calls of one function are remembered."""
 
+STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile")
+
+
+class Stance:
+    """What compiled functions do; `torch.compiler.set_stance` sets it."""
+
+    name = "default"
+
+
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
@@ -117,6 +126,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if engine.active is not None or program.IMMEDIATE or hostmode.active or draws.transforming():
             return self.fn(*args, **kwargs)
+        if Stance.name == "force_eager":
+            return self.fn(*args, **kwargs)
         if (modes.watch or overrides.state.modes) and _watched(args, kwargs):
             return self.fn(*args, **kwargs)
         last = self.last
@@ -129,6 +140,8 @@ class Compiled:
         key = (called.key, environment())
         trial = self.trials.get(key)
         if trial is None or not trial.seen:
+            if Stance.name != "default":
+                return self._by_stance(args, kwargs)
             return self._observe(key, trial, args, kwargs)
         for variant in trial.variants:
             if variant.conditions() and variant.meets(called.tensors):
@@ -140,6 +153,8 @@ class Compiled:
                     break
         if trial.reason is not None:
             return self.fn(*args, **kwargs)
+        if Stance.name != "default":
+            return self._by_stance(args, kwargs)
         return self._capture(trial, called, args, kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
@@ -151,6 +166,16 @@ class Compiled:
         self.last = None
 
     # -- the calls that are not replayed
+
+    def _by_stance(self, args: Any, kwargs: Any) -> Any:
+        """A call that would be captured, where the stance forbids it."""
+        if Stance.name == "eager_on_recompile":
+            return self.fn(*args, **kwargs)
+        if Stance.name not in STANCES:
+            raise RuntimeError(f"invalid torch.compile stance {Stance.name!r}, expected one of {', '.join(STANCES)}")
+        raise RuntimeError(
+            f"Detected recompile when torch.compile stance is 'fail_on_recompile': a call of {self.title} is of a new kind"
+        )
 
     def _give_up(self, trial: Trial, reason: str) -> None:
         trial.reason = reason
