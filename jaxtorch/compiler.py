@@ -71,7 +71,9 @@ class set_stance(contextlib.ContextDecorator):
     force_backend: one of `list_backends()`, all of which mean XLA; not together with another stance than 'default'.
     """
 
-    def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None) -> None:
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
         if force_backend is not None and stance != "default":
             raise RuntimeError("set_stance(): force_backend is possible with the stance 'default' only")
         self.stance, self._before = stance, _calling.Stance.name

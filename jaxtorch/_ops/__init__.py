@@ -69,7 +69,7 @@ _FAMILIES = (
     "transposes",
     "fft",
     "fft_short_time",
-    "native",
+    "native_functions",
     "torch_forms",
     "segments",
     "linalg_lowrank",

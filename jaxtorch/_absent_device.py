@@ -1,0 +1,56 @@
+"""What the module of a kind of device offers where there is none: questions with true answers, and errors at use."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class AbsentDevice:
+    """The functions of `torch.xpu` and its like."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def is_available(self) -> bool:
+        """Always False."""
+        return False
+
+    def is_initialized(self) -> bool:
+        """Always False."""
+        return False
+
+    def device_count(self) -> int:
+        """Always 0."""
+        return 0
+
+    def init(self) -> NoReturn:
+        """AssertionError: there is no such device."""
+        raise AssertionError(f"Torch not compiled with {self._name} enabled")
+
+    def synchronize(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def current_device(self) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def set_device(self, device: Any) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def empty_cache(self) -> None:
+        """Nothing to do: there is no such device."""
+
+    def memory_allocated(self, device: Any = None) -> int:
+        """Always 0."""
+        return 0
+
+    def manual_seed(self, seed: int) -> None:
+        """Nothing to do: there is no such device."""
+
+    def manual_seed_all(self, seed: int) -> None:
+        """Nothing to do: there is no such device."""
+
+    def seed(self) -> None:
+        """Nothing to do: there is no such device."""
