@@ -22,6 +22,7 @@ from .primitives import natively, primitive
 Array = jax.Array
 
 _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
+_LARGE_ON_UNITS = 1 << 13  # elements of a result for which matrix units pay
 
 
 def on_cpu() -> bool:
@@ -108,7 +109,7 @@ def plus_row(x: Array, row: Array) -> Array:
 
 
 def _pays(rows: int, columns: int) -> bool:
-    return rows * columns >= _LARGE and on_cpu()
+    return on_cpu() and rows * columns >= (_LARGE_ON_UNITS if native.matrix_units() else _LARGE)
 
 
 def times_transposed(x: Array, weight: Array) -> Array:

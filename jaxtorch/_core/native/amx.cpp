@@ -40,8 +40,10 @@ struct Sizes {
   // Between 2^-50 and 2^127, or zero.
   bool fit() const {
     const uint32_t top = _mm512_reduce_max_epu32(largest);
-    return top == 0 || (top >= (127u - 50) << 23 && top < 254u << 23);
+    return top == 0 || (top >= (127u - 50) << 23 && below_overflow());
   }
+
+  bool below_overflow() const { return _mm512_reduce_max_epu32(largest) < 254u << 23; }
 };
 
 // -- cutting into pieces -----------------------------------------------------------------------------------
@@ -259,6 +261,47 @@ struct Product {
   }
 };
 
+// -- some rows at a time, with a matrix that is kept in pieces -------------------------------------------------
+
+// out[i] (16, 16; rows kBlock apart) = the product of one row of tiles with another, for four of them.
+void multiply_four(const Piece* const* a, const Piece* const* b, int64_t blocks, float* const* out) {
+  static const TileShapes shapes;
+  asm volatile("" ::: "memory");
+  _tile_loadconfig(&shapes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+#define ADD_PRODUCTS(i)                              \
+  {                                                  \
+    const Piece *left = a[i] + k, *right = b[i] + k; \
+    _tile_loadd(4, left, 64);                        \
+    _tile_loadd(6, right + 4 * kTile, 64);           \
+    _tile_dpbf16ps(i, 4, 6);                         \
+    _tile_loadd(7, right + 2 * kTile, 64);           \
+    _tile_dpbf16ps(i, 4, 7);                         \
+    _tile_loadd(5, left + 2 * kTile, 64);            \
+    _tile_dpbf16ps(i, 5, 7);                         \
+    _tile_loadd(6, right, 64);                       \
+    _tile_dpbf16ps(i, 5, 6);                         \
+    _tile_loadd(7, left + 4 * kTile, 64);            \
+    _tile_dpbf16ps(i, 7, 6);                         \
+    _tile_dpbf16ps(i, 4, 6);                         \
+  }
+  for (int64_t k = 0; k < blocks * kBlockPieces; k += kBlockPieces) {
+    ADD_PRODUCTS(0)
+    ADD_PRODUCTS(1)
+    ADD_PRODUCTS(2)
+    ADD_PRODUCTS(3)
+  }
+#undef ADD_PRODUCTS
+  _tile_stored(0, out[0], kBlock * sizeof(float));
+  _tile_stored(1, out[1], kBlock * sizeof(float));
+  _tile_stored(2, out[2], kBlock * sizeof(float));
+  _tile_stored(3, out[3], kBlock * sizeof(float));
+  _tile_release();
+}
+
 bool present() {
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & bit_AMX_BF16) || !(d & bit_AMX_TILE)) return false;
@@ -272,6 +315,31 @@ bool present() {
 bool matrix_units() {
   static const bool found = present();
   return found;
+}
+
+int64_t held_floats(int64_t steps) { return over(steps, kBlock) * kBlockPieces / 2; }
+
+bool hold(const float* w, int64_t stride, bool along, int64_t count, int64_t steps, float* held) {
+  Sizes sizes;
+  pack<true>(Operand{w, stride, least(count, kBlock), steps, along}, (Piece*)held, sizes);
+  return sizes.fit();
+}
+
+bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, float* pieces) {
+  Sizes sizes;
+  const Operand all{rows, stride, least(count, 16), steps, true};
+  for (int64_t k = 0; k < steps; k += kBlock)
+    pack_tile<true, false>(all.part(0, 16, k, kBlock), (Piece*)pieces + k / kBlock * kBlockPieces, sizes);
+  return sizes.below_overflow();
+}
+
+void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out) {
+  const Piece *a[4], *b[4];
+  float* to[4];
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 4; ++i) a[i] = (const Piece*)pieces[i], b[i] = (const Piece*)held[i] + half * kTile, to[i] = out[i] + half * 16;
+    multiply_four(a, b, over(steps, kBlock), to);
+  }
 }
 
 bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) {
@@ -288,6 +356,10 @@ bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) 
 namespace jaxtorch {
 bool matrix_units() { return false; }
 bool product_on_matrix_units(const ProductArrays&, const Parallel&) { return false; }
+int64_t held_floats(int64_t) { return 0; }
+bool hold(const float*, int64_t, bool, int64_t, int64_t, float*) { return false; }
+bool cut_rows(const float*, int64_t, int64_t, int64_t, float*) { return false; }
+void rows_times_held(const float* const*, const float* const*, int64_t, float* const*) {}
 }  // namespace jaxtorch
 
 #endif

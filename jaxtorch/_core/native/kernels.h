@@ -89,6 +89,16 @@ struct Kernels {
 bool matrix_units();
 bool product_on_matrix_units(const ProductArrays&, const Parallel&);
 
+// For loops that multiply a few rows with the same matrix again and again. All pointers are to memory aligned to 64 bytes; a panel is 32
+// columns of the matrix, kept in `held_floats` floats. False: the numbers do not suit the matrix units.
+int64_t held_floats(int64_t steps);
+// A panel: column i and step k are at w[i * stride + k] (along) or w[k * stride + i].
+bool hold(const float* w, int64_t stride, bool along, int64_t count, int64_t steps, float* held);
+// Up to 16 rows, in as many floats as a panel.
+bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, float* pieces);
+// Four products of rows with a panel: out[i] (16, 32).
+void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out);
+
 extern const Kernels avx512_kernels, avx2_kernels;
 
 }  // namespace jaxtorch
