@@ -41,8 +41,8 @@ def test_they_can_be_switched_off() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "JAXTORCH_NATIVE": "0"})
 
 
-def random_convolution(rng: np.random.Generator) -> tuple[Any, Any, Window, int]:
-    """x, w in the order (*kernel, input, output), a window that has a result, and groups."""
+def random_convolution(rng: np.random.Generator, least: int) -> tuple[Any, Any, Window, int]:
+    """x, w in the order (*kernel, input, output), a window that has a result, and groups of at least so many channels."""
     while True:
         groups = int(rng.choice([1, 1, 1, 2, 3]))
         kernel, stride, dilation = (tuple(int(v) for v in rng.integers(1, n, 2)) for n in (6, 4, 3))
@@ -51,7 +51,7 @@ def random_convolution(rng: np.random.Generator) -> tuple[Any, Any, Window, int]
         pads = tuple((int(a), int(b)) for a, b in rng.integers(-1, 4, (2, 2)))
         window = Window(stride, pads, spread, dilation)
         n, h, w = (int(v) for v in rng.integers(1, [5, 20, 20]))
-        channels, outs = (int(v) * groups for v in rng.integers(1, [30, 70]))
+        channels, outs = (int(v) * groups for v in rng.integers(least, [30 + least, 70]))
         sides = [(s - 1) * e + 1 + a + b for s, e, (a, b) in zip((h, w), spread, pads, strict=True)]
         if min(sides) > 0 and all(window.results((h, w), kernel)):
             x = rng.standard_normal((n, h, w, channels), np.float32)
@@ -75,10 +75,11 @@ def scattered(w: Any, order: tuple[int, ...], turned: tuple[int, ...]) -> tuple[
 
 
 @built
+@pytest.mark.parametrize("least", [1, 24])  # 24: on matrix units, where there are any
 @pytest.mark.parametrize("seed", range(16))
-def test_random_windows(seed: int) -> None:
+def test_random_windows(seed: int, least: int) -> None:
     rng = np.random.default_rng(seed)
-    x, w, window, groups = random_convolution(rng)
+    x, w, window, groups = random_convolution(rng, least)
     order, turned = tuple(int(d) for d in rng.permutation(4)), ((), (0, 1), (1,))[seed % 3]
     array, kernel = scattered(w, order, turned)
     expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, groups), jnp.asarray(w))
@@ -91,6 +92,22 @@ def test_random_windows(seed: int) -> None:
         got = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window, groups))(x, g)
         want = scattered(np.asarray(back(g)[0]), order, turned)[0]
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(abs(want).max()))
+
+
+@built
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e-38])
+def test_convolutions_with_unusual_numbers(value: float) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((2, 9, 9, 32), np.float32), rng.standard_normal((3, 3, 32, 40), np.float32) * 1e-3
+    x[1, 4, 5, 6] = value
+    window = Window((1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1))
+    array, kernel = scattered(w, (3, 2, 0, 1), ())
+    got = jax.jit(lambda x, w: native.convolve(x, w, kernel, 40, (9, 9), window))(x, array)
+    expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, 1), jnp.asarray(w))
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
+    of_w = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window))(x, np.ones_like(got))
+    expected = scattered(np.asarray(back(jnp.ones_like(got))[0]), (3, 2, 0, 1), ())[0]
+    np.testing.assert_allclose(of_w, expected, rtol=1e-4, atol=1e-3)
 
 
 @built

@@ -92,22 +92,31 @@ inline void transpose(__m512* x) {
 }
 
 // A matrix as it is read: `count` rows (of the left one; columns of the right one) by `steps` of the sum. `along`: neighbouring steps lie
-// side by side, and rows `stride` apart; otherwise the other way round.
+// side by side in a line, otherwise neighbouring rows do. Lines are `stride` apart, or where `places` has them.
 struct Operand {
   const float* data;
   int64_t stride, count, steps;
   bool along;
+  const int64_t* places = nullptr;
 
   Operand part(int64_t first, int64_t some, int64_t step, int64_t some_steps) const {
-    return {data + (along ? first * stride + step : step * stride + first), stride, least(some, count - first), least(some_steps, steps - step), along};
+    const int64_t line = along ? first : step, within = along ? step : first;
+    return {data + (places ? 0 : line * stride) + within, stride, least(some, count - first), least(some_steps, steps - step), along, places ? places + line : nullptr};
   }
+
+  const float* line(int64_t i) const { return data + (places ? places[i] : i * stride); }
 };
 
-// Sixteen vectors: of each row 16 steps, or of each of 16 steps the rows.
-inline void read(const Operand& of, int64_t lines, int64_t width, const float* from, __m512* to) {
+// Sixteen vectors, each from one of the lines from `first` on (there are `lines`), `within` numbers on in it.
+inline void read(const Operand& of, int64_t first, int64_t lines, int64_t within, int64_t width, __m512* to) {
   for (int64_t r = 0; r < 16; ++r) {
-    to[r] = r < lines ? load(from + r * of.stride, width) : _mm512_setzero_ps();
-    _mm_prefetch(from + r * of.stride + 2 * kBlock, _MM_HINT_T0);
+    if (first + r >= lines) {
+      to[r] = _mm512_setzero_ps();
+      continue;
+    }
+    const float* from = of.line(first + r) + within;
+    to[r] = load(from, width - within);
+    _mm_prefetch(from + 2 * kBlock, _MM_HINT_T0);
   }
 }
 
@@ -121,11 +130,11 @@ void pack_tile(const Operand& of, Piece* to, Sizes& sizes) {
   }();
   __m512 x[32];
   if (along) {
-    read(of, of.count, of.steps, of.data, x);
-    read(of, of.count, of.steps - 16, of.data + 16, x + 16);
+    read(of, 0, of.count, 0, of.steps, x);
+    read(of, 0, of.count, 16, of.steps, x + 16);
   } else {
-    read(of, of.steps, of.count, of.data, x);
-    read(of, of.steps - 16, of.count, of.data + 16 * of.stride, x + 16);
+    read(of, 0, of.steps, 0, of.count, x);
+    read(of, 16, of.steps, 0, of.count, x + 16);
   }
   if (along == paired) transpose(x), transpose(x + 16);
 #pragma GCC unroll 16
@@ -136,15 +145,16 @@ void pack_tile(const Operand& of, Piece* to, Sizes& sizes) {
   }
 }
 
-// Blocks [row][step] of all of an operand, in the order in which it lies in memory.
+// Blocks [row][step] of all of an operand, in the order in which it lies in memory; `apart` pieces from one row to the next.
 template <bool paired>
-void pack(const Operand& of, Piece* to, Sizes& sizes) {
+void pack(const Operand& of, Piece* to, Sizes& sizes, int64_t apart = 0) {
   const int64_t rows = over(of.count, kBlock), steps = over(of.steps, kBlock);
+  if (!apart) apart = steps * kBlockPieces;
   for (int64_t n = 0; n < rows * steps; ++n) {
     const int64_t row = of.along ? n / steps : n % rows, step = of.along ? n % steps : n / rows;
     for (int64_t half = 0; half < 2; ++half) {
       const Operand tile = of.part(row * kBlock + 16 * half, 16, step * kBlock, kBlock);
-      (of.along ? &pack_tile<true, paired> : &pack_tile<false, paired>)(tile, to + (row * steps + step) * kBlockPieces + half * kTile, sizes);
+      (of.along ? &pack_tile<true, paired> : &pack_tile<false, paired>)(tile, to + row * apart + step * kBlockPieces + half * kTile, sizes);
     }
   }
 }
@@ -325,6 +335,25 @@ bool hold(const float* w, int64_t stride, bool along, int64_t count, int64_t ste
   return sizes.fit();
 }
 
+bool hold_at(const float* w, const int64_t* places, int64_t count, int64_t steps, float* held) {
+  Sizes sizes;
+  pack<true>(Operand{w, 0, least(count, kBlock), steps, false, places}, (Piece*)held, sizes);
+  return sizes.below_overflow();
+}
+
+bool cut_at(const float* data, const int64_t* places, bool along, int64_t count, int64_t steps, float* pieces, int64_t apart) {
+  Sizes sizes;
+  pack<false>(Operand{data, 0, count, steps, along, places}, (Piece*)pieces, sizes, 2 * apart);
+  return sizes.below_overflow();
+}
+
+void times_held(const float* pieces, const float* held, int64_t steps, float* out, int64_t stride, bool add) {
+  static const TileShapes shapes;
+  _tile_loadconfig(&shapes);
+  multiply((const Piece*)pieces, (const Piece*)held, over(steps, kBlock), out, stride, add);
+  _tile_release();
+}
+
 bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, float* pieces) {
   Sizes sizes;
   const Operand all{rows, stride, least(count, 16), steps, true};
@@ -358,6 +387,9 @@ bool matrix_units() { return false; }
 bool product_on_matrix_units(const ProductArrays&, const Parallel&) { return false; }
 int64_t held_floats(int64_t) { return 0; }
 bool hold(const float*, int64_t, bool, int64_t, int64_t, float*) { return false; }
+bool hold_at(const float*, const int64_t*, int64_t, int64_t, float*) { return false; }
+bool cut_at(const float*, const int64_t*, bool, int64_t, int64_t, float*, int64_t) { return false; }
+void times_held(const float*, const float*, int64_t, float*, int64_t, bool) {}
 bool cut_rows(const float*, int64_t, int64_t, int64_t, float*) { return false; }
 void rows_times_held(const float* const*, const float* const*, int64_t, float* const*) {}
 }  // namespace jaxtorch

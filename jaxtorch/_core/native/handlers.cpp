@@ -14,7 +14,7 @@ namespace jaxtorch {
 
 namespace {
 
-constexpr int kSlots = 6;
+constexpr int kSlots = 7;
 
 struct Memory {
   float* data[kSlots] = {};
@@ -234,7 +234,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 7; }
+int jaxtorch_native_version() { return 8; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 

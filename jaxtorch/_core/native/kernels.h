@@ -89,11 +89,18 @@ struct Kernels {
 bool matrix_units();
 bool product_on_matrix_units(const ProductArrays&, const Parallel&);
 
-// For loops that multiply a few rows with the same matrix again and again. All pointers are to memory aligned to 64 bytes; a panel is 32
-// columns of the matrix, kept in `held_floats` floats. False: the numbers do not suit the matrix units.
+// For products of what is gathered, or with a matrix that is used again and again. Pieces are in memory aligned to 64 bytes; a panel, 32
+// columns of the right matrix or rows of the left one, takes `held_floats` floats. False: the numbers do not suit the matrix units.
 int64_t held_floats(int64_t steps);
 // A panel: column i and step k are at w[i * stride + k] (along) or w[k * stride + i].
 bool hold(const float* w, int64_t stride, bool along, int64_t count, int64_t steps, float* held);
+// The same for a matrix with its step k at places[k].
+bool hold_at(const float* w, const int64_t* places, int64_t count, int64_t steps, float* held);
+// Panels of the left matrix, whose lines lie at places[i]: its rows (along), or for each step of the sum the numbers of all rows;
+// `apart` floats from one panel to the next.
+bool cut_at(const float* data, const int64_t* places, bool along, int64_t count, int64_t steps, float* pieces, int64_t apart);
+// out (32, 32; rows `stride` apart) = or += a left panel times a right one.
+void times_held(const float* pieces, const float* held, int64_t steps, float* out, int64_t stride, bool add);
 // Up to 16 rows, in as many floats as a panel.
 bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, float* pieces);
 // Four products of rows with a panel: out[i] (16, 32).
