@@ -1,11 +1,9 @@
 """`torch.masked`: reductions and normalisations over the elements that a boolean mask selects.
 
-Masked-out elements count as the operation's identity: 0 in a sum, infinity in a minimum. `MaskedTensor` does not exist.
+Masked-out elements count as the operation's identity: 0 in a sum, infinity in a minimum.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from ._ops import (
     amax,
@@ -28,17 +26,22 @@ from ._ops import (
     sum,
     var,
 )
+from ._tensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 
 __all__ = [
+    "MaskedTensor",
     "amax",
     "amin",
     "argmax",
     "argmin",
+    "as_masked_tensor",
     "cumprod",
     "cumsum",
+    "is_masked_tensor",
     "log_softmax",
     "logaddexp",
     "logsumexp",
+    "masked_tensor",
     "mean",
     "median",
     "norm",
@@ -50,8 +53,3 @@ __all__ = [
     "sum",
     "var",
 ]
-
-
-def is_masked_tensor(obj: Any, /) -> bool:
-    """False: jaxtorch has no `MaskedTensor`."""
-    return False
