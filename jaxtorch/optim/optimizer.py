@@ -70,8 +70,9 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                         )
                     args, kwargs = changed
         result = step(*args, **kwargs)
-        for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
-            hook(self, args, kwargs)
+        if self._optimizer_step_post_hooks or _global_post_hooks:
+            for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
+                hook(self, args, kwargs)
         for slot in self._slots():
             program.close(slot)
         return result
@@ -229,13 +230,8 @@ class Optimizer:
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
-    def _slots(self) -> Any:
-        seen: dict[int, Any] = {}
-        for group in self.param_groups:
-            for p in group["params"]:
-                slot = p._value.aval.slot
-                seen[id(slot)] = slot
-        return seen.values()
+    def _slots(self) -> set[Any]:
+        return {p._value.aval.slot for group in self.param_groups for p in group["params"]}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
@@ -370,20 +366,6 @@ def update(
     With `graph` the update is an operation that autograd knows.
     """
     values = [p._read() for p in params]
-    first = values[0].aval
-    if any(v.aval.dtype is not first.dtype or v.aval.slot is not first.slot for v in values):
-        apart: dict[Any, list[int]] = {}
-        for i, v in enumerate(values):
-            apart.setdefault((v.aval.dtype, v.aval.slot), []).append(i)
-        for some in apart.values():
-            chosen = [[kind[i] for i in some] for kind in (params, grads, *states)]
-            update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again, graph)
-        return
-    if graph:
-        from . import _differentiable
-
-        _differentiable.update(name, rule, static, params, grads, states, numbers)
-        return
     try:
         values += [g._read() for g in grads]
     except NoContent:
@@ -391,21 +373,29 @@ def update(
     for kind in states:
         values += [s._read() for s in kind]
     key = (name, static, len(states), tuple(numbers), *[v.aval for v in values])
+    kernel = None if graph else _kernels.get(key)
+    if kernel is None:
+        apart: dict[Any, list[int]] = {}
+        for i, p in enumerate(params):
+            apart.setdefault((p._value.aval.dtype, p._value.aval.slot), []).append(i)
+        if len(apart) > 1:
+            for some in apart.values():
+                chosen = [[kind[i] for i in some] for kind in (params, grads, *states)]
+                update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again, graph)
+            return
+    if graph:
+        from . import _differentiable
+
+        _differentiable.update(name, rule, static, params, grads, states, numbers)
+        return
     values += [wrap_number(float(number(x))) for x in numbers.values()]
     if capture.active is not None:
-        if graph:
-            capture.breaks("the optimizer's step is differentiated")
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
-    kernel = _kernels.get(key)
     if kernel is None:
         kernel = _kernels[key] = make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
     outs = program.emit(kernel, values)
-    n = len(params)
-    for p, out in zip(params, outs, strict=False):
-        p._write(out)
-    for k, kind in enumerate(states):
-        for s, out in zip(kind, outs[n * (k + 1) : n * (k + 2)], strict=True):
-            s._write(out)
+    for t, out in zip(chain(params, *states), outs, strict=True):
+        t._write(out)
 
 
 def make_kernel(

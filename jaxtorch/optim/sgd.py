@@ -50,20 +50,22 @@ class SGD(Optimizer):
             graph = bool(group["differentiable"])
             fresh: tuple[list[Any], list[Any]] = ([], [])
             running: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+            states_of = self.state
             for p in group["params"]:
-                if p._grad is None:
+                grad = p._grad
+                if grad is None:
                     continue
-                if is_sparse(p._grad):
+                if is_sparse(grad):
                     _sparse_steps.sgd(self, p, group)
                     continue
-                buffer = self.state[p].get("momentum_buffer") if momentum else None
-                if momentum and buffer is not None:
+                buffer = states_of[p].get("momentum_buffer") if momentum else None
+                if buffer is not None:
                     running[0].append(p)
-                    running[1].append(p._grad)
+                    running[1].append(grad)
                     running[2].append(buffer)
                 else:
                     fresh[0].append(p)
-                    fresh[1].append(p._grad)
+                    fresh[1].append(grad)
             static, numbers = self._numbers(group, 0.0)
             again = Again(self, group, [], static)
             if fresh[0]:
