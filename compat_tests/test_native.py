@@ -21,7 +21,7 @@ from jaxtorch._core.convolution import Window
 from jaxtorch._ops._recurrent_scans import lstm_scan
 from jaxtorch._ops.activation import _gelu, _gelu_p
 from jaxtorch._ops.attention import _heads_p
-from jaxtorch._ops.products import times, times_transposed
+from jaxtorch._ops.products import times, times_and_plus, times_transposed
 from jaxtorch._ops.standardising import layer_norm_p
 
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")
@@ -189,6 +189,13 @@ def test_products_with_unusual_numbers(value: float, a_turned: bool, b_turned: b
 def test_products_of_layers(monkeypatch: pytest.MonkeyPatch, turned: bool) -> None:
     x, w = arrays((300, 60), (240, 60) if turned else (60, 240))
     same_as_xla(monkeypatch, lambda x, w: jnp.tanh((times_transposed if turned else times)(x, w * 0.1)), x, w)
+
+
+@built
+@pytest.mark.parametrize("rows,columns", [(300, 240), (129, 77)])
+def test_products_and_biases(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
+    args = arrays((rows, 60), (columns, 60), (columns,), (columns,))
+    same_as_xla(monkeypatch, lambda x, w, a, b: jnp.tanh(times_and_plus(x, w * 0.1, a, b)), *args)
 
 
 @built

@@ -25,12 +25,12 @@ from .value import Aval
 
 _DEAR = frozenset(
     """dot_general ragged_dot_general conv_general_dilated sort gather scatter scatter-add scatter_add scatter_mul scatter_min
-    scatter_max while scan cond lstm fft rng_bit_generator random_bits threefry2x32 reduce_window reduce_window_max reduce_window_min
+    scatter_max while scan cond fft rng_bit_generator random_bits threefry2x32 reduce_window reduce_window_max reduce_window_min
     reduce_window_sum select_and_scatter_add select_and_gather_add cumsum cumprod cummax cummin cumlogsumexp cholesky
     triangular_solve lu eigh eig svd qr householder_product schur top_k argmax argmin custom_call ffi_call pure_callback
     io_callback custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr linear_solve custom_linear_solve lgamma digamma
     igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta erf_inv bessel_i0e bessel_i1e polygamma zeta
-    tridiagonal tridiagonal_solve geqrf approx_top_k""".split()
+    tridiagonal tridiagonal_solve geqrf approx_top_k times times_transposed linear columns attention lstm lstm_states""".split()
 )
 
 

@@ -109,6 +109,14 @@ def _plain_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *, re
     return list(jax.linear_transpose(forward, gates, g_hs[0], g_c)([g_hs, g_c]))
 
 
+def _plain_states(xw: Any, h0: Any, c0: Any, w: Any, *, reverse: bool) -> Any:
+    """All hidden states and the last cell state."""
+    (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, None, None, reverse)
+    return [hs, c]
+
+
+_lstm_states_p = primitive("lstm_states", _plain_states, natively(native.lstm_states), several=True)
+linear_in(_lstm_states_p, _plain_states, 0)
 _lstm_p = primitive("lstm", _plain_run, natively(native.lstm), several=True)
 _lstm_tangent_p = primitive("lstm_tangent", _plain_tangent, several=True)
 _lstm_back_p = primitive("lstm_back", _plain_back, natively(native.lstm_back), several=True)
@@ -121,8 +129,7 @@ linear_in(_lstm_back_p, _plain_back, 2)
 def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
     """All hidden states (T, B, H or projection), and the last cell state."""
     if w_hr is None and valid is None and len(xw):
-        hs, cs, _ = _lstm_p.bind(xw, h0, c0, w, reverse=reverse)
-        return hs, cs[0 if reverse else -1]
+        return tuple(_lstm_states_p.bind(xw, h0, c0, w, reverse=reverse))
     (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
     return hs, c
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core.op import Array, op
-from .products import plus_row, times_transposed
+from .products import times_and_plus, times_transposed
 from .rules import scalar_name
 
 _C_NAMES = {
@@ -68,9 +68,9 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
     check_types(input, weight, bias)
     if input.dtype == jnp.bool_:
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
-    out = times_transposed(input, weight) if weight.ndim == 2 and input.ndim > 1 else jnp.matmul(input, weight.T)
+    flat = weight.ndim == 2 and input.ndim > 1
     if bias is None:
-        return out
+        return times_transposed(input, weight) if flat else jnp.matmul(input, weight.T)
     if bias.dtype != input.dtype:
         raise RuntimeError(
             f"self and mat2 must have the same dtype, but got {scalar_name(bias)} and {scalar_name(weight)}"
@@ -82,7 +82,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
             "at non-singleton "
             f"dimension 1.  Target sizes: {rows}.  Tensor sizes: {list(bias.shape)}"
         )
-    return plus_row(out, bias)
+    return times_and_plus(input, weight, bias) if flat else jnp.matmul(input, weight.T) + bias
 
 
 def _bilinear_name(operands: Any, statics: Any) -> str:

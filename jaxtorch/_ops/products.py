@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,7 @@ def _turned(x: Array) -> Array:
 
 def _on_matrix_units(kernel: Callable[..., Any]) -> Callable[..., Any]:
     found = natively(kernel)
-    return lambda a, b: found(a, b) if native.matrix_units() else None
+    return lambda *args: found(*args) if native.matrix_units() else None
 
 
 def _by_columns(a: Array, b: Array) -> Array:
@@ -98,6 +99,42 @@ ad.deflinear2(_rows_p, lambda g, _, **params: [_sums_p.bind(g)])
 ad.deflinear2(
     _sums_p, lambda g, x: [_rows_p.bind(g, rows=x.aval.shape[0] if ad.is_undefined_primal(x) else x.shape[0])]
 )
+
+
+def _linear(x: Array, w: Array, row: Array) -> Array:
+    return _contract(x, w, 1, 1) + row
+
+
+# x (rows, in), weight (out, in) and bias (out,) to (rows, out)
+_linear_p = primitive("linear", _linear, _on_matrix_units(native.linear))
+
+
+def _linear_tangent(primals: Any, tangents: Any) -> Any:
+    x, w, row = primals
+    dx, dw, drow = tangents
+    found = [
+        None if type(dx) is ad.Zero else _times_transposed_p.bind(dx, w),
+        None if type(dw) is ad.Zero else _times_transposed_p.bind(x, dw),
+        None if type(drow) is ad.Zero else _rows_p.bind(drow, rows=x.shape[0]),
+    ]
+    return _linear_p.bind(x, w, row), functools.reduce(operator.add, [t for t in found if t is not None])
+
+
+ad.primitive_jvps[_linear_p] = _linear_tangent
+
+
+def times_and_plus(x: Array, weight: Array, *biases: Array | None) -> Array:
+    """`x @ weight.T` for x (..., in) and weight (out, in), as one product of two matrices, plus all biases."""
+    count = math.prod(x.shape[:-1])
+    rows = [b for b in biases if b is not None]
+    alike = all(b.shape == weight.shape[:1] and b.dtype == weight.dtype == x.dtype for b in rows)
+    if rows and alike and native.matrix_units() and _pays(count, len(weight)):
+        out = _linear_p.bind(x.reshape(count, x.shape[-1]), weight, functools.reduce(operator.add, rows))
+        return out.reshape(*x.shape[:-1], len(weight))
+    out = times_transposed(x, weight)
+    for row in rows:
+        out = plus_row(out, row)
+    return out
 
 
 def plus_row(x: Array, row: Array) -> Array:

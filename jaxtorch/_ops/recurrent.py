@@ -18,7 +18,7 @@ from .dropout import dropped_inside
 from .joining import cat, stack
 from .linear import check_types
 from .packing import data_of, padded_of, rows_of
-from .products import plus_row, times_transposed
+from .products import times_and_plus
 
 
 def _name(operands: Any, statics: Any) -> str:
@@ -32,11 +32,7 @@ def _valid(input: Any, lengths: Any) -> Any:
 
 def _affine(x: Any, w: Any, *biases: Any) -> Any:
     check_types(x, w, biases[0])
-    out = times_transposed(x, w)
-    for b in biases:
-        if b is not None:
-            out = plus_row(out, b)
-    return out
+    return times_and_plus(x, w, *biases)
 
 
 @op(function=False, method=False, out=False, grad=_name)

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 8  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = """convolve convolve_of_kernel product sums lstm lstm_back attention attention_back layer_norm layer_norm_back
-    gelu gelu_back""".split()
+VERSION = 9  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel product linear sums lstm lstm_states lstm_back attention attention_back
+    layer_norm layer_norm_back gelu gelu_back""".split()
 
 
 def available() -> bool:
@@ -123,6 +123,16 @@ def lstm(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
     """All hidden states and cell states (T, B, H) and gates (T, B, 4 * H) of an LSTM layer; xw (T, B, 4 * H), w (4 * H, H)."""
     states = (*xw.shape[:2], w.shape[1])
     return _call("lstm", states, states, xw.shape)(xw, h0, c0, w, reverse=reverse)
+
+
+def linear(x: Any, weight: Any, bias: Any) -> Any:
+    """`x @ weight.T + bias`."""
+    return _call("linear", (x.shape[0], weight.shape[0]))(x, weight, bias)
+
+
+def lstm_states(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H) and the last cell state (B, H)."""
+    return _call("lstm_states", (*xw.shape[:2], w.shape[1]), c0.shape)(xw, h0, c0, w, reverse=reverse)
 
 
 def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, reverse: bool) -> Any:

@@ -167,16 +167,18 @@ struct __attribute__((packed)) TileShapes {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-// out (32, 32; rows `stride` apart) = or += the product of two rows of blocks.
-inline void multiply(const Piece* a, const Piece* b, int64_t blocks, float* out, int64_t stride, bool add) {
+// out (32, 32; rows `stride` apart) = the product of two rows of blocks, plus `from`, whose rows are `from_stride` apart, where it is not null.
+inline void multiply(const Piece* a, const Piece* b, int64_t blocks, float* out, int64_t stride, const float* from, int64_t from_stride) {
   float* below = out + 16 * stride;
   const int64_t bytes = stride * sizeof(float);
   asm volatile("" ::: "memory");  // the tiles are read behind the compiler's back
-  if (add) {
-    _tile_loadd(0, out, bytes);
-    _tile_loadd(1, out + 16, bytes);
-    _tile_loadd(2, below, bytes);
-    _tile_loadd(3, below + 16, bytes);
+  if (from) {
+    const float* from_below = from + 16 * from_stride;
+    const int64_t from_bytes = from_stride * sizeof(float);
+    _tile_loadd(0, from, from_bytes);
+    _tile_loadd(1, from + 16, from_bytes);
+    _tile_loadd(2, from_below, from_bytes);
+    _tile_loadd(3, from_below + 16, from_bytes);
   } else {
     _tile_zero(0);
     _tile_zero(1);
@@ -214,11 +216,12 @@ inline void multiply(const Piece* a, const Piece* b, int64_t blocks, float* out,
 // Each task has some of the rows and some of the columns, and cuts up by itself what it needs: nothing is waited for.
 struct Product {
   Operand a, b;
+  const float* row;  // that all rows of the result begin with, or null
   float* out;
   int64_t across = 1, down = 1;  // tasks along a row of tasks, and rows of tasks
   bool fitting = true;
 
-  Product(const Operand& a, const Operand& b, float* out, int64_t threads) : a(a), b(b), out(out) {
+  Product(const Operand& a, const Operand& b, const float* row, float* out, int64_t threads) : a(a), b(b), row(row), out(out) {
     int64_t least_cut = INT64_MAX;
     for (int64_t d = 1; d <= threads; ++d) {
       const int64_t to_cut = over(a.count, d) + over(b.count, threads / d);
@@ -231,7 +234,7 @@ struct Product {
     static const TileShapes shapes;
     _tile_loadconfig(&shapes);
     const auto bound = [](int64_t count, int64_t part, int64_t parts) { return least(part * over(count, kBlock) / parts * kBlock, count); };
-    const int64_t row = bound(a.count, i / across, down), row_end = bound(a.count, i / across + 1, down);
+    const int64_t first = bound(a.count, i / across, down), last = bound(a.count, i / across + 1, down);
     const int64_t column = bound(b.count, i % across, across), column_end = bound(b.count, i % across + 1, across);
     const int64_t deepest = over(least(kHeld, a.steps), kBlock) * kBlockPieces;
     Piece* left = (Piece*)scratch(0, over(kRows, kBlock) * deepest / 2);
@@ -240,34 +243,34 @@ struct Product {
     for (int64_t k = 0; k < a.steps; k += kHeld) {
       const Operand columns = b.part(column, column_end - column, k, kHeld);
       pack<true>(columns, right, sizes);
-      for (int64_t r = row; r < row_end; r += kRows) {
-        const Operand rows = a.part(r, least(kRows, row_end - r), k, kHeld);
+      for (int64_t r = first; r < last; r += kRows) {
+        const Operand rows = a.part(r, least(kRows, last - r), k, kHeld);
         pack<false>(rows, left, sizes);
-        blocks(left, rows.count, right, columns.count, over(rows.steps, kBlock), out + r * b.count + column, k > 0);
+        float* to = out + r * b.count + column;
+        blocks(left, rows.count, right, columns.count, over(rows.steps, kBlock), to, k ? to : row ? row + column : nullptr, k ? b.count : 0);
       }
     }
     _tile_release();
     if (!sizes.fit()) __atomic_store_n(&fitting, false, __ATOMIC_RELAXED);
   }
 
-  void blocks(const Piece* left, int64_t rows, const Piece* right, int64_t columns, int64_t deep, float* to, bool add) const {
+  // `from`: what the sums begin with, or null.
+  void blocks(const Piece* left, int64_t rows, const Piece* right, int64_t columns, int64_t deep, float* to, const float* from, int64_t from_stride) const {
     const int64_t stride = b.count;
     for (int64_t c = 0; c < columns; c += kBlock)
       for (int64_t r = 0; r < rows; r += kBlock) {
         const Piece *x = left + r / kBlock * deep * kBlockPieces, *y = right + c / kBlock * deep * kBlockPieces;
+        const float* before = from ? from + r * from_stride + c : nullptr;
         float* at = to + r * stride + c;
-        if (rows - r >= kBlock && columns - c >= kBlock)
-          multiply(x, y, deep, at, stride, add);
-        else
-          multiply_some(x, y, deep, at, stride, add, least(kBlock, rows - r), least(kBlock, columns - c));
+        if (rows - r >= kBlock && columns - c >= kBlock) {
+          multiply(x, y, deep, at, stride, before, from_stride);
+          continue;
+        }
+        alignas(64) float whole[kBlock * kBlock];
+        multiply(x, y, deep, whole, kBlock, nullptr, 0);
+        for (int64_t i = 0; i < least(kBlock, rows - r); ++i)
+          for (int64_t j = 0; j < least(kBlock, columns - c); ++j) at[i * stride + j] = (before ? before[i * from_stride + j] : 0) + whole[i * kBlock + j];
       }
-  }
-
-  static void multiply_some(const Piece* a, const Piece* b, int64_t deep, float* to, int64_t stride, bool add, int64_t rows, int64_t columns) {
-    alignas(64) float whole[kBlock * kBlock];
-    multiply(a, b, deep, whole, kBlock, false);
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t c = 0; c < columns; ++c) to[r * stride + c] = (add ? to[r * stride + c] : 0) + whole[r * kBlock + c];
   }
 };
 
@@ -350,7 +353,7 @@ bool cut_at(const float* data, const int64_t* places, bool along, int64_t count,
 void times_held(const float* pieces, const float* held, int64_t steps, float* out, int64_t stride, bool add) {
   static const TileShapes shapes;
   _tile_loadconfig(&shapes);
-  multiply((const Piece*)pieces, (const Piece*)held, over(steps, kBlock), out, stride, add);
+  multiply((const Piece*)pieces, (const Piece*)held, over(steps, kBlock), out, stride, add ? out : nullptr, stride);
   _tile_release();
 }
 
@@ -373,7 +376,7 @@ void rows_times_held(const float* const* pieces, const float* const* held, int64
 
 bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) {
   const Operand a{of.a, of.a_turned ? of.m : of.k, of.m, of.k, !of.a_turned}, b{of.b, of.b_turned ? of.k : of.n, of.n, of.k, of.b_turned};
-  Product p(a, b, of.out, parallel.threads);
+  Product p(a, b, of.row, of.out, parallel.threads);
   parallel.run(parallel.pool, p.down * p.across, [](void* self, int64_t i) { ((Product*)self)->task(i); }, &p);
   return p.fitting;
 }

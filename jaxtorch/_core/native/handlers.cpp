@@ -107,12 +107,20 @@ typedef ffi::Buffer<ffi::F32, 3> Sequence;
 typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
 typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
 
-ffi::Error product(ffi::ThreadPool pool, Rows a, Rows b, RowsOut out, bool a_turned, bool b_turned) {
+ffi::Error multiply(ffi::ThreadPool& pool, const Rows& a, const Rows& b, const float* row, RowsOut& out, bool a_turned, bool b_turned) {
   const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
   const auto sizes = out->dimensions();
-  const ProductArrays of{sizes[0], sizes[1], a.dimensions()[a_turned ? 0 : 1], a_turned, b_turned, a.typed_data(), b.typed_data(), out->typed_data()};
+  const ProductArrays of{sizes[0], sizes[1], a.dimensions()[a_turned ? 0 : 1], a_turned, b_turned, a.typed_data(), b.typed_data(), row, out->typed_data()};
   if (!matrix_units() || !product_on_matrix_units(of, parallel)) kernels()->product(of, parallel);
   return ffi::Error::Success();
+}
+
+ffi::Error product(ffi::ThreadPool pool, Rows a, Rows b, RowsOut out, bool a_turned, bool b_turned) {
+  return multiply(pool, a, b, nullptr, out, a_turned, b_turned);
+}
+
+ffi::Error linear(ffi::ThreadPool pool, Rows x, Rows w, ffi::Buffer<ffi::F32, 1> bias, RowsOut out) {
+  return multiply(pool, x, w, bias.typed_data(), out, false, true);
 }
 
 LstmArrays lstm_arrays(const Sequence& gates, const Rows& c0, const Rows& w, bool reversed) {
@@ -127,6 +135,14 @@ ffi::Error lstm(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, Seq
   LstmArrays of = lstm_arrays(xw, c0, w, reversed);
   of.xw = xw.typed_data(), of.h0 = h0.typed_data();
   of.hs = hs->typed_data(), of.cs = cs->typed_data(), of.gates = gates->typed_data();
+  kernels()->lstm_forward(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error lstm_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, SequenceOut hs, RowsOut c, bool reversed) {
+  LstmArrays of = lstm_arrays(xw, c0, w, reversed);
+  of.xw = xw.typed_data(), of.h0 = h0.typed_data();
+  of.hs = hs->typed_data(), of.cs = c->typed_data();
   kernels()->lstm_forward(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
@@ -222,7 +238,9 @@ int jaxtorch_native_matrix_units();
 XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_product(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_linear(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_lstm_states(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
@@ -234,7 +252,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 8; }
+int jaxtorch_native_version() { return 9; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -268,6 +286,25 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_product, jaxtorch::product,
                                   .Ret<jaxtorch::Rows>()
                                   .Attr<bool>("a_turned")
                                   .Attr<bool>("b_turned"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_linear, jaxtorch::linear,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Row>()
+                                  .Ret<jaxtorch::Rows>());
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm_states, jaxtorch::lstm_states,
+                              ffi::Ffi::Bind()
+                                  .Ctx<ffi::ThreadPool>()
+                                  .Arg<jaxtorch::Sequence>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Arg<jaxtorch::Rows>()
+                                  .Ret<jaxtorch::Sequence>()
+                                  .Ret<jaxtorch::Rows>()
+                                  .Attr<bool>("reverse"));
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm, jaxtorch::lstm,
                               ffi::Ffi::Bind()

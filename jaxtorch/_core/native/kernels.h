@@ -33,11 +33,11 @@ struct Parallel {
 // Memory of the calling thread, kept for its next call; slots do not overlap.
 float* scratch(int slot, size_t floats);
 
-// out (m, n) = the product of a (m, k) and b (k, n). Turned: a is (k, m), b is (n, k); not both.
+// out (m, n) = the product of a (m, k) and b (k, n), plus `row` (n) where it is not null. Turned: a is (k, m), b is (n, k); not both.
 struct ProductArrays {
   int64_t m, n, k;
   bool a_turned, b_turned;
-  const float *a, *b;
+  const float *a, *b, *row;
   float* out;
 };
 
@@ -46,7 +46,7 @@ struct LstmArrays {
   int64_t steps, batch, units;
   bool reversed;
   const float *xw, *h0, *c0, *w;  // (steps, batch, 4 units), (batch, units) twice, (4 units, units)
-  float *hs, *cs, *gates;         // (steps, batch, units) twice, (steps, batch, 4 units)
+  float *hs, *cs, *gates;         // (steps, batch, units) twice, (steps, batch, 4 units); without gates, cs is the last one only
   const float *g_hs, *g_c;        // the gradients of hs and of the last c
   float *g_xw, *g_h0, *g_c0;
 };
