@@ -193,3 +193,23 @@ def test_a_state_read_now_and_then_compiles_nothing_more():
         training.step()
         training.net[0].weight.tolist()
     assert Counts.compiled == before
+
+
+def test_a_worker_reads_what_is_in_a_pack():
+    training = Training("momentum", False)
+    for _ in range(6):
+        training.step()
+    training.optimizer.zero_grad()
+    program.flush_all()
+    weight = training.net[0].weight
+    assert weight._value.pack is not None
+
+    class Rows(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return 8
+
+        def __getitem__(self, i: int) -> Any:
+            return weight.detach()[i] * 2
+
+    rows = torch.cat(list(torch.utils.data.DataLoader(Rows(), batch_size=4, num_workers=1)))
+    assert rows.tolist() == (weight[:8] * 2).tolist()

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from . import hostmode
 from .transfer import on_cpu
 from .value import Aval, Value
 
@@ -76,7 +77,10 @@ def unpack(value: Value) -> Any:
     """Give a value of a pack an array of its own."""
     pack = value.pack
     content = pack.layout.part(np.asarray(pack.array), value.part)
-    value.array, value.owned = on_cpu(content, value.aval.slot.jax), True
+    if hostmode.active:  # a forked child, where JAX does not run
+        value.array = content.copy()
+    else:
+        value.array, value.owned = on_cpu(content, value.aval.slot.jax), True
     value.pack = None
     return value.array
 
