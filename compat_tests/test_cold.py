@@ -177,6 +177,7 @@ def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.Monk
 
 def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(cold, "FEW", 0)
     monkeypatch.setattr(cold._Process, "at_once", 12)
 
     def compiled_by(sizes: Iterable[int]) -> int:
@@ -238,3 +239,22 @@ def test_what_numpy_would_do_otherwise_goes_to_xla() -> None:
         (torch.tensor([1, 2]) // torch.tensor([0, 1])).tolist()
     big = torch.tensor([1e20, float("nan"), -5.5])
     assert big.int().tolist() == pytorch.tensor([1e20, float("nan"), -5.5]).int().tolist()
+
+
+def test_a_loop_of_several_programs_is_compiled_by_its_third_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(cold._Process, "at_once", 0)
+    nets = [torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Linear(7, 5)) for _ in range(3)]
+    optimizers = [torch.optim.Adam(net.parameters()) for net in nets]
+    compiled = []
+    for _ in range(5):
+        before = Counts.compiled
+        for net, optimizer in zip(nets, optimizers, strict=True):
+            optimizer.zero_grad()
+            loss = net(torch.ones(3, 5)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+        compiled.append(Counts.compiled - before)
+    assert compiled[3:] == [0, 0]
+    assert sum(compiled) >= 1

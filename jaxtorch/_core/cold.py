@@ -6,9 +6,9 @@ NumPy computes a kernel until it has spent there, by an estimate, about the time
 whose kernels all run on NumPy, and quickly, stays there; any other is compiled whole when it comes again. The estimate is of the
 jaxpr alone, never of a clock, so that a program run twice changes over at the same places.
 
-A program compiled whole costs some 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. The first
-programs of a process are compiled when they come again, so that a training loop soon runs compiled throughout. After those it depends
-on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new programs all the time.
+A program compiled whole costs some 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A process
+that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout. After those it
+depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new programs all the time.
 
 NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
 other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
@@ -64,30 +64,36 @@ def runs_of_program(kernels: list[Any]) -> int:
 
 
 COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole
-AT_ONCE = 600  # equations in all that a process compiles without having settled
+FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
+AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled
 SETTLED = 16  # runs in a row without a new program
 
 
 class _Process:
-    """at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one."""
+    """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one."""
 
+    programs = 0
     at_once = AT_ONCE
     known = 0
 
 
 def forget() -> None:
     """As in a new process: for tests, which share one."""
-    _Process.at_once, _Process.known = AT_ONCE, 0
+    _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
 
 
 def seen(new: bool) -> None:
     """A program is about to run that was seen before, or was not."""
-    _Process.known = 0 if new else _Process.known + 1
+    if new:
+        _Process.programs += 1
+        _Process.known = 0
+    else:
+        _Process.known += 1
 
 
 def worth_compiling(kernels: list[Any], runs: int) -> bool:
     """Should a program of these kernels, which runs for the `runs`-th time and has no executable yet, be compiled whole?"""
-    if not all(kernel.on_numpy is not None for kernel in kernels):
+    if _Process.programs <= FEW or not all(kernel.on_numpy is not None for kernel in kernels):
         return True
     equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
     at_once = _Process.at_once >= min(equations, AT_ONCE)

@@ -20,7 +20,7 @@ from typing import Any
 
 import jax
 
-from . import capture, checks, hostmode, packs, runner
+from . import capture, checks, cold, hostmode, packs, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
@@ -230,6 +230,7 @@ def _run(program: Program, values: list[Value]) -> None:
         and expected.array_counts == array_counts
         and expected.code == program.code
     ):  # what ran after the last program when that ran before: nothing has to be worked out
+        cold.seen(False)
         live, structure = expected.plan.live, expected
         if program.packed or expected.packed is not None:
             arrays = packs.arguments(expected.packed, inputs, program.packed, arrays)
