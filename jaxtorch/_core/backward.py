@@ -128,8 +128,14 @@ class _Graph:
                 for v, (kind, k) in zip(saved, form.roots, strict=False)
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
-        outs = _tensor.apply_entry(entry, [*operands, *given])
-        return outs if isinstance(outs, tuple) else (outs,)
+        operands += given
+        outs = _tensor.apply_entry(entry, operands)
+        outs = outs if isinstance(outs, tuple) else (outs,)
+        moving = {i for i, x in enumerate(operands) if getattr(x, "_rg", False)}
+        for out, sources in zip(outs, entry.sources() if moving else (), strict=False):
+            if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
+                out._node, out._index, out._rg = None, 0, False
+        return outs
 
 
 def _with_history(v: Value, edge: Any) -> Any:

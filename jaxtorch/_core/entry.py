@@ -90,7 +90,7 @@ class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
     __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
-                 "operand_names", "saved", "unsaved")  # fmt: skip
+                 "operand_names", "saved", "unsaved", "_sources")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -106,6 +106,7 @@ class Entry:
         self._full: dict[Any, Any] = {}
         self.operand_names: tuple[str, ...] = ()  # of the inputs, in their order
         self.saved = self.unsaved = _NONE  # see `op`
+        self._sources: tuple[frozenset[int], ...] | None = None
 
     @property
     def name(self) -> str:
@@ -113,6 +114,21 @@ class Entry:
 
     def __repr__(self) -> str:
         return f"Entry({self.kernel!r}, static={self.static!r})"
+
+    def sources(self) -> tuple[frozenset[int], ...]:
+        """For each output the inputs that it is computed from."""
+        if self._sources is None:
+            with x64():
+                jaxpr = jax.make_jaxpr(self.kernel.fn)(*[a.struct for a in self.in_avals]).jaxpr
+            found: dict[Any, frozenset[int]] = {v: frozenset((i,)) for i, v in enumerate(jaxpr.invars)}
+
+            def of(variables: Any) -> frozenset[int]:
+                return frozenset().union(*[found.get(v, ()) for v in variables if not hasattr(v, "val")])
+
+            for eqn in jaxpr.eqns:
+                found.update(dict.fromkeys(eqn.outvars, of(eqn.invars)))
+            self._sources = tuple(of([v]) for v in jaxpr.outvars[: self.n_out])
+        return self._sources
 
 
 def device_of(avals: list[Aval | None], default: DeviceSlot, op: str) -> DeviceSlot:

@@ -85,7 +85,7 @@ class Op:
     differentiable: bool = True
     grad_name: str | Callable[..., str] = ""
     elementwise: bool = False
-    opmath: bool = False
+    opmath: str = ""
     broadcast: bool = False
     check: Callable[..., None] | None = None
     unsaved: Any = ()  # names, or a function that gives them
@@ -187,12 +187,15 @@ class Op:
         plan = list(zip(self.operands, operand_keys, strict=True))
         fn = self.fn
         targets = self._targets(plan, flat) if self.promote and flat else None
+        first = None if targets is None else self._rounded_first(plan, flat)
         shape = _broadcast_shape(flat) if self.broadcast else None
         halves = targets is not None and any(t in _HALVES for t in targets)
         spread = shape if halves and shape is not None and any(a.shape != shape for a in flat) else None
 
         def bound(*arrays: Any) -> Any:
             if targets is not None:
+                if first is not None:
+                    arrays = tuple(a if t is None else a.astype(t) for a, t in zip(arrays, first, strict=True))
                 arrays = tuple(a if a.dtype == t else a.astype(t) for a, t in zip(arrays, targets, strict=True))
             if spread is not None:
                 arrays = tuple(_spread(a, spread) for a in arrays)
@@ -216,7 +219,7 @@ class Op:
         the common one is of a lower category, so that the body can refuse it."""
         scalar = _are_scalars(plan)
         common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
-        if self.opmath and _needs_single(common, flat):
+        if any(self._kept(common, flat, scalar)):
             common = dtypes.float32
         return [
             a.dtype.np
@@ -229,8 +232,9 @@ class Op:
         self, bound: Callable[..., Any], plan: list[tuple[Parameter, Any]], flat: list[Aval]
     ) -> Callable[..., Any]:
         """`bound` with its float32 results stored in the half precision type the operation answers in."""
-        common = self._common([a for a, s in zip(flat, _are_scalars(plan), strict=True) if not s])
-        if not _needs_single(common, flat):
+        scalar = _are_scalars(plan)
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        if not any(self._kept(common, flat, scalar)):
             return bound
 
         def rounded(*arrays: Any) -> Any:
@@ -238,6 +242,23 @@ class Op:
             return out.astype(common.np) if out.dtype == np.float32 else out
 
         return rounded
+
+    def _kept(self, common: dtypes.dtype, flat: list[Aval], scalar: list[bool]) -> list[bool]:
+        """Which operands are numbers that meet half precision tensors and are not rounded to half precision themselves."""
+        if not self.opmath or common not in (dtypes.float16, dtypes.bfloat16):
+            return [False] * len(flat)
+        last = len(flat) - 1 if self.opmath == "last" else -1
+        return [
+            a.dtype is not common and a.ndim == 0 and (s or i == last)
+            for i, (a, s) in enumerate(zip(flat, scalar, strict=True))
+        ]
+
+    def _rounded_first(self, plan: list[tuple[Parameter, Any]], flat: list[Aval]) -> list[Any] | None:
+        """The type that each operand is rounded to before the body computes in float32, for those that are."""
+        scalar = _are_scalars(plan)
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        kept = self._kept(common, flat, scalar)
+        return [None if k else common.np for k in kept] if any(kept) else None
 
     def _common(self, flat: list[Aval]) -> dtypes.dtype:
         common = common_type(flat)
@@ -289,11 +310,6 @@ def _are_scalars(plan: list[tuple[Parameter, Any]]) -> list[bool]:
         if k is not None:
             found.extend([p.kind == "scalar"] * (len(k) if isinstance(k, tuple) else 1))
     return found
-
-
-def _needs_single(common: dtypes.dtype, flat: list[Aval]) -> bool:
-    """Half precision tensors meet a number: PyTorch computes in float32, with the number not rounded to half precision."""
-    return common in (dtypes.float16, dtypes.bfloat16) and any(a.dtype is not common and a.ndim == 0 for a in flat)
 
 
 def common_type(avals: Sequence[Aval]) -> dtypes.dtype:
@@ -402,7 +418,7 @@ def op(
     operator: str = "",
     promote: bool | str | None = None,
     elementwise: bool = False,
-    opmath: bool = False,
+    opmath: str = "",
     broadcast: bool = False,
     check: Callable[..., None] | None = None,
     view: Any = None,
@@ -420,7 +436,8 @@ def op(
     function: put it into `torch` (a string: under that name). method: make it a method likewise.
     inplace:  make the `name_` form. out: accept `out=`. operator: 'add' makes `__add__`, `__radd__` and `__iadd__`.
     elementwise: the result takes its strides from the operands; `promote` implies it.
-    opmath:   with half precision tensors and a number, the body computes in float32 and rounds (needs `promote`).
+    opmath:   which numbers that meet half precision tensors are not rounded to half precision: the "last" operand, or none but the
+              `Scalar` parameters ("scalars"). The body computes in float32 then, and the result is rounded (needs `promote`).
     broadcast: the operands are broadcast to one shape, or PyTorch's error is raised.
     check:    called with the operands' types (`Aval`, None where left out) before conversion, to raise PyTorch's errors.
     star:     the name of a static parameter that also takes its items as separate positional arguments.

@@ -41,7 +41,7 @@ def _ordered(x: Any) -> None:
 # -- rectifiers --------------------------------------------------------------------------------------------
 
 
-@derivatives(lambda t, ans, x: jnp.where(ans > 0, t, 0))
+@derivatives(lambda t, ans, x: jnp.where(ans <= 0, 0, t))
 def rectified(x: Any) -> Any:
     """max(x, 0), NaN kept."""
     return jnp.maximum(x, 0)

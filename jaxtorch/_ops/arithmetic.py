@@ -57,7 +57,7 @@ def _check_sub(a: Any, b: Any, *_: Any) -> None:
     )
 
 
-@op(promote=True, opmath=True, inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
+@op(promote=True, opmath="scalars", inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
     """`input + alpha * other`, broadcast."""
     return input + _scaled(other, alpha)
@@ -65,7 +65,7 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
 
 @op(
     promote=True,
-    opmath=True,
+    opmath="scalars",
     inplace=True,
     operator="sub",
     aliases=["subtract"],
@@ -80,7 +80,7 @@ def sub(input: Operand, other: Operand, *, alpha: Scalar = 1):
 
 @op(
     promote=True,
-    opmath=True,
+    opmath="scalars",
     method=False,
     grad=number_name("Rsub"),
     check=_check_sub,
@@ -92,13 +92,13 @@ def rsub(input: Array, other: Operand, *, alpha: Scalar = 1):
     return other - _scaled(input, alpha)
 
 
-@op(promote=True, opmath=True, inplace=True, operator="mul", aliases=["multiply"], broadcast=True)
+@op(promote=True, opmath="last", inplace=True, operator="mul", aliases=["multiply"], broadcast=True)
 def mul(input: Operand, other: Operand):
     """`input * other`, broadcast."""
     return input * other
 
 
-@op(promote=True, opmath=True, inplace=True, broadcast=True, numbers_first=["value"])
+@op(promote=True, opmath="scalars", inplace=True, broadcast=True, numbers_first=["value"])
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`, broadcast."""
     refuse("addcmul_cpu_out", input, "bool")
@@ -118,7 +118,7 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *_: Any) -> None:
         )
 
 
-@op(promote=True, opmath=True, inplace=True, check=_check_addcdiv, broadcast=True, numbers_first=["value"])
+@op(promote=True, opmath="scalars", inplace=True, check=_check_addcdiv, broadcast=True, numbers_first=["value"])
 def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 / tensor2`, broadcast; two integer tensors are refused."""
     scaled = tensor1 if isinstance(value, int) else value.astype(input.dtype) * tensor1
@@ -142,7 +142,7 @@ _LERP_NAMES = {
 }  # fmt: skip
 
 
-@op(promote=True, opmath=True, inplace=True, grad=tensor_name("Lerp", 2), check=_check_lerp, broadcast=True)
+@op(promote=True, opmath="last", inplace=True, grad=tensor_name("Lerp", 2), check=_check_lerp, broadcast=True)
 def lerp(input: Array, end: Array, weight: Operand):
     """`input + weight * (end - input)`; all of one element type."""
     if input.dtype in (jnp.float16, jnp.bfloat16):
@@ -224,7 +224,7 @@ def _div_name(operand_keys: Any, statics: Any) -> str:
 
 @op(
     promote=True,
-    opmath=True,
+    opmath="last",
     inplace=True,
     operator="truediv",
     aliases=["divide"],
@@ -242,13 +242,13 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None):
     return _rounded(input, other, rounding_mode)
 
 
-@op(promote=True, opmath=True, inplace=True, grad="DivBackward0", broadcast=True)
+@op(promote=True, opmath="last", inplace=True, grad="DivBackward0", broadcast=True)
 def true_divide(input: Operand, other: Operand):
     """`input / other`, broadcast; integers give floating-point results."""
     return divide(to_float(input), to_float(other))
 
 
-@op(promote=True, opmath=True, inplace=True, operator="floordiv", grad="NotImplemented", broadcast=True)
+@op(promote=True, opmath="last", inplace=True, operator="floordiv", grad="NotImplemented", broadcast=True)
 def floor_divide(input: Operand, other: Operand):
     """`input / other` rounded down, broadcast; integers by zero raise RuntimeError. Not differentiable."""
     return _floor_divide(input, other)
@@ -271,7 +271,6 @@ def _remainder(x: Any, y: Any) -> Any:
 
 @op(
     promote=True,
-    opmath=True,
     inplace=True,
     operator="mod",
     grad=tensor_name("Remainder"),
@@ -292,7 +291,7 @@ def _fmod(x: Any, y: Any) -> Any:
     return lax.rem(x, y)
 
 
-@op(promote=True, opmath=True, inplace=True, grad=tensor_name("Fmod"), broadcast=True)
+@op(promote=True, inplace=True, grad=tensor_name("Fmod"), broadcast=True)
 def fmod(input: Array, other: Operand):
     """The rest of division rounded towards zero, of the dividend's sign. Integers by zero raise."""
     refuse("fmod_cpu", input, "bool", "complex")
@@ -341,7 +340,7 @@ def _pow_name(operand_keys: Any, statics: Any) -> str:
     return f"PowBackward{0 if exponent.wrapped else 2 if base.wrapped else 1}"
 
 
-@op(function=False, method=False, promote=True, opmath=True, inplace="_pow_", grad=_pow_name, broadcast=True)
+@op(function=False, method=False, promote=True, inplace="_pow_", grad=_pow_name, broadcast=True)
 def _pow(input: Operand, exponent: Operand):
     """`input ** exponent` where either may be a tensor."""
     refuse("pow", input, "bool")
@@ -416,6 +415,10 @@ def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None
                 return bitwise_or(input, not exponent, out=out)  # x ** True is x, x ** False is True
     elif not isinstance(exponent, Tensor):
         raise _pow_arguments(input, exponent)
+    elif out is None:
+        powers = _pow(input, exponent)
+        powers._layout = None  # of a number contiguous, always
+        return powers
     return _pow(input, exponent, out=out)
 
 

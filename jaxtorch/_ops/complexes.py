@@ -85,9 +85,14 @@ def conj(input: Tensor) -> Tensor:
     return _conj(input) if input._value.aval.dtype.is_complex else input
 
 
-@op(function=False, method=False, elementwise=True, inplace="conj_physical_", grad="ConjPhysicalBackward0")
+@op(function=False, method=False, elementwise=True, grad="ConjPhysicalBackward0")
 def _conj_physical(input: Array):
     """The complex conjugate, in memory of its own."""
+    return jnp.conj(input) if kind(input) == "complex" else input
+
+
+@op(function=False, method=False, elementwise=True, out=False, inplace="conj_physical_", grad="ConjPhysicalBackward1")
+def _conj_physical_here(input: Array):
     return jnp.conj(input) if kind(input) == "complex" else input
 
 
@@ -99,7 +104,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _conj_physical(input, out=out)
 
 
-function("conj_physical_")(_conj_physical.inplace)
+function("conj_physical_")(_conj_physical_here.inplace)
 
 
 def _conjugations(t: Tensor) -> int:
