@@ -18,7 +18,7 @@ from tqdm import tqdm
 def load_data():
     """The images with three channels of 32x32, four fifths of them to train on and one fifth to test with."""
     digits = load_digits()
-    images = torch.from_numpy(digits.images).float().unsqueeze(1) / 16  # (1797, 1, 8, 8)
+    images = torch.from_numpy(digits.images).to(torch.get_default_dtype()).unsqueeze(1) / 16  # (1797, 1, 8, 8)
     prepare = v2.Compose([v2.Resize(32, antialias=True), v2.Normalize([0.5], [0.5])])
     images = prepare(images).expand(-1, 3, -1, -1).contiguous()
     return torch.utils.data.random_split(

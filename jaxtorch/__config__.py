@@ -12,7 +12,9 @@ def show() -> str:
     import numpy
 
     versions = [("jax", jax), ("jaxlib", jaxlib), ("numpy", numpy)]
-    return "jaxtorch built with:\n" + "".join(f"  - {name} {module.__version__}\n" for name, module in versions)
+    return "PyTorch, as jaxtorch, built with:\n" + "".join(
+        f"  - {name} {module.__version__}\n" for name, module in versions
+    )
 
 
 def parallel_info() -> str:

@@ -2,10 +2,12 @@
 
 import os
 import tempfile
+import warnings
 
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
@@ -38,6 +40,21 @@ for epoch in range(2):
         optimizer.step()
         print(loss.item())
 print(list(model.state_dict()), type(model.module).__name__)
+sharded = ZeroRedundancyOptimizer(model.parameters(), optimizer_class=torch.optim.Adam, lr=0.1)
+schedule = torch.optim.lr_scheduler.StepLR(sharded, 1)
+sharded.step()
+schedule.step()
+sharded.consolidate_state_dict()
+sharded.load_state_dict(sharded.state_dict())
+print(model.module.weight.tolist(), sharded.param_groups[0]["lr"], sharded.state_dict()["state"][0]["step"])
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    dist.all_gather_into_tensor(t, torch.ones(3))
+    dist.reduce_scatter_tensor(t, torch.ones(3))
+print(t.tolist(), *[f"{w.category.__name__}: {w.message}" for w in caught])
+dist.all_gather_single(t, torch.zeros(3))
+dist.reduce_scatter_single(gathered[0], t)
+print(gathered[0].tolist())
 dist.destroy_process_group()
 print(dist.is_initialized())
 try:

@@ -14,6 +14,7 @@ from .collectives import (
     all_gather_coalesced,
     all_gather_into_tensor,
     all_gather_object,
+    all_gather_single,
     all_reduce,
     all_reduce_coalesced,
     all_to_all,
@@ -26,6 +27,7 @@ from .collectives import (
     monitored_barrier,
     reduce,
     reduce_scatter,
+    reduce_scatter_single,
     reduce_scatter_tensor,
     scatter,
     scatter_object_list,
@@ -73,13 +75,13 @@ from .process_group import (
 __all__ = [
     "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
     "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work", "all_gather",
-    "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_reduce_coalesced",
+    "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced",
     "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "default_pg_timeout",
     "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
     "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_device_mesh",
     "init_process_group", "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
     "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-    "monitored_barrier", "new_group", "reduce", "reduce_scatter", "reduce_scatter_tensor", "scatter",
+    "monitored_barrier", "new_group", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter",
     "scatter_object_list", "supports_complex",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.modes import no_grad
 from .._core.tensor import Tensor
+from .._core.warned import warn
 from .process_group import ReduceOp, default_group, done
 
 
@@ -22,6 +23,11 @@ def _copy(target: Tensor, source: Tensor, api: str) -> None:
     _tensor(target, api)
     with no_grad():
         target.copy_(_tensor(source, api).reshape(target.shape))
+
+
+def _old_name(old: str, new: str) -> None:
+    api = "torch.distributed."
+    warn(f"`{api}{old}` is deprecated. Please use `{api}{new}` instead.", FutureWarning)
 
 
 def _first(items: Any, api: str) -> Any:
@@ -85,12 +91,18 @@ def all_gather_coalesced(
     return done(output_tensor_lists, async_op)
 
 
+def all_gather_single(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False) -> Any:
+    """Copies the tensor into the other."""
+    _copy(output_tensor, input_tensor, "all_gather_single")
+    return done([output_tensor], async_op)
+
+
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
 ) -> Any:
-    """Copies the tensor into the other."""
-    _copy(output_tensor, input_tensor, "all_gather_into_tensor")
-    return done([output_tensor], async_op)
+    """`all_gather_single`, by its old name."""
+    _old_name("all_gather_into_tensor", "all_gather_single")
+    return all_gather_single(output_tensor, input_tensor, group, async_op)
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
@@ -157,12 +169,20 @@ def reduce_scatter(
     return done([output], async_op)
 
 
-def reduce_scatter_tensor(
+def reduce_scatter_single(
     output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Any:
     """Copies the input into the output."""
-    _copy(output, input, "reduce_scatter_tensor")
+    _copy(output, input, "reduce_scatter_single")
     return done([output], async_op)
+
+
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Any:
+    """`reduce_scatter_single`, by its old name."""
+    _old_name("reduce_scatter_tensor", "reduce_scatter_single")
+    return reduce_scatter_single(output, input, op, group, async_op)
 
 
 def all_to_all(
