@@ -92,6 +92,7 @@ class Tensor:
     def __bool__(self) -> _bool: ...
     def __complex__(self) -> _complex: ...
     def __contains__(self, element: Any) -> _bool: ...
+    def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any) -> Tensor: ...
     def __div__(self, other: Any) -> Any: ...
     def __dlpack__(self, **kwargs: Any) -> Any:
@@ -171,6 +172,8 @@ class Tensor:
     def _base(self) -> Tensor | None: ...
     def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
+    def _cpu_array(self) -> Any:
+        """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
     def _dimI(self) -> _int:
         """How many dimensions are sparse: 0."""
     def _dimV(self) -> _int:
@@ -631,7 +634,7 @@ class Tensor:
         """Fill with the numbers of trials up to the first success of probability `p`, in place."""
     def geqrf(self, *, out: Any = ...) -> Any:
         """R above and on the diagonal, reflections below it, and their factors `tau`, as LAPACK has them."""
-    def ger(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The outer product of two vectors."""
     def get_device(self) -> _int:
         """The index of the device; -1 on the CPU."""
@@ -1053,7 +1056,7 @@ class Tensor:
         """The first columns of the product of the reflections that `geqrf` keeps; shapes (..., m, n), (..., k) to (..., m, n)."""
     def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Any:
         """The product of `other` with the square Q of the reflections that `geqrf` keeps, or with its conjugate transpose."""
-    def outer(self, vec2: Tensor, *, out: Any = ...) -> Tensor:
+    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The outer product of two vectors."""
     @property
     def output_nr(self) -> _int: ...

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, layouts, strides
+from .._core import dtypes, hostmode, layouts, strides
 from .._core.device import device
+from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference
@@ -268,3 +269,12 @@ def _host_array(self: Tensor) -> np.ndarray[Any, Any] | None:
     value = self._value if alias is None else alias.read(self)
     array = value.array
     return array if type(array) is np.ndarray else None
+
+
+@member
+def _cpu_array(self: Tensor) -> np.ndarray[Any, Any] | None:
+    """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
+    found = self._host_array()
+    if found is None and self._alias is None and self.device.type == "cpu" and not hostmode.active:
+        found = np.asarray(force(self._value))
+    return found

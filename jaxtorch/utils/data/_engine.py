@@ -47,8 +47,8 @@ def _torch() -> Any:
 
 
 def plain_host_array(value: Tensor) -> np.ndarray | None:
-    """The NumPy data of a tensor that needs no gradient and lies on the host already, else None."""
-    return None if value.requires_grad else value._host_array()
+    """The NumPy data of a tensor that needs no gradient and lies in the CPU's memory already, else None."""
+    return None if value.requires_grad else value._cpu_array()
 
 
 def tensor(data: Any, dtype: str | None = None) -> Tensor:
