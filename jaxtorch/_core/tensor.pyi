@@ -431,7 +431,7 @@ class Tensor:
     def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
         """The complex conjugate, in memory of its own; a real tensor is returned itself."""
     def conj_physical_(self) -> Self:
-        """In-place form of `_conj_physical`."""
+        """In-place form of `_conj_physical_here`."""
     def const_data_ptr(self) -> _int:
         """`data_ptr`."""
     def contiguous(self, memory_format: Any = ...) -> Tensor:
