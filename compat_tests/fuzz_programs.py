@@ -227,7 +227,8 @@ class Generator:
         exact = bool(((value == value.round()) & (value != 0)).all())  # last digits and signs of zero may differ
         forms = [
             f"swapaxes({axis}, 0)", f"tensor_split(2, {axis})[-1]", f"unflatten({axis}, (-1, 1))", "adjoint()", "ravel()",
-            "real", "view(torch.int64)" if exact and r.random() < 0.5 else "view(torch.float64)" if exact else "mT", "squeeze((0, -1))", "T",
+            "real",
+            "view(torch.int64)" if exact and r.random() < 0.5 else "view(torch.float64)" if exact else "mT", "squeeze((0, -1))", "T",
             f"select({axis}, {r.randrange(max(1, size))})", f"diagonal(0, {axis}, 0)", "expand_as(torch.zeros(2, 2, 3))",
         ]  # fmt: skip
         name = self.new()

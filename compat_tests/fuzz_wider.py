@@ -235,7 +235,7 @@ class Wider(Generator):
             f"{x}.exp_()" if r.random() < 0.2 else f"{x}.sigmoid_()",
             f"{x}.cumsum_({axis})",
             f"{x}.tril_()",
-            f"{x}.fill_diagonal_(1)",
+            f"{x}.abs_()",
             f"{x}.expand_as({x}).mul_(2)",
             f"{x}.unsqueeze(0)[0].add_(1)",
             f"{x}.view(-1)[::2] = 0",

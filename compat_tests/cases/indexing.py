@@ -96,9 +96,9 @@ CASES = [
     row("nonzero", V([[0, 1, 2], [3, 0, 0]])).on("bool", *BASIC).upto(0),
     row("nonzero", V([[0, 1, 2], [3, 0, 0]]), as_tuple=True).upto(0),
     row("argwhere", M(3, 3)).upto(0),
-    row("select_scatter", A, X(5), 0, 2),
-    row("slice_scatter", A, X(4, 2), 1, 1, 5, 2),
-    row("diagonal_scatter", X(3, 3), X(3)),
+    row("select_scatter", A, X(5), 0, 2).any_stride(),
+    row("slice_scatter", A, X(4, 2), 1, 1, 5, 2).any_stride(),
+    row("diagonal_scatter", X(3, 3), X(3)).any_stride(),
     code("iterate", lambda torch, x: list(x), X(3, 2)),
     code("contains", lambda torch, x: [1.0 in torch.ones(2), 5.0 in torch.ones(2)], X(1)).upto(0),
 ]

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes, host, warned
+from .._core import dtypes, host, strides, warned
 from .._core.layouts import normal
 from .._core.op import function, method
 from .._core.runner import _META, is_tracer
@@ -299,6 +299,9 @@ def tensor(
         out = out if device is None else move(out, devices.resolve(device))
     else:
         out = _on(_numpy_of(data, dtype), devices.resolve(device))
+        if isinstance(data, np.ndarray):
+            steps = [s // max(1, data.itemsize) for s in data.strides]
+            out._layout = normal(data.shape, strides.preserved(data.shape, steps), 0)
     return leaf(out) if requires_grad else out
 
 

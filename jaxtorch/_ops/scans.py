@@ -10,9 +10,10 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Arrays, Number, Scalar, function, op
+from .._core.op import Array, Arrays, Number, Scalar, function, method, op
 from .._core.structseq import types
 from .._core.tensor import Tensor
+from .assignment import C_NAMES
 from .reductions import axes_of, bad_call, follow, one_axis, wide
 from .rules import kind, refuse, to_float, unsupported
 
@@ -28,16 +29,40 @@ def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: A
     return scan(wide(x), axis).astype(x.dtype) if x.ndim else x
 
 
-@op(inplace=True)
+@op(inplace="_cumsum_")
 def cumsum(input: Array, dim: int, *, dtype: object = None):
     """The running sum along a dimension; integers add up in int64."""
     return _running(lax.cumsum, "cumsum", input, dim, dtype)
 
 
-@op(inplace=True, saved=["result"])
+@op(inplace="_cumprod_", saved=["result"])
 def cumprod(input: Array, dim: int, *, dtype: object = None):
     """The running product along a dimension; the gradient is exact where there are zeros."""
     return _running(lax.cumprod, "cumprod", input, dim, dtype)
+
+
+def _check_in_place(name: str, t: Tensor, dtype: Any) -> None:
+    own = t.dtype
+    if dtype is not None and dtype is not own:
+        raise RuntimeError(
+            f"Bad in-place call: input tensor dtype {C_NAMES[own.name]} and output tensor dtype {C_NAMES[dtype.name]} should match"
+        )
+    if own is dtypes.bool_:
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+
+
+@method("cumsum_")
+def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """In-place form of `cumsum`."""
+    _check_in_place("cumsum", self, dtype)
+    return cumsum.inplace(self, dim)
+
+
+@method("cumprod_")
+def cumprod_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """In-place form of `cumprod`."""
+    _check_in_place("cumprod", self, dtype)
+    return cumprod.inplace(self, dim)
 
 
 def _running_extreme(name: str, ahead: Callable[[Any, Any], Any], input: Any, dim: Any) -> Any:

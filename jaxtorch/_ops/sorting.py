@@ -249,6 +249,7 @@ def isin(
                 "Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False",
             ],
         )
+    x, known = (t.contiguous() if isinstance(t, Tensor) else t for t in (x, known))  # so is the result
     return _isin(x, known, invert, out=out)
 
 
