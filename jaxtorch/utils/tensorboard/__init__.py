@@ -1,4 +1,4 @@
-"""`torch.utils.tensorboard`: `SummaryWriter`, that of the package tensorboardX."""
+"""`torch.utils.tensorboard`: `SummaryWriter`, that of the package tensorboardX, or one over the package tensorboard."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """tensorboardX's names. ImportError, as in PyTorch without its package, where it is not installed."""
+    """tensorboardX's names where it is installed. ImportError, as in PyTorch without its package, where neither is."""
     if name not in ("FileWriter", "RecordWriter", "SummaryWriter"):
         raise AttributeError(f"module 'torch.utils.tensorboard' has no attribute '{name}'")
-    try:
-        return getattr(importlib.import_module("tensorboardX"), name)
-    except ImportError as error:
-        raise ImportError(
-            f"torch.utils.tensorboard.{name}: jaxtorch's is that of tensorboardX, which is not installed: "
-            "pip install tensorboardX"
-        ) from error
+    for module in ("tensorboardX", __name__ + "._writer"):
+        try:
+            return getattr(importlib.import_module(module), name)
+        except ImportError:
+            continue
+    raise ImportError(
+        f"torch.utils.tensorboard.{name} needs tensorboardX or tensorboard, which are not installed: pip install tensorboardX"
+    )
