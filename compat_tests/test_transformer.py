@@ -7,7 +7,9 @@ import pickle
 from typing import Any
 
 import pytest
+import torch
 
+import jaxtorch
 from module_kit import check, lines, parity
 from parity import parity_test
 
@@ -177,3 +179,27 @@ TEXTS = lines("""
 @parity(PREPARE, texts=TEXTS)
 def test_texts_and_errors(case: str) -> None:
     check(case)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"is_causal": True}, {"dropout_p": 0.5}, {"enable_gqa": True}, {"mask": True}], ids=str
+)
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (1, 2, 0, 3), (0, 1, 3, 2)], ids=str)
+def test_attention_keeps_the_order_of_the_querys_dimensions(order: tuple[int, ...], options: dict[str, Any]):
+    """So that `y.transpose(1, 2).view(batch, length, -1)` works without `contiguous`, as programs write it."""
+    found = []
+    for t in (torch, jaxtorch):
+        size = (2, 4, 6, 8)
+        query = t.ones([size[d] for d in order], requires_grad=True).permute(*[order.index(d) for d in range(4)])
+        key = t.ones(2, 2 if "enable_gqa" in options else 4, 6, 8)
+        mask = {"attn_mask": t.ones(6, 6, dtype=t.bool)} if "mask" in options else options
+        y = t.nn.functional.scaled_dot_product_attention(query, key, key, **mask)
+        found.append((y.stride(), y.transpose(1, 2).is_contiguous()))
+    assert found[0] == found[1]
+
+
+def test_a_gradient_that_is_missing_is_named():
+    for t in (torch, jaxtorch):
+        x, unused = t.ones(2, requires_grad=True), t.ones(1, requires_grad=True)
+        with pytest.raises(RuntimeError, match="Tensor at index 1 appears to not have been used in the graph"):
+            t.autograd.grad(x.sum(), [x, unused])

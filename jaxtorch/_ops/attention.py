@@ -11,9 +11,10 @@ import numpy as np
 from jax import lax
 
 from .._core import native
+from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
 from .._core.random import engine_for
-from .._core.strides import broadcast_shapes
+from .._core.strides import broadcast_shapes, preserved
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
@@ -26,9 +27,18 @@ _HALF = (jnp.float16, jnp.bfloat16)
 
 def _name(operands: Any, statics: Any) -> str:
     query, key, value, mask, keep = operands
-    fused = query.ndim == 4 and keep is None and (mask is None or not statics[0])
-    same = query.shape[-1] == value.shape[-1] and query.shape[:2] == key.shape[:2]
-    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused and same else "UnsafeViewBackward0"
+    is_causal, enable_gqa = statics[0], statics[2]
+    fused = (
+        keep is None
+        and (mask is None or not is_causal)
+        and _by_one_kernel(query.shape, key.shape, value.shape, enable_gqa)
+    )
+    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
+
+
+def _by_one_kernel(query: Any, key: Any, value: Any, enable_gqa: bool) -> bool:
+    """Does PyTorch compute shapes like these by its kernel for the CPU?"""
+    return len(query) == 4 and query[-1] == value[-1] and query[0] == key[0] and (enable_gqa or query[1] == key[1])
 
 
 @op(function=False, method=False, out=False, grad=_name, name="_attention", unsaved=["query", "key"])
@@ -202,4 +212,17 @@ def scaled_dot_product_attention(
         batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])
         shape = (*batch, aval.shape[-2], key._value.aval.shape[-2])
         keep = from_host(engine_for(None, aval.slot).dropout_mask(dropout_p, shape), aval.slot.device)
-    return _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)
+    out = _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)
+    q, k, v = [x._value.aval.shape for x in (query, key, value)]
+    if (
+        query._layout is not None
+        and keep is None
+        and strides_of(query)[-1] == 1
+        and _by_one_kernel(q, k, v, enable_gqa)
+    ):
+        size = (
+            out._value.aval.shape
+        )  # PyTorch's kernel gives the query's order of dimensions, so that `transpose` and `view` follow
+        if attn_mask is None or not attn_mask.requires_grad:
+            out._layout = normal(size, preserved(size, strides_of(query)), 0)
+    return out

@@ -100,7 +100,7 @@ def grad(
     capture = _engine.Capture([t._parts[-1] if _is_sparse(t) else t for t in inputs])
     _engine.run(roots, retain_graph=retain_graph, create_graph=create_graph, capture=capture)
     found: list[Any] = []
-    for t, g in zip(inputs, capture.found, strict=True):
+    for position, (t, g) in enumerate(zip(inputs, capture.found, strict=True)):
         if g is not None and _is_sparse(t):
             g = t._with_values(g)
         if g is None:
@@ -108,8 +108,8 @@ def grad(
                 g = _zeros(t)
             elif not allow_unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if "
-                    "this is the desired behavior."
+                    f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
                 )
         found.append(g)
     return tuple(found)

@@ -474,7 +474,7 @@ def check_number(name: str, value: Any, low: float = 0.0) -> None:
             raise ValueError("Tensor lr must be 1-element")
         value = value.item()
     if not low <= value:
-        raise ValueError(f"Invalid {name} value: {value}")
+        raise ValueError(f"Invalid {name}{'' if name == 'learning rate' else ' value'}: {value}")
 
 
 def check_switches(foreach: Any, fused: Any, differentiable: Any) -> None:

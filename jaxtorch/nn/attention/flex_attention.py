@@ -254,6 +254,7 @@ def flex_attention(
     if return_lse:
         warnings.warn(
             "return_lse is deprecated and will be removed in v2.10. Please use return_aux=AuxRequest(lse=True) instead.",
+            FutureWarning,
             stacklevel=2,
         )
     groups = query.size(1) // key.size(1)
