@@ -272,12 +272,14 @@ BLOCKS = """
 
     jax.config.update("jax_platforms", "cpu")
 
+    sizes = [5, 9_000, 20_000, 33_333, 70_001, 100_000, 180_000, 262_144]
+
     def work(seed):
         rng = np.random.default_rng(seed)
         held = []
         for n in range(300):
             value = seed * 1000 + n
-            held.append((jax.device_put(np.full(int(rng.integers(1, 1 << 18)), value, np.int32)) + 0, value))
+            held.append((jax.device_put(np.full(sizes[int(rng.integers(len(sizes)))], value, np.int32)) + 0, value))
             if len(held) > 8:
                 array, expected = held.pop(int(rng.integers(len(held))))
                 assert (np.asarray(array) == expected).all()
