@@ -119,3 +119,22 @@ def test_what_is_missing_is_named_at_use(name: str):
 
     with pytest.raises(NotImplementedError, match=name):
         MISSING[name](jaxtorch)
+
+
+@parity_test
+def test_private_helpers_of_workers_and_transforms(torch: Any) -> Any:
+    seeds = module(torch, "utils.data._utils.worker")._generate_state
+    clipped = module(torch, "distributions.transforms")._clipped_sigmoid(torch.tensor([-200.0, 0.0, 200.0]))
+    return seeds(5, 1), seeds(2**40, 3), clipped
+
+
+def test_a_library_may_declare_datapipes():
+    import jaxtorch as torch
+
+    @torch.utils.data.functional_datapipe("twice")
+    class Twice(torch.utils.data.IterDataPipe):
+        @torch.utils.data.argument_validation
+        def __iter__(self) -> Any: ...
+
+    with pytest.raises(NotImplementedError, match="IterDataPipe"):
+        Twice()

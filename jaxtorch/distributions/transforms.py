@@ -94,6 +94,12 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
+def _clipped_sigmoid(x: Any) -> Any:
+    """The sigmoid, kept away from 0 and 1."""
+    info = torch.finfo(x.dtype)
+    return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+
+
 class SigmoidTransform(_Elementwise):
     """y = 1 / (1 + exp(-x))."""
 
@@ -103,8 +109,7 @@ class SigmoidTransform(_Elementwise):
     sign = +1
 
     def _call(self, x: Any) -> Any:
-        info = torch.finfo(x.dtype)
-        return torch.clamp(torch.sigmoid(x), min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Any) -> Any:
         info = torch.finfo(y.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..._absent import absent as _absent
+from ._datapipes import argument_validation, functional_datapipe, runtime_validation
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind
@@ -29,8 +30,8 @@ from .sampler import (
 globals().update(
     _absent(
         __name__,
-        "IterDataPipe MapDataPipe DFIterDataPipe DataChunk functional_datapipe guaranteed_datapipes_determinism non_deterministic "
-        "argument_validation runtime_validation runtime_validation_disabled",
+        "IterDataPipe MapDataPipe DFIterDataPipe DataChunk guaranteed_datapipes_determinism non_deterministic "
+        "runtime_validation_disabled",
         "jaxtorch has no DataPipes, which PyTorch no longer develops; write an IterableDataset or a Dataset",
     )
 )
@@ -52,8 +53,11 @@ __all__ = [
     "TensorDataset",
     "WeightedRandomSampler",
     "_DatasetKind",
+    "argument_validation",
     "default_collate",
     "default_convert",
+    "functional_datapipe",
     "get_worker_info",
     "random_split",
+    "runtime_validation",
 ]

@@ -145,8 +145,13 @@ def _seed(base_seed: int, worker_id: int) -> None:
     """Seeds Python, jaxtorch and NumPy with the numbers PyTorch gives its workers."""
     random.seed(base_seed + worker_id)
     _engine.seed_worker(base_seed + worker_id)
+    np.random.seed(_generate_state(base_seed, worker_id))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The four words that NumPy's generator of a worker is seeded with."""
     words = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    return np.random.SeedSequence(words).generate_state(4).tolist()
 
 
 def worker_main(deferred: Any, worker_id: int, tasks_in: Any, results_out: Any, parents_ends: list[Any] | None) -> None:
