@@ -224,7 +224,9 @@ class Generator:
         axis = self.axis(x)
         size = self.size(x, axis)
         value = self.value(x).detach()
-        exact = bool(((value == value.round()) & (value != 0)).all())  # last digits and signs of zero may differ
+        exact = bool(
+            ((value == value.to(self.torch.int64)) & (value != 0)).all()
+        )  # last digits and signs of zero may differ
         forms = [
             f"swapaxes({axis}, 0)", f"tensor_split(2, {axis})[-1]", f"unflatten({axis}, (-1, 1))", "adjoint()", "ravel()",
             "real",

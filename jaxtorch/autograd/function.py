@@ -103,7 +103,7 @@ class BackwardCFunction(tape.Node):
     def _keep(self, outputs: dict[int, int]) -> None:
         """Store the tensors to save: outputs by value, so that no cycle arises."""
         kept: list[Any] = []
-        for t in self._to_save:
+        for i, t in enumerate(self._to_save):
             if t is None:
                 kept.append((None, None, None))
             elif isinstance(t, Tensor) and state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
@@ -111,7 +111,7 @@ class BackwardCFunction(tape.Node):
                 kept.append((_Unpack(pack(t.detach()), unpack), None, None))
             elif not isinstance(t, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}"
+                    f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"
                 )
             elif id(t) in outputs:
                 kept.append((None, t._read(), outputs[id(t)]))
