@@ -197,6 +197,7 @@ TENSORS: dict[str, Callable[[Any], Any]] = {
     "with a history": lambda torch: torch.ones(2, 1, requires_grad=True) * 1,
     "view": lambda torch: torch.ones(4, 1)[:2],
     "view with a history": lambda torch: (torch.ones(4, 1, requires_grad=True) * 1)[:2],
+    "view of a leaf": lambda torch: torch.ones(4, 1, requires_grad=True)[:2],
     "strided view": lambda torch: torch.ones(1, 4).t()[:2],
     "data": lambda torch: torch.ones(2, 1).data,
 }

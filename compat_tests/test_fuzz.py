@@ -425,6 +425,14 @@ FOUND: dict[str, Program] = {
         "t0.backward(torch.ones(2), inputs=[t2])",
         "t2.backward()",
     ],
+    "views of memory that a tensor has left": [
+        "t0 = torch.tensor([[-4.0, 2.0], [3.0, -3.0]], requires_grad=True)",
+        "t1 = t0.view_as(t0)",
+        "with torch.no_grad(): t1.clamp_(min=0)",
+        "t0.data = torch.ones(2, 2)",
+        "t2 = t1.detach() * 1",
+        "del t1",
+    ],
     "errors of rarer operations": [
         "t0 = torch.tensor(3.0)",
         "t1 = t0.index_select(0, torch.tensor([0, 0]))",

@@ -131,10 +131,11 @@ class _Graph:
         operands += given
         outs = _tensor.apply_entry(entry, operands)
         outs = outs if isinstance(outs, tuple) else (outs,)
-        moving = {i for i, x in enumerate(operands) if getattr(x, "_rg", False)}
-        for out, sources in zip(outs, entry.sources() if moving else (), strict=False):
-            if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
-                out._node, out._index, out._rg = None, 0, False
+        if getattr(getattr(form, "entry", None), "op", None) is not None and form.entry.op.elementwise:
+            moving = {i for i, x in enumerate(operands) if getattr(x, "_rg", False)}
+            for out, sources in zip(outs, entry.sources() if moving else (), strict=False):
+                if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
+                    out._node, out._index, out._rg = None, 0, False
         return outs
 
 

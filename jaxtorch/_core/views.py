@@ -285,6 +285,8 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
     storage = alias.storage
     base = alias.base
     displaced = base is not None and _displaced(t, alias, base)
+    if displaced and (base._alias is None or base._alias.storage is not storage):
+        displaced = False  # the base has other memory since (`base.data = ...`)
     placing = displaced and (state.grad if place is None else place)
     if displaced and not placing:
         t._rg = True

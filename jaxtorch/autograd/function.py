@@ -9,6 +9,7 @@ from typing import Any
 from .._core import forward, tape
 from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
+from .._core.permissions import check_history
 from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
 from .._install import shown
 from . import _traced_function
@@ -395,6 +396,7 @@ def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
             _count_write(o)
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if alias is not None and alias.base is not None:
+            check_history(o, alias)
             written = wrap(alias.read(o))
             written._set_history(ctx, k)
             return o._rebind(written)
