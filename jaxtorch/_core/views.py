@@ -285,7 +285,7 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
     storage = alias.storage
     base = alias.base
     displaced = base is not None and _displaced(t, alias, base)
-    if displaced and (base._alias is None or base._alias.storage is not storage):
+    if displaced and base is not None and (base._alias is None or base._alias.storage is not storage):
         displaced = False  # the base has other memory since (`base.data = ...`)
     placing = displaced and (state.grad if place is None else place)
     if displaced and not placing:
@@ -370,7 +370,9 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
     alias.seen = alias.version.n
     owner = storage.owner()
     other = None if owner is None or owner is t else owner._alias
-    if other is not None and other.storage is storage and not other.chain:  # `resize_` leaves it a part
+    if (
+        owner is not None and other is not None and other.storage is storage and not other.chain
+    ):  # `resize_` leaves it a part
         owner._value = new
         other.seen = alias.seen
     t._value = value if alias.chain else new
