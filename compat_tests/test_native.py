@@ -295,3 +295,44 @@ def test_memory_of_many_threads() -> None:
     """Blocks taken and freed by several threads at once, split and joined, keep what is written in them."""
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(BLOCKS)], check=True, capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("done", "")
+
+
+FORKS = """
+    import os
+    import threading
+
+    import jaxtorch
+    import jax
+    import numpy as np
+
+    jax.config.update("jax_platforms", "cpu")
+    ended = threading.Event()
+
+    def work():
+        while not ended.is_set():
+            jax.device_put(np.zeros(1 << 16, np.int32)) + 0
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(60):
+        array = jax.device_put(np.zeros(1 << 16, np.int32)) + 0
+        array.block_until_ready()
+        child = os.fork()
+        if child == 0:
+            del array
+            os._exit(0)
+        os.waitpid(child, 0)
+    ended.set()
+    thread.join()
+    print("done")
+"""
+
+
+@built
+def test_memory_in_forked_processes() -> None:
+    """A child frees what it has inherited, whatever other threads were doing when it began."""
+    code = textwrap.dedent(FORKS)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], check=True, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "done"

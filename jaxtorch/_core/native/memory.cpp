@@ -83,6 +83,10 @@ void freed(void* at) {
     free(at);
 }
 
+// Around fork: a child frees what it has inherited.
+void hold_blocks() { blocks->mutex.lock(); }
+void release_blocks() { blocks->mutex.unlock(); }
+
 // -- jaxlib's table of imported functions ------------------------------------------------------------------
 
 struct Import {
@@ -157,6 +161,7 @@ extern "C" __attribute__((visibility("default"))) int jaxtorch_native_keep_memor
   madvise(start, kReserved, MADV_DONTDUMP);
   if (huge_pages) madvise(start, kReserved, MADV_HUGEPAGE);
   blocks = new Blocks{{}, (char*)start, (char*)start};
+  pthread_atfork(&hold_blocks, &release_blocks, &release_blocks);
   // A forked child may free arrays, and must not find the mutex held by a thread that it does not have.
   const auto unlock = [] { blocks->mutex.unlock(); };
   pthread_atfork([] { blocks->mutex.lock(); }, unlock, unlock);
