@@ -189,7 +189,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = assignable(value.item() if isinstance(value, np.integer) else value, aval.dtype)
     if index is False:
         return
-    found = plan(None if index is True else index, aval.shape, _is_tensor, _number_of)
+    try:
+        found = plan(None if index is True else index, aval.shape, _is_tensor, _number_of)
+    except IndexError as error:
+        parts = index if isinstance(index, tuple) else (index,)
+        arrays = any(isinstance(i, (list, Tensor, np.ndarray)) for i in parts)
+        if arrays and not str(error).startswith("too many") and (self._rg or self._alias is not None):
+            check_fillable(self)  # PyTorch looks at index arrays last
+        raise
     if found.numbers:
         raise NotImplementedError(
             "x[i] = value where i is a 0-dimensional tensor traced by a JAX transformation: write "
