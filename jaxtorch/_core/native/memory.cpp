@@ -32,6 +32,10 @@ struct Blocks {
 
 Blocks* blocks;
 
+// In a forked process another thread of the parent may have held the lock for ever: what was inherited stays, the rest is the C library's.
+bool in_child = false;
+void forked() { in_child = true; }
+
 void* take(size_t size) {
   size = (size + kUnit - 1) / kUnit * kUnit;
   std::lock_guard<std::mutex> lock(blocks->mutex);
@@ -71,21 +75,17 @@ void give_back(char* at) {
 }
 
 int aligned(void** to, size_t alignment, size_t size) {
-  if (size >= kLarge && alignment <= kUnit)
+  if (size >= kLarge && alignment <= kUnit && !in_child)
     if (void* found = take(size)) return *to = found, 0;
   return posix_memalign(to, alignment, size);
 }
 
 void freed(void* at) {
-  if (at >= blocks->start && at < blocks->start + kReserved)
-    give_back((char*)at);
-  else
+  if (at < blocks->start || at >= blocks->start + kReserved)
     free(at);
+  else if (!in_child)
+    give_back((char*)at);
 }
-
-// Around fork: a child frees what it has inherited.
-void hold_blocks() { blocks->mutex.lock(); }
-void release_blocks() { blocks->mutex.unlock(); }
 
 // -- jaxlib's table of imported functions ------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ extern "C" __attribute__((visibility("default"))) int jaxtorch_native_keep_memor
   madvise(start, kReserved, MADV_DONTDUMP);
   if (huge_pages) madvise(start, kReserved, MADV_HUGEPAGE);
   blocks = new Blocks{{}, (char*)start, (char*)start};
-  pthread_atfork(&hold_blocks, &release_blocks, &release_blocks);
+  pthread_atfork(nullptr, nullptr, &forked);
   // A forked child may free arrays, and must not find the mutex held by a thread that it does not have.
   const auto unlock = [] { blocks->mutex.unlock(); };
   pthread_atfork([] { blocks->mutex.lock(); }, unlock, unlock);
