@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import sys
 import textwrap
 import timeit
 from collections.abc import Callable, Iterable, Iterator
@@ -205,9 +206,7 @@ class Timer:
             raise ValueError("global_setup is only for statements in C++")
         stmt, setup = (textwrap.dedent(s).strip("\n").rstrip() for s in (stmt, setup))
         self._task_spec = TaskSpec(stmt, setup, global_setup, label, sub_label, description, env, num_threads)
-        import jaxtorch
-
-        scope = {"torch": jaxtorch, **(globals or {}), "_run_recorded": flush_all}
+        scope = {"torch": sys.modules[__name__.partition(".")[0]], **(globals or {}), "_run_recorded": flush_all}
         self._timer = timeit.Timer(_kept(stmt), setup, timer, globals=scope)
 
     def _seconds(self, number: int) -> float:
