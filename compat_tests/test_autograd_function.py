@@ -267,3 +267,27 @@ def test_outputs_that_are_inputs(torch: Any, kind: str, recorded: bool) -> Any:
                 if out.requires_grad:
                     seen.append(attempt(lambda: out.sum().backward()))  # noqa: B023
     return seen
+
+
+@parity_test
+def test_a_sparse_tensor_made_in_forward_is_saved(torch: Any) -> Any:
+    """As graph attention networks multiply by a sparse matrix whose entries have gradients."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, indices: Any, values: Any, b: Any) -> Any:
+            a = torch.sparse_coo_tensor(indices, values, (3, 3))
+            ctx.save_for_backward(a, b)
+            return torch.matmul(a, b)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            a, b = ctx.saved_tensors
+            rows, columns = a._indices()
+            return None, grad.matmul(b.t())[rows, columns], a.t().matmul(grad)
+
+    values = torch.tensor([2.0, 3.0, 4.0], requires_grad=True)
+    b = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    y = Product.apply(torch.tensor([[0, 1, 2], [2, 0, 1]]), values, b)
+    (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
+    return y.tolist(), values.grad, b.grad

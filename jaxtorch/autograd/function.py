@@ -10,6 +10,7 @@ from .._core import forward, tape
 from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
 from .._core.permissions import check_history
+from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
 from .._install import shown
 from . import _traced_function
@@ -114,6 +115,8 @@ class BackwardCFunction(tape.Node):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"
                 )
+            elif is_sparse(t):
+                kept.append((_Unpack(t, lambda saved: saved), None, None))
             elif id(t) in outputs:
                 kept.append((None, t._read(), outputs[id(t)]))
             else:
