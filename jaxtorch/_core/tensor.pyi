@@ -174,6 +174,10 @@ class Tensor:
         """Of sparse tensors; NotImplementedError for a dense one."""
     def _cpu_array(self) -> Any:
         """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
+    def _cumprod_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Any:
+        """In-place form of `cumprod`."""
+    def _cumsum_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Any:
+        """In-place form of `cumsum`."""
     def _dimI(self) -> _int:
         """How many dimensions are sparse: 0."""
     def _dimV(self) -> _int:
@@ -470,11 +474,11 @@ class Tensor:
         """The running minimum along a dimension, and where it is."""
     def cumprod(self, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The running product along a dimension; the gradient is exact where there are zeros."""
-    def cumprod_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Self:
+    def cumprod_(self, dim: Any, *, dtype: Any = ...) -> Self:
         """In-place form of `cumprod`."""
     def cumsum(self, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The running sum along a dimension; integers add up in int64."""
-    def cumsum_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Self:
+    def cumsum_(self, dim: Any, *, dtype: Any = ...) -> Self:
         """In-place form of `cumsum`."""
     @property
     def data(self) -> Tensor: ...
