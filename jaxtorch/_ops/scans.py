@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Arrays, Number, Scalar, function, method, op
+from .._core.op import Array, Arrays, Number, Scalar, function, method, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
@@ -52,6 +52,7 @@ def _check_in_place(name: str, t: Tensor, dtype: Any) -> None:
 
 
 @method("cumsum_")
+@numpy_names
 def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """In-place form of `cumsum`."""
     _check_in_place("cumsum", self, dtype)
@@ -59,6 +60,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @method("cumprod_")
+@numpy_names
 def cumprod_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """In-place form of `cumprod`."""
     _check_in_place("cumprod", self, dtype)
