@@ -162,9 +162,6 @@ extern "C" __attribute__((visibility("default"))) int jaxtorch_native_keep_memor
   if (huge_pages) madvise(start, kReserved, MADV_HUGEPAGE);
   blocks = new Blocks{{}, (char*)start, (char*)start};
   pthread_atfork(nullptr, nullptr, &forked);
-  // A forked child may free arrays, and must not find the mutex held by a thread that it does not have.
-  const auto unlock = [] { blocks->mutex.unlock(); };
-  pthread_atfork([] { blocks->mutex.lock(); }, unlock, unlock);
   for (int i = 1; i >= 0; --i)  // `free` first
     for (int n = 0; n < search.imports[i].count; ++n)
       if (!replace(search, search.imports[i].slots[n], search.imports[i].replacement)) return 0;
