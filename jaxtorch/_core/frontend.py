@@ -235,9 +235,9 @@ def _again(error: Stranger, op: Op, public: Callable[..., Any], values: tuple[An
 
 
 def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], out: Any = None) -> Any:
-    """A call in the order of old PyTorch: `x.add_(alpha, y)`, `torch.addmm(beta, x, alpha, mat1, mat2)`."""
     name, keywords = public.__name__, op.numbers_first
-    tensors = [x for x in given if isinstance(x, Tensor)]
+    name, keywords = public.__name__, op.numbers_first
+    tensors: list[Any] = [x for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if isinstance(x, (int, float, complex, np.number, np.bool_))]
     n = op.n_operands - len(keywords)
     if n == 2 and len(tensors) == 1 and len(numbers) == 2:
