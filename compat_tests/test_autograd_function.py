@@ -286,6 +286,8 @@ def test_a_sparse_tensor_made_in_forward_is_saved(torch: Any) -> Any:
             rows, columns = a._indices()
             return None, grad.matmul(b.t())[rows, columns], a.t().matmul(grad)
 
+    with torch.inference_mode():  # from then on, what is saved is asked whether it was made in here
+        torch.ones(2) + 1
     values = torch.tensor([2.0, 3.0, 4.0], requires_grad=True)
     b = torch.arange(6.0).reshape(3, 2).requires_grad_()
     y = Product.apply(torch.tensor([[0, 1, 2], [2, 0, 1]]), values, b)

@@ -274,7 +274,6 @@ LARGE_BLOCKS = """
     "env, kept",
     [
         ({}, "True"),
-        ({"JAXTORCH_NATIVE": "0"}, "True"),
         ({"JAXTORCH_ALLOCATOR": "default"}, "False"),
         ({"MALLOC_TOP_PAD_": "131072"}, "False"),
         ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}, "False"),

@@ -20,7 +20,8 @@ ELSEWHERE = (
     "autograd.function.FunctionCtx", "Event", "Stream", "nn.LinearCrossEntropyOptions", "nn.modules.LinearCrossEntropyOptions",
     "nn.modules.loss.LinearCrossEntropyOptions", "fx.ProxyableClassMeta", "jit", "library.CustomOpDef", "linalg.LinAlgError", "mtia",
     "nn.attention.SDPBackend", "nn.attention.flex_attention.FlexKernelOptions", "onnx", "profiler", "quantization",
-    "sparse.SparseSemiStructured", "types.Storage", "xpu",
+    "sparse.SparseSemiStructured", "types.Storage", "xpu", "masked.MaskedTensor", "utils.benchmark",
+    "autograd.grad_mode.set_multithreading_enabled",
 )  # fmt: skip
 
 SHOW = """

@@ -181,7 +181,9 @@ def wrap(value: Value) -> Tensor:
 def is_inference(t: Tensor) -> bool:
     """Was the tensor made in inference mode?"""
     alias = t._alias
-    return getattr(t, "_inferred", False) if alias is None else alias.storage.inferred
+    return (
+        alias.storage.inferred if type(alias) is Alias else getattr(t, "_inferred", False)
+    )  # a sparse tensor has no storage
 
 
 def refuse_inference(t: Tensor) -> None:
