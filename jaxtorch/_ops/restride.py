@@ -78,9 +78,10 @@ def _reaches(x: Tensor, size: Any, stride: Any, offset: int) -> bool:
 
 
 def _whole(x: Tensor) -> Tensor:
-    """A tensor that is the whole storage of a view."""
+    """A tensor that is the whole storage of this one."""
     alias = x._alias
-    assert alias is not None
+    if alias is None:
+        return x
     base = alias.base
     if base is not None and base._alias is not None and not base._alias.chain:
         return base
