@@ -244,3 +244,10 @@ def test_a_captured_call_heeds_autocast():
         seen += [compiled(a).dtype for _ in range(3)]
     seen += [compiled(a).dtype for _ in range(2)]
     assert seen == [jaxtorch.float32] * 3 + [jaxtorch.bfloat16] * 3 + [jaxtorch.float32] * 2
+
+
+def test_which_devices_autocast_knows():
+    for torch in (jaxtorch, reference):
+        assert [torch.amp.is_autocast_available(name) for name in ("cpu", "cuda", "meta")] == [True, True, False]
+        with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
+            torch.amp.is_autocast_available("nonsense")

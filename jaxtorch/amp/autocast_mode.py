@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._core import dtypes
-from .._core.device import jax_devices
+from .._core.device import device, jax_devices
 from .._core.tensor import Tensor
 from ._settings import KINDS, autocast_decrement_nesting, autocast_increment_nesting, known, settings
 
@@ -16,8 +16,8 @@ __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_aut
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Does autocast know a kind of device?"""
-    return str(device_type).partition(":")[0] in KINDS
+    """Does autocast know a kind of device? RuntimeError if it is none of PyTorch's names."""
+    return device(device_type).type in KINDS
 
 
 def autocast_decorator(autocast_instance: Any, func: Callable[..., Any]) -> Callable[..., Any]:
