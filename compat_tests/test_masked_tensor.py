@@ -24,7 +24,7 @@ M.masked_tensor(d, m, requires_grad=True).requires_grad | M.masked_tensor(t.ones
 M.masked_tensor(d[0, 0], m[0, 1]) | M.masked_tensor(d > 1, m)
 a @ a.t() | a.masked_fill(m, 0.0) | a.cumsum(0) | a.squeeze() | a.relu() | a + M.masked_tensor(d, ~m) | M.masked_tensor(d, m[0])
 M.masked_tensor(d, m.float()) | M.masked_tensor(d, 3) | M.masked_tensor([1.0], m) | M.masked_tensor(a, m) | M.masked_tensor(d, m[:1])
-a.max(1) | a.unbind(0) | a.item()
+a.max(1) | a.unbind(0) | a.item() | t.max(a, a * 2) | a.clone().copy_(a * 2) | a.add(other=a) | a + M.masked_tensor(d, ~m)
 """
 
 
@@ -45,6 +45,19 @@ def run(t: Any, call: str) -> Any:
 @pytest.mark.parametrize("call", [c.strip() for c in CALLS.replace("\n", "|").split("|") if c.strip()])
 def test_call(call: str):
     assert run(candidate(), call) == run(torch, call)
+
+
+@pytest.mark.parametrize("correction", [0, 0.5, 1, 2])
+def test_correction(correction: float):
+    """PyTorch's MaskedTensors take no correction; its `torch.masked.var` does."""
+    t = candidate()
+    d = t.arange(8.0).reshape(2, 4)
+    m = t.tensor([[True, False, True, True], [False, True, True, True]])
+    found = t.masked.masked_tensor(d, m).var(1, correction=correction)
+    expected = torch.masked.var(
+        torch.arange(8.0).reshape(2, 4), 1, correction=correction, mask=torch.tensor(m.tolist())
+    )
+    assert found.to_tensor(0.0).tolist() == pytest.approx(expected.tolist())
 
 
 def test_gradients():

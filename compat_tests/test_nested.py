@@ -22,15 +22,27 @@ x.requires_grad
 x.is_contiguous() | x.values() | x.item() | x.tolist() | x.numpy() | x.squeeze(-1) | x.cumsum(1) | F.linear(x, t.ones(2, 5))
 t.nested.nested_tensor(x)
 t.nn.Linear(3, 2)(x).dim() | str(x)
+x.chunk(dim=-1, chunks=3)[0] | F.linear(input=x, weight=w) | F.softmax(input=x, dim=-1) | x.view(2, -1, -1) | x.reshape(2, -1, -1)
+x.add_(1) | x.mul_(x) | x.fill_(2) | x.zero_() | x.squeeze() | bool(x)
+[v for v in (x.mul_(2), x)] | (x.unbind()[0].mul_(2), x) | (x.view(2, -1, 3, 1).mul_(2), x) | (x.unsqueeze(1).unbind()[1].zero_(), x)
 """
 JAGGED = """
 x.size() | x.shape | len(x) | x.offsets() | x.lengths() | list(x) | x @ w.T | x.sum() | x.sum(-1) | x.sum(1) | x.mean()
 x.mean(-1)
+x.permute(0, 2, 1) | x.argmax(-1) | x.max(dim=-1) | x.amax(-1, keepdim=True) | x.sum(dim=None) | x.view(2, x.size(1), 3, 1)
+x.select(2, 1) | x.permute(0, 2) | t.cat([x, x], 1) | t.cat([x, x], 0)
 x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t.where(x > 1, x, x) | x == x
 """
 STRIDED = """
 1 - x | x.size(1) | x.size() | x.shape | t.bmm(x, x.transpose(1, 2)) | F.scaled_dot_product_attention(x, x, x)
 x._nested_tensor_size() | x.offsets()
+"""
+# Of jagged tensors whose parts happen to have one size: which dimension is the ragged one is no question of their lengths.
+EQUAL = """
+x.shape | x.transpose(1, 2).shape | x.transpose(1, 2).values() | x.transpose(1, 2).offsets() | x.unsqueeze(1).shape
+x.view(2, -1, 3, 1).transpose(1, 2).shape | x.permute(0, 2, 1).shape | x.unsqueeze(-1).shape
+x.transpose(1, 2).sum(1).shape | x.sum(-1).shape | x.sum(-1, keepdim=True).shape | x.sum(1) | (x.transpose(1, 2) * 2).shape
+F.linear(x, w).transpose(-1, -2).shape | t.cat([x, x], -1).transpose(1, 2).shape | x.select(2, 0).shape | x.chunk(3, -1)[0].shape
 """
 MADE = """
 N.nested_tensor([]) | N.nested_tensor([1, 2]) | N.nested_tensor([[1.0, 2.0], [3.0]]) | N.nested_tensor(t.ones(2, 2))
@@ -59,9 +71,9 @@ def seen(t: Any, x: Any) -> Any:
     return text
 
 
-def run(t: Any, call: str, layout: str = "strided") -> Any:
+def run(t: Any, call: str, layout: str = "strided", equal: bool = False) -> Any:
     t.manual_seed(0)
-    parts = [t.arange(6.0).reshape(2, 3), t.arange(3.0).reshape(1, 3) + 10]
+    parts = [t.arange(6.0).reshape(2, 3), (t.arange(6.0) if equal else t.arange(3.0)).reshape(-1, 3) + 10]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         x = t.nested.nested_tensor(parts, layout=getattr(t, layout))
@@ -87,6 +99,11 @@ def test_call(call: str, layout: str):
         assert isinstance(actual, str) and actual.startswith("raises")
     else:
         assert close(actual, expected), (actual, expected)
+
+
+@pytest.mark.parametrize("call", calls(EQUAL))
+def test_parts_of_one_size(call: str):
+    assert run(candidate(), call, "jagged", True) == run(torch, call, "jagged", True)
 
 
 @pytest.mark.parametrize("call", calls(MADE))

@@ -203,6 +203,22 @@ def _exchange(function: FunctionType) -> None:
     function.__defaults__ = function.__kwdefaults__ = None
 
 
+def wrapped_grad(wrap: Callable[[Any, Any], Any], unwrap: Callable[[Any], Any]) -> property:
+    """A subclass's `grad`, kept as a plain tensor: read as `wrap(self, plain)`, and stored as `unwrap(value)`."""
+    plain: Any = Tensor.grad
+
+    def read(self: Any) -> Any:
+        with disable_subclass():
+            found = plain.__get__(self)
+            return None if found is None else wrap(self, found)
+
+    def store(self: Any, value: Any) -> None:
+        with disable_subclass():
+            plain.__set__(self, None if value is None else unwrap(value))
+
+    return property(read, store)
+
+
 def convert(result: Any, cls: type) -> Any:
     """A result's tensors as instances of a subclass."""
     if cls is Tensor:

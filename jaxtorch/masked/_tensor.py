@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.op import functions, methods
-from .._core.overrides import disable_subclass
+from .._core.op import functions
+from .._core.overrides import disable_subclass, wrapped_grad
 from .._core.tensor import Tensor
 from . import _ops
 
@@ -26,7 +26,7 @@ _UNARY = frozenset(
 _BINARY = frozenset(
     """add sub subtract mul multiply div divide true_divide floor_divide fmod remainder logaddexp logaddexp2 bitwise_and
     bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift atan2 arctan2 eq ne le ge greater greater_equal gt less_equal
-    lt less maximum minimum fmax fmin not_equal""".split()
+    lt less maximum minimum fmax fmin not_equal copy""".split()
 )
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
@@ -93,16 +93,7 @@ class MaskedTensor(Tensor):
         with disable_subclass():
             return functions["where"](self._mask, _data(self), value)
 
-    @property
-    def grad(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        with disable_subclass():
-            found = Tensor.grad.__get__(self)  # pyright: ignore[reportAttributeAccessIssue]
-            return None if found is None or type(found) is MaskedTensor else _made(found, self._mask)
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        with disable_subclass():
-            Tensor.grad.__set__(self, None if value is None else _data(value))  # pyright: ignore[reportAttributeAccessIssue]
+    grad = wrapped_grad(lambda self, found: _made(found, self._mask), lambda value: _data(value))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         with disable_subclass():
@@ -155,11 +146,12 @@ def _masks(args: Any) -> list[Tensor]:
 
 def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What an operation gives for masked tensors; NotImplemented where there is none."""
-    plain = name.removesuffix("_") if not name.startswith("_") and name not in _UNARY else name
+    plain = name.removesuffix("_") if not name.startswith("_") else name
     first: Any = args[0] if args else None
-    if plain in _UNARY or plain in _BINARY:
-        mask = _common(args) if plain in _BINARY else _masks(args)[0]
-        result = func(*[_data(a) for a in args], **kwargs)
+    binary = plain in _BINARY or (name in ("max", "min") and len(args) == 2 and isinstance(args[1], Tensor))
+    if plain in _UNARY or binary:
+        mask = _common([*args, *kwargs.values()]) if binary else _masks(args)[0]
+        result = func(*map(_data, args), **{k: _data(v) for k, v in kwargs.items()})
         if plain != name:
             return first
         return _made(result, mask) if isinstance(result, Tensor) else result
@@ -178,10 +170,7 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if not all(type(t) is MaskedTensor for t in tensors):
             return NotImplemented
         return _made(*[func([f(t) for t in tensors], *args[1:], **kwargs) for f in (_data, MaskedTensor.get_mask)])
-    if name == "where" and len(args) == 3:
-        pair = [a if type(a) is MaskedTensor else None for a in args[1:]]
-        if None in [p if p is None else 0 for p in pair]:
-            return NotImplemented
+    if name == "where" and len(args) == 3 and all(type(a) is MaskedTensor for a in args[1:]):
         return _made(func(_data(args[0]), *map(_data, args[1:])), func(_data(args[0]), *_masks(args[1:])))
     return NotImplemented
 
@@ -190,29 +179,19 @@ def _common(args: Any) -> Tensor:
     """The mask of operands, which must be one."""
     masks = _masks(args)
     if len(masks) > 1 and not functions["equal"](*masks[:2]):
-        raise ValueError("Input masks must match. If you need support for this, please open an issue on Github.")
+        raise ValueError("the operands are masked tensors with different masks; they must have the same one")
     return masks[0]
 
 
 def _reduced(name: str, x: MaskedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> MaskedTensor:
-    if name in ("var", "std"):
-        if isinstance(dim, bool):
-            dim, kwargs["unbiased"] = None, dim
-        correction = kwargs.pop("correction", 1)
-        kwargs.setdefault("unbiased", correction != 0)
-    single = name in ("argmax", "argmin", "prod")
-    if name in ("argmax", "argmin"):
-        kwargs.pop("dtype", None)
+    if name in ("var", "std") and isinstance(dim, bool):
+        dim, kwargs["unbiased"] = None, dim
     data = getattr(_ops, name)(_data(x), dim, keepdim=bool(keepdim), mask=x._mask, **kwargs)
     if dim is None:
         mask = x._mask.any()
         mask = mask.reshape(data.shape) if keepdim else mask
     else:
-        mask = (
-            x._mask.any(dim, keepdim)
-            if single or isinstance(dim, int)
-            else methods["any"](x._mask, tuple(dim), keepdim)
-        )
+        mask = x._mask.any(dim if isinstance(dim, int) else tuple(dim), keepdim)
     return _made(data, mask)
 
 

@@ -11,7 +11,7 @@ from .._core.tensor import Tensor
 from .._ops import constants
 from ._tensor import NestedTensor as _NestedTensor
 from ._tensor import Ragged as _Ragged
-from ._tensor import _made, _packed
+from ._tensor import _flat, _like, _made
 
 __all__ = [
     "as_nested_tensor", "masked_select", "narrow", "nested_tensor", "nested_tensor_from_jagged", "to_padded_tensor",
@@ -50,8 +50,7 @@ def nested_tensor(
     dtype = parts[0].dtype if dtype is None and parts else dtype
     parts = [p.to(device=device or p.device, dtype=dtype) for p in _checked(parts, ragged is not None)]
     with disable_subclass():
-        packed = _made(parts, ragged)
-        return _packed(packed.as_subclass(Tensor), packed._shapes, ragged).requires_grad_(requires_grad)
+        return _like(packed := _made(parts, ragged), _flat(packed)).requires_grad_(requires_grad)
 
 
 def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any = None) -> Tensor:
@@ -84,7 +83,8 @@ def nested_tensor_from_jagged(
         ends: list[int] = offsets.tolist()
         starts = ends[:-1]
         sizes = [b - a for a, b in itertools.pairwise(ends)] if lengths is None else lengths.tolist()
-    return _made([values.narrow(dim, a, n) for a, n in zip(starts, sizes, strict=True)], _Ragged())
+    parts = [values.narrow(dim, a, n) for a, n in zip(starts, sizes, strict=True)]
+    return _made(parts, _Ragged(), dim + 1)
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = None) -> Tensor:

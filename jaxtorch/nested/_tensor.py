@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._core import strides
 from .._core.op import functions
-from .._core.overrides import disable_subclass
+from .._core.overrides import disable_subclass, wrapped_grad
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .._ops import constants
@@ -25,8 +26,9 @@ _ELEMENTWISE = frozenset(
     erf erfc floor ceil round trunc frac clamp clip isnan isinf isfinite nan_to_num pow dropout alpha_dropout logical_not
     bitwise_not float double half bfloat16 int long bool to type clone detach contiguous cpu cuda ones_like zeros_like empty_like
     full_like rand_like randn_like add sub subtract mul multiply div divide true_divide floor_divide remainder fmod atan2 maximum
-    minimum eq ne lt le gt ge logical_and logical_or logical_xor where masked_fill lerp threshold _hardtanh""".split()
+    minimum eq ne lt le gt ge logical_and logical_or logical_xor where masked_fill lerp threshold""".split()
 )
+_IN_PLACE = frozenset(f"{name}_" for name in [*_ELEMENTWISE, "fill", "zero", "copy"])
 _OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "sub", "__mul__": "mul", "__rmul__": "mul",
     "__truediv__": "div", "__rtruediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow",
@@ -34,7 +36,8 @@ _OPERATORS = {
     "__ge__": "ge", "__invert__": "bitwise_not",
 }  # fmt: skip
 _PLAIN = frozenset("requires_grad_ numel item backward register_hook retain_grad data_ptr element_size is_floating_point is_complex "
-                   "get_device untyped_storage storage_offset".split())  # fmt: skip
+                   "get_device untyped_storage storage_offset __bool__".split())  # fmt: skip
+_PART_BY_PART = frozenset("matmul bmm scaled_dot_product_attention layer_norm rms_norm normalize outer".split())
 _WHOLE = frozenset("sum mean max min any all amax amin prod".split())
 _counter = itertools.count(1)
 
@@ -53,8 +56,11 @@ class NestedTensor(Tensor):
     """Tensors of different sizes as one. `unbind()` gives them back."""
 
     _shapes: Shapes
+    """Of the parts."""
     _ragged: Ragged | None
     """None with layout torch.strided."""
+    _ragged_dim: int
+    """The dimension that `_ragged` is the size of."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -62,7 +68,8 @@ class NestedTensor(Tensor):
         with disable_subclass():
             if name in _PLAIN:
                 return func(*args, **(kwargs or {}))
-            return _answer(_OPERATORS.get(name, name).removeprefix("_"), func, args, kwargs or {})
+            plain = _OPERATORS.get(name, name)
+            return _answer(plain if plain.startswith("__") else plain.removeprefix("_"), func, args, kwargs or {})
 
     # -- what kind of tensor it is
 
@@ -91,18 +98,13 @@ class NestedTensor(Tensor):
         if dim == 0:
             return len(self._shapes)
         sizes = {s[dim - 1] for s in self._shapes}
-        if self._ragged is not None and dim == self._ragged_dim():
+        if self._ragged is not None and dim == self._ragged_dim:
             return self._ragged
         if len(sizes) > 1:
             raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
         return sizes.pop()
 
     shape = property(size)  # pyright: ignore[reportAssignmentType]
-
-    def _ragged_dim(self) -> int:
-        """The dimension of a jagged tensor in which its parts differ; the first of the parts where none does."""
-        differ = [d for d, sizes in enumerate(zip(*self._shapes, strict=True)) if len(set(sizes)) > 1]
-        return 1 + (differ[0] if differ else 0)
 
     def __len__(self) -> int:
         return len(self._shapes)
@@ -125,28 +127,32 @@ class NestedTensor(Tensor):
 
     def __getitem__(self, index: Any) -> Any:
         first, *rest = index if isinstance(index, tuple) else (index,)
-        if isinstance(first, int):
-            part = self.unbind()[first]
-            return part[tuple(rest)] if rest else part
-        if first == slice(None) and rest:
-            return _made([p[tuple(rest)] for p in self.unbind()], self._ragged)
-        raise NotImplementedError(f"nested tensors: index by a number, or by [:, ...], not by {index!r}")
+        if not isinstance(first, int):
+            raise NotImplementedError(f"nested tensors: the first index must be a number, not {first!r}")
+        n = len(self._shapes)
+        if not -n <= first < n:
+            raise IndexError(f"index {first} is out of bounds for dimension 0 with size {n}")
+        part = self.unbind()[first]
+        return part[tuple(rest)] if rest else part
 
     def select(self, dim: int, index: int) -> Any:
-        return self[index] if dim == 0 else self[(slice(None),) * dim + (index,)]
+        if dim == 0:
+            return self[index]
+        with disable_subclass():
+            inner = _inner(self, dim, "select")
+            return _made([p.select(inner, index) for p in _parts(self)], self._ragged, _without(self, inner + 1))
 
     def values(self) -> Tensor:
         """The elements, packed: (sum of the lengths, ...) where the layout is torch.jagged, else flat."""
         with disable_subclass():
             if self._ragged is None:
                 return _flat(self)
-            parts = [p.movedim(self._ragged_dim() - 1, 0) for p in _parts(self)]
-            return functions["cat"](parts).movedim(0, self._ragged_dim() - 1)
+            return functions["cat"](_parts(self), self._ragged_dim - 1)
 
     def offsets(self) -> Tensor:
         """Where the parts begin in `values()`, and the end; int64."""
         self._jagged("offsets")
-        sizes = [s[self._ragged_dim() - 1] for s in self._shapes]
+        sizes = [s[self._ragged_dim - 1] for s in self._shapes]
         return functions["tensor"]([0, *itertools.accumulate(sizes)])
 
     def lengths(self) -> None:
@@ -187,16 +193,7 @@ class NestedTensor(Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         raise RuntimeError("numpy() is not available for nested tensors; take them apart with unbind()")
 
-    @property
-    def grad(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        with disable_subclass():
-            found = Tensor.grad.__get__(self)  # pyright: ignore[reportAttributeAccessIssue]
-            return None if found is None else _packed(found, self._shapes, self._ragged)
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        with disable_subclass():
-            Tensor.grad.__set__(self, None if value is None else _flat(value))  # pyright: ignore[reportAttributeAccessIssue]
+    grad = wrapped_grad(lambda self, found: _like(self, found), lambda value: _flat(value))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         with disable_subclass():
@@ -222,47 +219,55 @@ def _parts(x: NestedTensor) -> tuple[Tensor, ...]:
     return tuple([p.reshape(s) for p, s in zip(pieces, x._shapes, strict=True)])
 
 
-def _packed(flat: Tensor, shapes: Shapes, ragged: Ragged | None) -> NestedTensor:
+def _packed(flat: Tensor, shapes: Shapes, ragged: Ragged | None, ragged_dim: int) -> NestedTensor:
     made = flat.as_subclass(NestedTensor)
-    made._shapes, made._ragged = shapes, ragged
+    made._shapes, made._ragged, made._ragged_dim = shapes, ragged, ragged_dim
     return made
 
 
-def _made(parts: Any, ragged: Ragged | None) -> NestedTensor:
-    """A nested tensor of these parts, with their history."""
+def _like(x: NestedTensor, flat: Tensor, shapes: Shapes | None = None) -> NestedTensor:
+    """These elements as parts like those of x, or of other shapes whose ragged dimension is the same one."""
+    return _packed(flat, x._shapes if shapes is None else shapes, x._ragged, x._ragged_dim)
+
+
+def _made(parts: Any, ragged: Ragged | None, ragged_dim: int | None = None) -> NestedTensor:
+    """A nested tensor of these parts, with their history. Ragged is the dimension in which they differ, unless it is given."""
     with disable_subclass():
         shapes = tuple([tuple(p.shape) for p in parts])
+        if ragged_dim is None:
+            differ = [d for d, sizes in enumerate(zip(*shapes, strict=True), 1) if len(set(sizes)) > 1]
+            ragged_dim = differ[0] if differ else 1
         flat = functions["cat"]([p.reshape(-1) for p in parts]) if parts else functions["zeros"](0)
-        return _packed(flat, shapes, ragged)
+        return _packed(flat, shapes, ragged, ragged_dim)
 
 
 def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    given = [*args, *kwargs.values()]
-    nested = [a for a in given if type(a) is NestedTensor]
     if name in ("cat", "concat", "stack"):
         return _joined(name, func, *args, **kwargs)
+    if not args:  # the operand came by its name
+        args, kwargs = (next(iter(kwargs.values())),), dict(list(kwargs.items())[1:])
+    given = [*args, *kwargs.values()]
+    nested = [a for a in given if type(a) is NestedTensor]
     first = nested[0]
-    others = [a for a in given if isinstance(a, Tensor) and type(a) is not NestedTensor and a.dim()]
-    if name in _ELEMENTWISE and not others:
+    others = any(isinstance(a, Tensor) and type(a) is not NestedTensor and a.dim() for a in given)
+    if (name in _ELEMENTWISE or name in _IN_PLACE) and not others:
         if any(n._shapes != first._shapes for n in nested):
             raise RuntimeError(f"{name}: the nested tensors must have parts of the same sizes")
         found = func(*map(_flat, args), **{k: _flat(v) for k, v in kwargs.items()})
-        return _packed(found, first._shapes, first._ragged)
-    if name == "linear" and type(args[0]) is NestedTensor:
-        rows = _flat(first).reshape(-1, _width(first, name))
-        found = func(rows, *args[1:], **kwargs)
-        return _packed(found.reshape(-1), tuple([(*s[:-1], found.shape[-1]) for s in first._shapes]), first._ragged)
-    if name == "embedding" and type(args[0]) is NestedTensor:
-        found = func(_flat(first), *args[1:], **kwargs)
-        return _packed(found.reshape(-1), tuple([(*s, found.shape[-1]) for s in first._shapes]), first._ragged)
-    if name in _WHOLE and len(args) == 1 and "dim" not in kwargs:
-        return func(_flat(first), **kwargs)
-    rule = _RULES.get(name)
-    if rule is not None:
-        return rule(func, first, args, kwargs)
-    if name in _ELEMENTWISE or name in ("matmul", "bmm", "scaled_dot_product_attention", "softmax", "log_softmax", "layer_norm",
-                                        "rms_norm", "normalize", "outer"):  # fmt: skip
-        return _each(func, first, args, kwargs)
+        return args[0] if name in _IN_PLACE else _like(first, found)
+    if name in ("linear", "embedding") and type(args[0]) is NestedTensor:
+        wide = name == "linear"
+        found = func(_flat(first).reshape(-1, _width(first, name)) if wide else _flat(first), *args[1:], **kwargs)
+        shapes = tuple([(*(s[:-1] if wide else s), found.shape[-1]) for s in first._shapes])
+        return _like(first, found.reshape(-1), shapes)
+    if name in _WHOLE and len(args) == 1 and kwargs.get("dim") is None:
+        return func(_flat(first), **{k: v for k, v in kwargs.items() if k != "dim"})
+    if name in _RULES:
+        names, rule = _RULES[name]
+        renamed: dict[str, Any] = {names[k] if k in names else k: v for k, v in kwargs.items()}
+        return rule(name, func, first, *args[1:], **renamed)
+    if name in _ELEMENTWISE or name in _PART_BY_PART:
+        return _each(name, func, first, args, kwargs)
     raise NotImplementedError(
         f"{name}: jaxtorch has no such operation for nested tensors; take them apart with unbind()"
     )
@@ -275,7 +280,7 @@ def _width(x: NestedTensor, name: str) -> int:
     return widths.pop()
 
 
-def _each(func: Any, first: NestedTensor, args: Any, kwargs: Any) -> Any:
+def _each(name: str, func: Any, first: NestedTensor, args: Any, kwargs: Any) -> Any:
     """Call by call, with the parts of nested tensors, and with the rows of plain ones that have a batch dimension."""
     n = len(first._shapes)
 
@@ -284,89 +289,134 @@ def _each(func: Any, first: NestedTensor, args: Any, kwargs: Any) -> Any:
             return _parts(a)[i]
         if isinstance(a, Tensor) and a.dim() == first.dim():
             if a.shape[0] not in (1, n):
-                raise RuntimeError(f"{func.__name__}: batch of {a.shape[0]} for a nested tensor of {n} parts")
+                raise RuntimeError(f"{name}: batch of {a.shape[0]} for a nested tensor of {n} parts")
             return a[i if a.shape[0] == n else 0]
         return a
 
-    name = func.__name__.removeprefix("_")
-    if name in ("softmax", "log_softmax"):
-        dim = args[1] if len(args) > 1 else kwargs.pop("dim")
-        args = (args[0], _inner(first, dim, name), *args[2:])
     call = functions["matmul"] if name == "bmm" else func
     found = [call(*[part(a, i) for a in args], **{k: part(a, i) for k, a in kwargs.items()}) for i in range(n)]
-    return _made(found, first._ragged)
+    return _made(found, first._ragged, first._ragged_dim)
 
 
 def _inner(x: NestedTensor, dim: int, name: str) -> int:
     """A dimension of the nested tensor as one of its parts."""
-    dim = dim % x.dim()
-    if dim == 0:
+    inner = strides.wrap_dim(dim, x.dim()) - 1
+    if inner < 0:
         raise RuntimeError(f"{name}: not possible along the batch dimension of a nested tensor")
-    return dim - 1
+    return inner
+
+
+def _without(x: NestedTensor, dim: int) -> int:
+    """Which dimension is the ragged one where `dim` is gone."""
+    return x._ragged_dim - (dim < x._ragged_dim)
 
 
 def _joined(name: str, func: Any, tensors: Any, dim: int = 0) -> Any:
     first = tensors[0]
     if not all(type(t) is NestedTensor for t in tensors) or name == "stack":
         raise NotImplementedError(f"{name}: of nested tensors, cat() alone is available")
+    if first._ragged is not None and dim in (0, first._ragged_dim):
+        raise RuntimeError(f"{name}: jagged tensors are not joined along dimension {dim}")
     if dim == 0:
-        return _made([p for t in tensors for p in _parts(t)], first._ragged)
+        return _made([p for t in tensors for p in _parts(t)], None)
     inner = _inner(first, dim, name)
-    return _made([func(list(ps), inner) for ps in zip(*map(_parts, tensors), strict=True)], first._ragged)
+    parts = [func(list(ps), inner) for ps in zip(*map(_parts, tensors), strict=True)]
+    return _made(parts, first._ragged, first._ragged_dim)
 
 
-def _swapped(func: Any, x: NestedTensor, args: Any, kwargs: Any) -> Any:
-    dims = [*args[1:], *kwargs.values()]
-    a, b = (_inner(x, d, "transpose") for d in dims)
-    return _made([p.transpose(a, b) for p in _parts(x)], x._ragged)
+def _softmax(name: str, func: Any, x: NestedTensor, dim: int, *rest: Any, **kwargs: Any) -> Any:
+    inner = _inner(x, dim, name)
+    return _made([func(p, inner, *rest, **kwargs) for p in _parts(x)], x._ragged, x._ragged_dim)
 
 
-def _cut(func: Any, x: NestedTensor, args: Any, kwargs: Any) -> Any:
+def _swapped(name: str, func: Any, x: NestedTensor, dim0: int, dim1: int) -> Any:
+    a, b = (_inner(x, d, name) for d in (dim0, dim1))
+    ragged = {a + 1: b + 1, b + 1: a + 1}.get(x._ragged_dim, x._ragged_dim)
+    return _made([p.transpose(a, b) for p in _parts(x)], x._ragged, ragged)
+
+
+def _permuted(name: str, func: Any, x: NestedTensor, *dims: Any) -> Any:
+    dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims
+    order = [strides.wrap_dim(d, x.dim()) for d in dims]
+    if sorted(order) != list(range(x.dim())):
+        raise RuntimeError(f"{name}: expected each dimension of {x.dim()} once, got {dims}")
+    if order[0] != 0:
+        raise RuntimeError(f"{name}: the batch dimension of a nested tensor must stay the first")
+    inner = [d - 1 for d in order[1:]]
+    return _made([p.permute(inner) for p in _parts(x)], x._ragged, order.index(x._ragged_dim))
+
+
+def _cut(name: str, func: Any, x: NestedTensor, how: Any, dim: int = 0) -> Any:
     """chunk and split along a regular dimension."""
-    how, *rest = [*args[1:], *kwargs.values()]
-    inner = _inner(x, rest[0] if rest else 0, func.__name__)
+    inner = _inner(x, dim, name)
     pieces = [func(p, how, inner) for p in _parts(x)]
     if len({len(p) for p in pieces}) > 1:
-        raise RuntimeError(f"{func.__name__}: the dimension is irregular")
-    return tuple([_made(list(ps), x._ragged) for ps in zip(*pieces, strict=True)])
+        raise RuntimeError(f"{name}: the dimension is irregular")
+    return tuple([_made(ps, x._ragged, x._ragged_dim) for ps in zip(*pieces, strict=True)])
 
 
-def _reshaped(func: Any, x: NestedTensor, args: Any, kwargs: Any) -> Any:
-    """Another shape for each part; -1 in place of the ragged dimension."""
-    size = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
+def _reshaped(name: str, func: Any, x: NestedTensor, *size: Any) -> Any:
+    """Another shape for each part: one -1 is worked out, and where there are several, each keeps that dimension as it is."""
+    size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     if size[0] not in (-1, len(x._shapes)):
-        raise RuntimeError(f"view: the batch dimension of the nested tensor is {len(x._shapes)}, not {size[0]}")
+        raise RuntimeError(f"{name}: the batch dimension of the nested tensor is {len(x._shapes)}, not {size[0]}")
     inner = [-1 if isinstance(n, Ragged) else n for n in size[1:]]
-    regular = [n for n in inner if n != -1]
-    made = []
-    for p in _parts(x):
-        rest = p.numel() // max(math.prod(regular), 1)
-        at = iter([rest])
-        made.append(p.reshape([next(at, 1) if n == -1 else n for n in inner]))
-    return _made(made, x._ragged)
+    open_dims = [d for d, n in enumerate(inner) if n == -1]
+    shapes = []
+    for old in x._shapes:
+        kept = [old[d] if n == -1 and len(open_dims) > 1 and d < len(old) else n for d, n in enumerate(inner)]
+        unknown = math.prod(old) // max(math.prod(n for n in kept if n != -1), 1)
+        new = tuple([unknown if n == -1 else n for n in kept])
+        if math.prod(new) != math.prod(old):
+            raise RuntimeError(f"{name}: shape {list(size)} is invalid for a part of shape {list(old)}")
+        shapes.append(new)
+    named = [d for d, n in enumerate(size) if isinstance(n, Ragged)] or [d + 1 for d in open_dims]
+    ragged_dim = x._ragged_dim if x._ragged_dim in named or not named else named[0]
+    return _packed(_flat(x), tuple(shapes), x._ragged, ragged_dim)
 
 
-def _unsqueezed(func: Any, x: NestedTensor, args: Any, kwargs: Any) -> Any:
-    dim = [*args[1:], *kwargs.values()][0]
-    inner = (dim if dim >= 0 else dim + x.dim() + (func.__name__ == "unsqueeze")) - 1
-    return _made([func(p, inner) for p in _parts(x)], x._ragged)
+def _unsqueezed(name: str, func: Any, x: NestedTensor, dim: int) -> Any:
+    at = strides.wrap_dim(dim, x.dim() + 1)
+    if at == 0:
+        raise RuntimeError(f"{name}: not possible along the batch dimension of a nested tensor")
+    shapes = tuple([(*s[: at - 1], 1, *s[at - 1 :]) for s in x._shapes])
+    return _packed(_flat(x), shapes, x._ragged, x._ragged_dim + (at <= x._ragged_dim))
 
 
-def _reduced(func: Any, x: NestedTensor, args: Any, kwargs: Any) -> Any:
+def _squeezed(name: str, func: Any, x: NestedTensor, dim: int | None = None) -> Any:
+    if dim is None:
+        raise NotImplementedError("squeeze: of a nested tensor, with a dimension only")
+    inner = _inner(x, dim, name)
+    if any(s[inner] != 1 for s in x._shapes) or (x._ragged is not None and inner + 1 == x._ragged_dim):
+        return x
+    shapes = tuple([(*s[:inner], *s[inner + 1 :]) for s in x._shapes])
+    return _packed(_flat(x), shapes, x._ragged, _without(x, inner + 1))
+
+
+def _reduced(name: str, func: Any, x: NestedTensor, dim: Any, keepdim: bool = False, **kwargs: Any) -> Any:
     """Along one dimension; a dimension that is irregular is gone afterwards, and the result a plain tensor."""
-    given = dict(zip(("dim", "keepdim"), args[1:], strict=False)) | kwargs
-    dim, keep = given.pop("dim"), given.pop("keepdim", False)
     if isinstance(dim, (tuple, list)):
         if len(dim) != 1:
-            raise NotImplementedError(f"{func.__name__}: of a nested tensor, along one dimension only")
+            raise NotImplementedError(f"{name}: of a nested tensor, along one dimension only")
         dim = dim[0]
-    found = [func(p, _inner(x, dim, func.__name__), keep, **given) for p in _parts(x)]
-    if len({f.shape for f in found}) == 1 and x._ragged is not None and dim % x.dim() == x._ragged_dim():
-        return functions["stack"](found)
-    return _made(found, x._ragged)
+    inner = _inner(x, dim, name)
+    found = [func(p, inner, keepdim, **kwargs) for p in _parts(x)]
+
+    def whole(parts: Any) -> Any:
+        if x._ragged is not None and inner + 1 == x._ragged_dim:
+            return functions["stack"](parts)
+        return _made(parts, x._ragged, x._ragged_dim if keepdim else _without(x, inner + 1))
+
+    if isinstance(found[0], tuple):
+        return type(found[0])(map(whole, zip(*found, strict=True)))
+    return whole(found)
 
 
-_RULES: dict[str, Any] = {
-    "transpose": _swapped, "swapaxes": _swapped, "chunk": _cut, "split": _cut, "view": _reshaped, "reshape": _reshaped,
-    "unsqueeze": _unsqueezed, "squeeze": _unsqueezed, "sum": _reduced, "mean": _reduced, "amax": _reduced, "amin": _reduced,
+_RULES: dict[str, tuple[dict[str, str], Any]] = {
+    "transpose": ({}, _swapped), "swapaxes": ({"axis0": "dim0", "axis1": "dim1"}, _swapped), "permute": ({}, _permuted),
+    "chunk": ({"chunks": "how"}, _cut), "split": ({"split_size": "how", "split_size_or_sections": "how"}, _cut),
+    "view": ({}, _reshaped), "reshape": ({}, _reshaped), "unsqueeze": ({}, _unsqueezed), "squeeze": ({}, _squeezed),
+    "softmax": ({}, _softmax), "log_softmax": ({}, _softmax),
+    **{name: ({"axis": "dim"}, _reduced) for name in "sum mean amax amin max min argmax argmin".split()},
 }  # fmt: skip
+"""The rule of an operation, and what keywords of the operation's are called in it."""
