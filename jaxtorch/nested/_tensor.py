@@ -264,7 +264,7 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         return func(_flat(first), **{k: v for k, v in kwargs.items() if k != "dim"})
     if name in _RULES:
         names, rule = _RULES[name]
-        renamed: dict[str, Any] = {names[k] if k in names else k: v for k, v in kwargs.items()}
+        renamed: dict[str, Any] = {str(names.get(k, k)): v for k, v in kwargs.items()}
         return rule(name, func, first, *args[1:], **renamed)
     if name in _ELEMENTWISE or name in _PART_BY_PART:
         return _each(name, func, first, args, kwargs)
