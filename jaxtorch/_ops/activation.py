@@ -77,14 +77,14 @@ def _limited(x: Any, low: Any, high: Any) -> Any:
 def leaky_relu(input: Array, negative_slope: float = 0.01):
     """The input where positive, `negative_slope` times it elsewhere."""
     _needs_float("leaky_relu_cpu", input)
-    return jnp.where(input > 0, input, input * negative_slope)
+    return in_single(lambda x: jnp.where(x > 0, x, x * negative_slope))(input)
 
 
 @op(promote=True, inplace=True, method=False, out=False)
 def threshold(input: Array, threshold: float, value: float):
     """The input where it is above `threshold`, `value` elsewhere."""
     refuse("threshold_cpu", input, "bool", "complex")
-    return jnp.where(input <= threshold, np.asarray(value).astype(input.dtype), input)
+    return in_single(lambda x: jnp.where(x <= threshold, np.asarray(value).astype(x.dtype), x))(input)
 
 
 def _preferred(x: Any, weight: Any) -> Any:
@@ -306,7 +306,7 @@ def softshrink(input: Array, lambd: float = 0.5):
             f"lambda must be in range [0, {limit:g}] for input dtype {scalar_name(input)}, but found {lambd:g}"
         )
     _needs_float("softshrink_cpu", input)
-    return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, input * 0))
+    return in_single(lambda x: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))(input)
 
 
 @op(promote=True, method=False, function=False, out=False, grad="SubBackward0", unsaved=["input"])

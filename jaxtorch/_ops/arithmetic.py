@@ -16,6 +16,7 @@ from .bitwise import bitwise_or
 from .casting import cast
 from .rules import (
     derivatives,
+    in_single,
     kind,
     masked,
     needs_tensor,
@@ -30,17 +31,21 @@ from .rules import (
 # -- sums and products
 
 
-def _scaled(x: Any, alpha: Any) -> Any:
-    """`alpha * x`, where alpha may be the Python default 1."""
+def _multiply_add(x: Any, y: Any, alpha: Any, minus: bool = False) -> Any:
+    """`x + alpha * y`, or `x - alpha * y`, rounded once; alpha may be the Python default 1."""
     if isinstance(alpha, int):
-        return x
+        return x - y if minus else x + y
+    _check_alpha(y, alpha)
+    return in_single(lambda x, y, a: x - a * y if minus else x + a * y)(x, y, alpha.astype(y.dtype))
+
+
+def _check_alpha(x: Any, alpha: Any) -> None:
     if kind(alpha) == "bool" and kind(x) != "bool":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if kind(alpha) == "complex" and kind(x) != "complex":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     if kind(alpha) == "float" and kind(x) in ("bool", "int"):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return alpha.astype(x.dtype) * x
 
 
 def _check_sub(a: Any, b: Any, *_: Any) -> None:
@@ -57,15 +62,14 @@ def _check_sub(a: Any, b: Any, *_: Any) -> None:
     )
 
 
-@op(promote=True, opmath="scalars", inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
+@op(promote=True, inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
 def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
     """`input + alpha * other`, broadcast."""
-    return input + _scaled(other, alpha)
+    return _multiply_add(input, other, alpha)
 
 
 @op(
     promote=True,
-    opmath="scalars",
     inplace=True,
     operator="sub",
     aliases=["subtract"],
@@ -75,12 +79,11 @@ def add(input: Operand, other: Operand, *, alpha: Scalar = 1):
 )
 def sub(input: Operand, other: Operand, *, alpha: Scalar = 1):
     """`input - alpha * other`, broadcast; bools are refused."""
-    return input - _scaled(other, alpha)
+    return _multiply_add(input, other, alpha, minus=True)
 
 
 @op(
     promote=True,
-    opmath="scalars",
     method=False,
     grad=number_name("Rsub"),
     check=_check_sub,
@@ -89,7 +92,7 @@ def sub(input: Operand, other: Operand, *, alpha: Scalar = 1):
 )
 def rsub(input: Array, other: Operand, *, alpha: Scalar = 1):
     """`other - alpha * input`, broadcast; bools are refused."""
-    return other - _scaled(input, alpha)
+    return _multiply_add(other, input, alpha, minus=True)
 
 
 @op(promote=True, opmath="last", inplace=True, operator="mul", aliases=["multiply"], broadcast=True)
@@ -102,8 +105,9 @@ def mul(input: Operand, other: Operand):
 def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`, broadcast."""
     refuse("addcmul_cpu_out", input, "bool")
-    product = tensor1 * tensor2
-    return input + (product if isinstance(value, int) else value.astype(input.dtype) * product)
+    if isinstance(value, int):
+        return in_single(lambda x, a, b: x + a * b)(input, tensor1, tensor2)
+    return input + value.astype(input.dtype) * tensor1 * tensor2
 
 
 def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *_: Any) -> None:
@@ -121,8 +125,9 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *_: Any) -> None:
 @op(promote=True, opmath="scalars", inplace=True, check=_check_addcdiv, broadcast=True, numbers_first=["value"])
 def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 / tensor2`, broadcast; two integer tensors are refused."""
-    scaled = tensor1 if isinstance(value, int) else value.astype(input.dtype) * tensor1
-    return input + divide(scaled, tensor2)
+    if isinstance(value, int):
+        return in_single(lambda x, a, b: x + divide(a, b))(input, tensor1, tensor2)
+    return input + divide(value.astype(input.dtype) * tensor1, tensor2)
 
 
 def _check_lerp(input: Any, end: Any, weight: Any, *_: Any) -> None:
