@@ -257,8 +257,8 @@ LARGE_BLOCKS = """
     import jax.numpy as jnp
 
     jax.config.update("jax_platforms", "cpu")
-    program = jax.jit(lambda x: x + 1)
-    x = jnp.ones(10 << 20)  # 40 MiB
+    program = jax.jit(lambda x: jnp.full((10 << 20,), x))  # 40 MiB, more than glibc ever keeps by itself
+    x = jnp.ones(())
     faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(5):
         program(x).block_until_ready()
@@ -274,6 +274,7 @@ LARGE_BLOCKS = """
     "env, kept",
     [
         ({}, "True"),
+        ({"JAXTORCH_NATIVE": "0"}, "True"),
         ({"JAXTORCH_ALLOCATOR": "default"}, "False"),
         ({"MALLOC_TOP_PAD_": "131072"}, "False"),
         ({"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}, "False"),

@@ -249,6 +249,15 @@ def test_the_gates_of_an_lstm_at_any_size(value: float) -> None:
 
 
 @built
+def test_products_that_sum_nothing() -> None:
+    """No column of the left matrix: the result is the bias, not what the memory held before."""
+    fn = jax.jit(native.linear)
+    for columns in (20_000, 20_001):
+        jax.block_until_ready(jax.jit(lambda: jnp.full((3, 20_001), 7.0))())
+        np.testing.assert_array_equal(fn(jnp.zeros((3, 0)), jnp.zeros((columns, 0)), jnp.ones(columns)), 1)
+
+
+@built
 @pytest.mark.parametrize("rows,columns", [(1, 1), (9, 70), (300, 33), (1000, 256)])
 def test_gradient_of_a_bias(rows: int, columns: int) -> None:
     (x,) = arrays((rows, columns))

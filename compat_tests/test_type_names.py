@@ -16,12 +16,11 @@ NAMES = [n.split()[0] for n in (Path(__file__).parent / "public_names.txt").read
 
 # Where PyTorch keeps parts that jaxtorch has elsewhere, or that it has only to say that they are absent.
 ELSEWHERE = (
-    "ao.quantization", "autograd.profiler", "autograd.set_multithreading_enabled", "distributed", "export", "fft.Tensor",
+    "ao.quantization", "autograd.profiler", "distributed", "export", "fft.Tensor",
     "autograd.function.FunctionCtx", "Event", "Stream", "nn.LinearCrossEntropyOptions", "nn.modules.LinearCrossEntropyOptions",
     "nn.modules.loss.LinearCrossEntropyOptions", "fx.ProxyableClassMeta", "jit", "library.CustomOpDef", "linalg.LinAlgError", "mtia",
     "nn.attention.SDPBackend", "nn.attention.flex_attention.FlexKernelOptions", "onnx", "profiler", "quantization",
-    "sparse.SparseSemiStructured", "types.Storage", "xpu", "masked.MaskedTensor", "utils.benchmark",
-    "autograd.grad_mode.set_multithreading_enabled",
+    "sparse.SparseSemiStructured", "types.Storage", "xpu", "utils.benchmark",
 )  # fmt: skip
 
 SHOW = """

@@ -7,12 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import backward as _engine
-from .._core.modes import (
-    enable_grad,
-    inference_mode,
-    no_grad,
-    set_grad_enabled,
-)
 from .._core.sparsity import is_sparse as _is_sparse
 from .._core.tensor import Tensor
 from .._tensor.autograd import make_roots as _make_roots
@@ -20,6 +14,7 @@ from .._tensor.autograd import run_backward as _run_backward
 from . import graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function, once_differentiable
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .variable import Variable
 
 __all__ = [
@@ -121,19 +116,6 @@ def _zeros(t: Tensor) -> Tensor:
     return functions["zeros_like"](t)
 
 
-class set_multithreading_enabled:
-    """Accepted for PyTorch's sake, at once or as a context: a backward pass runs in one thread of Python here."""
-
-    def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: Any) -> None:
-        pass
-
-
 from . import anomaly_mode, function, functional  # noqa: E402
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
@@ -144,7 +126,7 @@ def _profiler_enabled() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "profiler", "variable", "grad_mode"):
+    if name in ("forward_ad", "profiler", "variable"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

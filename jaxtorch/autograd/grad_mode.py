@@ -1,6 +1,22 @@
 """`torch.autograd.grad_mode`."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import set_multithreading_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+
+
+class set_multithreading_enabled:
+    """Accepted for PyTorch's sake, at once or as a context: a backward pass runs in one thread of Python here."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass

@@ -26,7 +26,7 @@ from ._ops import (
     sum,
     var,
 )
-from ._tensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
+from .maskedtensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
 
 __all__ = [
     "MaskedTensor",

@@ -375,6 +375,7 @@ void rows_times_held(const float* const* pieces, const float* const* held, int64
 }
 
 bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) {
+  if (!of.k) return false;
   const Operand a{of.a, of.a_turned ? of.m : of.k, of.m, of.k, !of.a_turned}, b{of.b, of.b_turned ? of.k : of.n, of.n, of.k, of.b_turned};
   Product p(a, b, of.row, of.out, parallel.threads);
   parallel.run(parallel.pool, p.down * p.across, [](void* self, int64_t i) { ((Product*)self)->task(i); }, &p);

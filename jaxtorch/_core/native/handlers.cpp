@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "kernels.h"
 #include "xla/ffi/api/ffi.h"
@@ -14,7 +15,8 @@ namespace jaxtorch {
 
 namespace {
 
-constexpr int kSlots = 7;
+constexpr size_t kPage = 4096;
+constexpr int kTurns = 4000;  // that a caller looks for the others' end, some 50 us, before it sleeps
 
 struct Memory {
   float* data[kSlots] = {};
@@ -56,7 +58,7 @@ void run_tasks(void* pool, int64_t count, void (*task)(void*, int64_t), void* co
   claims->count = count, claims->task = task, claims->context = context;
   for (int64_t i = 0; i < helpers; ++i) threads->Schedule([claims] { claims->work(); });
   claims->work();
-  for (int turns = 0; turns < 4000; ++turns) {
+  for (int turns = 0; turns < kTurns; ++turns) {
     if (claims->ended.load(std::memory_order_acquire) == count) return;
     __builtin_ia32_pause();
   }
@@ -73,7 +75,16 @@ const Kernels* kernels() {
   return found;
 }
 
+typedef ffi::Buffer<ffi::F32> Any;
+typedef ffi::Buffer<ffi::F32, 1> Row;
+typedef ffi::Buffer<ffi::F32, 2> Rows;
+typedef ffi::Buffer<ffi::F32, 3> Sequence;
 typedef ffi::Buffer<ffi::F32, 4> Array;
+typedef ffi::ResultBuffer<ffi::F32> AnyOut;
+typedef ffi::ResultBuffer<ffi::F32, 1> RowOut;
+typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
+typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
+typedef ffi::ResultBuffer<ffi::F32, 4> ArrayOut;
 typedef ffi::Span<const int64_t> Numbers;
 
 // `window`, for y and then x: size of the kernel, stride, padding before, dilation, spread. `layout`: as in Layout.
@@ -86,7 +97,7 @@ Convolution described(const Array& x, const Array& out, int64_t groups, Numbers 
   return {sizes[0], sizes[3], results[3], groups, axis(0), axis(1), {layout[0], layout[1], layout[2], layout[3], layout[4]}};
 }
 
-ffi::Error convolve(ffi::ThreadPool pool, Array x, ffi::Buffer<ffi::F32> w, ffi::ResultBuffer<ffi::F32, 4> out, int64_t groups,
+ffi::Error convolve(ffi::ThreadPool pool, Array x, Any w, ArrayOut out, int64_t groups,
                     Numbers window, Numbers layout) {
   const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
   const auto c = described(x, *out, groups, window, layout);
@@ -94,7 +105,7 @@ ffi::Error convolve(ffi::ThreadPool pool, Array x, ffi::Buffer<ffi::F32> w, ffi:
   return ffi::Error::Success();
 }
 
-ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, ffi::ResultBuffer<ffi::F32> w, int64_t groups, Numbers window,
+ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, AnyOut w, int64_t groups, Numbers window,
                               Numbers layout) {
   const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
   const auto c = described(x, g, groups, window, layout);
@@ -102,10 +113,6 @@ ffi::Error convolve_of_kernel(ffi::ThreadPool pool, Array x, Array g, ffi::Resul
   return ffi::Error::Success();
 }
 
-typedef ffi::Buffer<ffi::F32, 2> Rows;
-typedef ffi::Buffer<ffi::F32, 3> Sequence;
-typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
-typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
 
 ffi::Error multiply(ffi::ThreadPool& pool, const Rows& a, const Rows& b, const float* row, RowsOut& out, bool a_turned, bool b_turned) {
   const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
@@ -119,7 +126,7 @@ ffi::Error product(ffi::ThreadPool pool, Rows a, Rows b, RowsOut out, bool a_tur
   return multiply(pool, a, b, nullptr, out, a_turned, b_turned);
 }
 
-ffi::Error linear(ffi::ThreadPool pool, Rows x, Rows w, ffi::Buffer<ffi::F32, 1> bias, RowsOut out) {
+ffi::Error linear(ffi::ThreadPool pool, Rows x, Rows w, Row bias, RowsOut out) {
   return multiply(pool, x, w, bias.typed_data(), out, false, true);
 }
 
@@ -180,9 +187,6 @@ ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence
   return ffi::Error::Success();
 }
 
-typedef ffi::Buffer<ffi::F32, 1> Row;
-typedef ffi::ResultBuffer<ffi::F32, 1> RowOut;
-
 ffi::Error layer_norm(ffi::ThreadPool pool, Rows x, Row weight, Row bias, RowsOut out, float eps) {
   LayerNormArrays of{x.dimensions()[0], x.dimensions()[1], eps, x.typed_data(), weight.typed_data(), bias.typed_data()};
   of.out = out->typed_data();
@@ -203,14 +207,12 @@ ffi::Error sums(ffi::ThreadPool pool, Rows x, RowOut out) {
   return ffi::Error::Success();
 }
 
-typedef ffi::Buffer<ffi::F32> Any;
-
-ffi::Error gelu(ffi::ThreadPool pool, Any x, ffi::ResultBuffer<ffi::F32> out) {
+ffi::Error gelu(ffi::ThreadPool pool, Any x, AnyOut out) {
   kernels()->gelu(x.element_count(), x.typed_data(), nullptr, out->typed_data(), {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
 
-ffi::Error gelu_back(ffi::ThreadPool pool, Any g, Any x, ffi::ResultBuffer<ffi::F32> out) {
+ffi::Error gelu_back(ffi::ThreadPool pool, Any g, Any x, AnyOut out) {
   kernels()->gelu(x.element_count(), x.typed_data(), g.typed_data(), out->typed_data(), {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
@@ -221,9 +223,10 @@ float* scratch(int slot, size_t floats) {
   thread_local Memory memory;
   if (memory.floats[slot] < floats) {
     std::free(memory.data[slot]);
-    const size_t bytes = (floats * sizeof(float) + 4095) / 4096 * 4096;
-    memory.data[slot] = static_cast<float*>(std::aligned_alloc(4096, bytes));
-    memory.floats[slot] = bytes / sizeof(float);
+    const size_t bytes = (floats * sizeof(float) + kPage - 1) / kPage * kPage;
+    memory.data[slot] = static_cast<float*>(std::aligned_alloc(kPage, bytes));
+    memory.floats[slot] = memory.data[slot] ? bytes / sizeof(float) : 0;
+    if (!memory.data[slot]) throw std::bad_alloc();
   }
   return memory.data[slot];
 }
@@ -258,127 +261,27 @@ int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
 int jaxtorch_native_matrix_units() { return jaxtorch::matrix_units(); }
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve, jaxtorch::convolve,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Array>()
-                                  .Arg<ffi::Buffer<ffi::F32>>()
-                                  .Ret<jaxtorch::Array>()
-                                  .Attr<int64_t>("groups")
-                                  .Attr<jaxtorch::Numbers>("window")
-                                  .Attr<jaxtorch::Numbers>("layout"));
+// -- what XLA knows each of them by, with the types of its arguments, results and attributes ----------------------
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_convolve_of_kernel, jaxtorch::convolve_of_kernel,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Array>()
-                                  .Arg<jaxtorch::Array>()
-                                  .Ret<ffi::Buffer<ffi::F32>>()
-                                  .Attr<int64_t>("groups")
-                                  .Attr<jaxtorch::Numbers>("window")
-                                  .Attr<jaxtorch::Numbers>("layout"));
+using namespace jaxtorch;
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_product, jaxtorch::product,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Attr<bool>("a_turned")
-                                  .Attr<bool>("b_turned"));
+#define HANDLER(name, types) XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_##name, jaxtorch::name, ffi::Ffi::Bind().Ctx<ffi::ThreadPool>() types)
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_linear, jaxtorch::linear,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Row>()
-                                  .Ret<jaxtorch::Rows>());
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm_states, jaxtorch::lstm_states,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Attr<bool>("reverse"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm, jaxtorch::lstm,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Attr<bool>("reverse"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_lstm_back, jaxtorch::lstm_back,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Attr<bool>("reverse"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_attention, jaxtorch::attention,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Attr<bool>("causal"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_attention_back, jaxtorch::attention_back,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Arg<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Ret<jaxtorch::Sequence>()
-                                  .Attr<bool>("causal"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm, jaxtorch::layer_norm,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Row>()
-                                  .Arg<jaxtorch::Row>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Attr<float>("eps"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_layer_norm_back, jaxtorch::layer_norm_back,
-                              ffi::Ffi::Bind()
-                                  .Ctx<ffi::ThreadPool>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Rows>()
-                                  .Arg<jaxtorch::Row>()
-                                  .Ret<jaxtorch::Rows>()
-                                  .Ret<jaxtorch::Row>()
-                                  .Ret<jaxtorch::Row>()
-                                  .Attr<float>("eps"));
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_sums, jaxtorch::sums,
-                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Rows>().Ret<jaxtorch::Row>());
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(jaxtorch_gelu, jaxtorch::gelu,
-                              ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Any>().Ret<jaxtorch::Any>());
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(
-    jaxtorch_gelu_back, jaxtorch::gelu_back,
-    ffi::Ffi::Bind().Ctx<ffi::ThreadPool>().Arg<jaxtorch::Any>().Arg<jaxtorch::Any>().Ret<jaxtorch::Any>());
+HANDLER(convolve, .Arg<Array>().Arg<Any>() .Ret<Array>() .Attr<int64_t>("groups").Attr<Numbers>("window").Attr<Numbers>("layout"));
+HANDLER(convolve_of_kernel,
+        .Arg<Array>().Arg<Array>() .Ret<Any>() .Attr<int64_t>("groups").Attr<Numbers>("window").Attr<Numbers>("layout"));
+HANDLER(product, .Arg<Rows>().Arg<Rows>() .Ret<Rows>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
+HANDLER(linear, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>());
+HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse"));
+HANDLER(lstm,
+        .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
+HANDLER(lstm_back,
+        .Arg<Sequence>().Arg<Rows>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Rows>().Ret<Rows>() .Attr<bool>("reverse"));
+HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>() .Attr<bool>("causal"));
+HANDLER(attention_back,
+        .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal"));
+HANDLER(layer_norm, .Arg<Rows>().Arg<Row>().Arg<Row>() .Ret<Rows>() .Attr<float>("eps"));
+HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Row>().Ret<Row>() .Attr<float>("eps"));
+HANDLER(sums, .Arg<Rows>() .Ret<Row>());
+HANDLER(gelu, .Arg<Any>() .Ret<Any>());
+HANDLER(gelu_back, .Arg<Any>().Arg<Any>() .Ret<Any>());

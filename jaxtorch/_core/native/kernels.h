@@ -30,7 +30,8 @@ struct Parallel {
   int64_t threads;
 };
 
-// Memory of the calling thread, kept for its next call; slots do not overlap.
+// Memory of the calling thread, aligned to a page and kept for its next call; slots (below kSlots) do not overlap.
+constexpr int kSlots = 7;
 float* scratch(int slot, size_t floats);
 
 // out (m, n) = the product of a (m, k) and b (k, n), plus `row` (n) where it is not null. Turned: a is (k, m), b is (n, k); not both.

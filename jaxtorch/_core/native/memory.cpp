@@ -22,6 +22,10 @@ namespace {
 constexpr size_t kLarge = 64 << 10;       // bytes; what is smaller stays the C library's
 constexpr size_t kReserved = 1ul << 38;   // addresses, not memory
 constexpr size_t kUnit = 4096;
+constexpr int kSlots = 8;                 // entries that an imported function may have in the table
+
+const size_t page_size = sysconf(_SC_PAGESIZE);
+const size_t machine_memory = sysconf(_SC_PHYS_PAGES) * page_size;
 
 // Never destroyed: XLA frees memory until the very end of the process.
 struct Blocks {
@@ -75,7 +79,8 @@ void give_back(char* at) {
 }
 
 int aligned(void** to, size_t alignment, size_t size) {
-  if (size >= kLarge && alignment <= kUnit && !in_child)
+  // What is larger than the machine's memory is the C library's to refuse: addresses alone would not run out.
+  if (size >= kLarge && size <= machine_memory && alignment <= kUnit && !in_child)
     if (void* found = take(size)) return *to = found, 0;
   return posix_memalign(to, alignment, size);
 }
@@ -92,7 +97,7 @@ void freed(void* at) {
 struct Import {
   const char* name;
   void* replacement;
-  void** slots[8];
+  void** slots[kSlots];
   int count;
 };
 
@@ -111,7 +116,7 @@ int look_into(dl_phdr_info* library, size_t, void* data) {
     if (part.p_type == PT_DYNAMIC) dynamic = (const Elf64_Dyn*)(library->dlpi_addr + part.p_vaddr);
     if (part.p_type == PT_GNU_RELRO) {
       search.protected_from = library->dlpi_addr + part.p_vaddr;
-      search.protected_until = search.protected_from + part.p_memsz;
+      search.protected_until = (search.protected_from + part.p_memsz) / page_size * page_size;  // whole pages, as the loader does
     }
   }
   const Elf64_Sym* symbols = nullptr;
@@ -134,13 +139,13 @@ int look_into(dl_phdr_info* library, size_t, void* data) {
       if (kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT) continue;
       const char* name = names + symbols[ELF64_R_SYM(tables[t][i].r_info)].st_name;
       for (Import& import : search.imports)
-        if (!strcmp(name, import.name) && import.count < 8) import.slots[import.count++] = (void**)(library->dlpi_addr + tables[t][i].r_offset);
+        if (!strcmp(name, import.name) && import.count < kSlots) import.slots[import.count++] = (void**)(library->dlpi_addr + tables[t][i].r_offset);
     }
   return 1;
 }
 
 bool replace(const Search& search, void** slot, void* by) {
-  const uintptr_t page = (uintptr_t)slot & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+  const uintptr_t page = (uintptr_t)slot / page_size * page_size;
   const bool locked = (uintptr_t)slot >= search.protected_from && (uintptr_t)slot < search.protected_until;
   if (locked && mprotect((void*)page, (uintptr_t)(slot + 1) - page, PROT_READ | PROT_WRITE)) return false;
   __atomic_store_n(slot, by, __ATOMIC_RELEASE);

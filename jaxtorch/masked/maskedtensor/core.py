@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.op import functions
-from .._core.overrides import disable_subclass, wrapped_grad
-from .._core.tensor import Tensor
-from . import _ops
+from ..._core.op import functions
+from ..._core.overrides import disable_subclass, wrapped_grad
+from ..._core.tensor import Tensor
+from .. import _ops
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]
 
