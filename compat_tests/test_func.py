@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -468,3 +469,19 @@ def test_rules_of_the_user(case: str) -> None:
         result = FUNCTION_RULES[case](t, Rule)
         found.append([x.tolist() for x in result] if isinstance(result, tuple) else result.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "x.nonzero()", "torch.nonzero(x, as_tuple=True)", "torch.masked_select(x, x > 0)", "x[x > 0]", "torch.unique(x)",
+        "torch.where(x > 0)", "torch.unique_consecutive(x)", "torch.repeat_interleave(x, (x > 0).long())",
+        "torch.equal(x, x)", "torch.allclose(x, x)", "x.sum().item()", "torch.multinomial(x.abs(), 1)",
+    ],
+)  # fmt: skip
+def test_what_depends_on_values_is_refused_under_vmap(call):
+    for module in (reference(), candidate()):
+        rows = module.tensor([[1.0, 0.0, 2.0], [0.0, 3.0, -4.0]])
+        with pytest.raises(RuntimeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module.vmap(lambda x, m=module: eval(call, {"torch": m, "x": x}))(rows)

@@ -44,6 +44,16 @@ def is_tracer(array: Any) -> bool:
     return isinstance(array, Tracer)
 
 
+def known(array: Any) -> np.ndarray[Any, Any]:
+    """What an array holds, for Python to look at; RuntimeError inside a JAX transformation, where nobody knows."""
+    if isinstance(array, Tracer):
+        raise RuntimeError(
+            "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
+            "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
+        )
+    return np.asarray(array)
+
+
 def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one instruction at once: in immediate mode, or on tracers inside a JAX transformation."""
     if kernel.slot.is_meta:

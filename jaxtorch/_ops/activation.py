@@ -13,6 +13,7 @@ import numpy as np
 from .._core import dtypes, native
 from .._core.op import Array, function, op
 from .._core.random import engine_for
+from .._core.runner import known
 from .._core.tensor import Tensor, from_host
 from .primitives import linear_in, natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
@@ -138,7 +139,7 @@ def rrelu(
         raise NotImplementedError(
             f"\"rrelu_with_noise_out_cpu\" not implemented for '{dtypes.scalar_name(aval.dtype)}'"
         )
-    low = np.asarray(input._array()) <= 0  # PyTorch draws a number only where one is needed
+    low = known(input._array()) <= 0  # PyTorch draws a number only where one is needed
     noise = np.ones(low.shape, np.float64)
     drawn = engine_for(generator, aval.slot).uniform((int(low.sum()),), np.float64, float(lower), float(upper))
     noise[low] = drawn

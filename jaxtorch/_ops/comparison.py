@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from .._core import dtypes
 from .._core.op import Array, Number, Operand, function, op
+from .._core.runner import known
 from .._core.tensor import Tensor
 from .rules import kind, real_only, refuse, scalar_name
 
@@ -168,7 +169,7 @@ def _all_equal(input: Array, other: Array):
 @function("allclose", method=True)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
-    return bool(_all_close(input, other, rtol, atol, equal_nan)._array())
+    return bool(known(_all_close(input, other, rtol, atol, equal_nan)._array()))
 
 
 @function("equal", method=True)
@@ -178,4 +179,4 @@ def equal(input: Tensor, other: Tensor) -> bool:
         raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
     if input._value.aval.shape != other._value.aval.shape:
         return False
-    return bool(_all_equal(input, other)._array())
+    return bool(known(_all_equal(input, other)._array()))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
+from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .rules import kind, unsupported
@@ -210,7 +211,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    x = np.asarray(input.detach()._array())
+    x = known(input.detach()._array())
     if kind(x) != "int":
         unsupported("bincount_cpu", x)
     if x.ndim != 1 or (x.size and x.min() < 0):

@@ -23,7 +23,7 @@ from .._core.modes import state, watch
 from .._core.op import Array, Arrays, method, op
 from .._core.permissions import check_place
 from .._core.program import emit
-from .._core.runner import ArrayImpl
+from .._core.runner import ArrayImpl, known
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
@@ -246,7 +246,7 @@ def _shared(t: Tensor) -> bool:
 
 def _content(t: Tensor) -> np.ndarray:
     found = host_content(t)
-    return np.asarray(t._array()) if found is None else found
+    return known(t._array()) if found is None else found
 
 
 def _flag_range(indices: Any, lengths: Any) -> None:

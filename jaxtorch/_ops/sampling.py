@@ -13,7 +13,7 @@ from .._core import dtypes, sampling, strides
 from .._core.layouts import strides_of
 from .._core.op import Array, function, functions, op
 from .._core.random import Generator, check_generator, draw, key_of
-from .._core.runner import is_tracer
+from .._core.runner import is_tracer, known
 from .._core.tensor import Tensor, from_host, write_out
 from . import constants
 from .casting import cast
@@ -48,7 +48,7 @@ def _multinomial_on(key: Array, probs: Array, num_samples: int, replacement: boo
 
 def _host(t: Tensor) -> np.ndarray[Any, Any]:
     """The content of a tensor, for a draw on the host."""
-    return np.asarray(t._array())
+    return known(t._array())
 
 
 def _keyed(generator: Generator | None, t: Tensor) -> Tensor:

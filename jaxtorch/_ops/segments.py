@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import strides
 from .._core.op import Array, Number, function, op
+from .._core.runner import known
 from .._core.tensor import Tensor, write_out
 from .rules import kind, unsupported
 
@@ -80,7 +81,7 @@ def segment_reduce(
         begins, ends = offsets[..., :-1], offsets[..., 1:]
     elif lengths is not None:
         if not unsafe:
-            host = np.asarray(lengths.detach()._array())
+            host = known(lengths.detach()._array())
             if host.size and host.min() < 0:
                 raise RuntimeError("segment_reduce(): lengths must not be negative")
             if not np.all(host.sum(-1) == data.shape[axis]):

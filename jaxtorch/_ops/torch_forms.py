@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.op import function, method
 from .._core.op import functions as _f
+from .._core.runner import known
 from .._core.tensor import Tensor, from_host
 from .._core.views import detached
 from . import conv as _conv
@@ -160,7 +161,7 @@ def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tenso
     if self.requires_grad:
         raise RuntimeError(f"{name}() does not work on a tensor that requires a gradient")
     size = self._value.aval.shape
-    arrays = [np.broadcast_to(np.asarray(t.detach()._array()), size) for t in (self, *others)]
+    arrays = [np.broadcast_to(known(t.detach()._array()), size) for t in (self, *others)]
     values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
     return self.copy_(from_host(np.array(values, arrays[0].dtype).reshape(size), self.device))
 

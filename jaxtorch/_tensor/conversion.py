@@ -28,14 +28,9 @@ def member(fn: Any) -> Any:
 def to_numpy(t: Tensor) -> np.ndarray[Any, Any]:
     """The content as a NumPy array that nobody may write to; waits for the device and raises what it has flagged."""
     array = t._array()
-    if runner.is_tracer(array):
-        raise RuntimeError(
-            "this tensor is being traced by a JAX transformation, so it has no value yet: item(), numpy(), bool() and "
-            "printing need one"
-        )
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    found = np.asarray(array)
+    found = runner.known(array)
     checks.raise_pending()
     return found
 
