@@ -318,6 +318,8 @@ def force(value: Value) -> Any:
     if array is None:
         flush(value.program)
         array = value.array
+        if value.pack is not None:  # the program that made it has just been run
+            return packs.unpack(value)
         if array is None:
             raise RuntimeError(
                 "jaxtorch: this tensor's program failed when it ran, so the tensor has no content; the error was raised "
