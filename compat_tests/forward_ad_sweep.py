@@ -21,10 +21,11 @@ from op_db_kit import Absent, converted, samples, tensors, twin
 from parity import candidate
 
 _TRIANGLE = "PyTorch's tangent depends on the triangle that the result does not depend on"
+_CANCELS = "PyTorch subtracts the largest of all elements, and its tangent loses digits or is NaN"
 _STATISTICS = "the saved statistics have tangents too, in PyTorch none"
 EXCLUDED = {
     "triangular_solve": _TRIANGLE, "cholesky_inverse": _TRIANGLE, "native_batch_norm": _STATISTICS,
-    "_native_batch_norm_legit": _STATISTICS,
+    "_native_batch_norm_legit": _STATISTICS, "logcumsumexp": _CANCELS,
 }  # fmt: skip
 CHECKS = ("tangent/float64", "tangent/complex128", "inplace/float64", "over_reverse/float64")
 

@@ -171,8 +171,16 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Accepted: `vmap` batches what the operation is made of."""
-    return (lambda fn: fn) if func is None else None
+    """Register the rule for `torch.func.vmap`: `func(info, in_dims, *args)` returns (outputs, the dimension of the examples in each).
+
+    info: `batch_size` and `randomness`. Without a rule `vmap` batches what the operation is made of.
+    """
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        _operators.find(_named(op)).vmap = fn
+        return fn
+
+    return register if func is None else register(func)
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
@@ -221,7 +229,7 @@ class CustomOpDef:
         register_autograd(self._qualname, backward, setup_context=setup_context)
 
     def register_vmap(self, func: Any = None) -> Any:
-        """Accepted; see `torch.library.register_vmap`."""
+        """The rule for `torch.func.vmap`; see `torch.library.register_vmap`."""
         return register_vmap(self._qualname, func)
 
 

@@ -23,7 +23,7 @@ from .traced import is_staging, kernel_p, trace
 
 
 class _Sources(threading.local):
-    """What draws in this thread go through, innermost last: `_Mapped` or `_Key`."""
+    """What draws in this thread go through, innermost last: `Mapped` or `_Key`."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -32,11 +32,12 @@ class _Sources(threading.local):
 sources = _Sources()
 
 
-class _Mapped:
-    """One `vmap`: its randomness, its size, and the number of the example as a tracer."""
+class Mapped:
+    """One `vmap`: its randomness, its size, the number of the example as a tracer, and what its traces are known by."""
 
     def __init__(self, randomness: str, size: int, index: Any) -> None:
         self.randomness, self.size, self.index = randomness, size, index
+        self.tag: Any = index._trace.tag
 
 
 class _Key:
@@ -66,7 +67,29 @@ def _source(source: Any) -> Iterator[None]:
 
 def mapping(randomness: str, size: int, index: Any) -> Any:
     """Context for the function that `vmap` maps."""
-    return _source(_Mapped(randomness, size, index))
+    return _source(Mapped(randomness, size, index))
+
+
+def mapped_by(trace: Any) -> Mapped | None:
+    """The `vmap` that a trace belongs to, while it is at work."""
+    tag = getattr(trace, "tag", None)
+    return next((s for s in sources.stack if isinstance(s, Mapped) and s.tag is tag), None)
+
+
+def is_mapping() -> bool:
+    """Is a `vmap` at work?"""
+    return any(isinstance(s, Mapped) for s in sources.stack)
+
+
+@contextlib.contextmanager
+def outside(mapped: Mapped) -> Iterator[None]:
+    """Context in which that `vmap` is not at work."""
+    before = sources.stack
+    sources.stack = [s for s in before if s is not mapped]
+    try:
+        yield
+    finally:
+        sources.stack = before
 
 
 def random_key(key: Any) -> Any:
@@ -88,7 +111,7 @@ def draw(engine: Any, method: Any, args: tuple[Any, ...]) -> Any:
             "drawn now and be the same in every call. Draw them outside and pass them in, or supply a key: "
             "`with jaxtorch.interop.random_key(key): ...`"
         )
-    maps: list[_Mapped] = []
+    maps: list[Mapped] = []
     for source in reversed(stack):
         if isinstance(source, _Key):
             break

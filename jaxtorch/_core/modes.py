@@ -25,6 +25,8 @@ class _State(threading.local):
     """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""
     tangents: Any = None
     """Weak reference to the innermost JAX trace of `torch.func.jvp`, which takes no notice of that."""
+    transforms = 0
+    """How many transformations of `torch.func` are at work."""
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error

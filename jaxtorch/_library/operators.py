@@ -12,10 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from .._absent import absent_function
+from .._core import draws
 from .._core.modes import no_grad, state
 from .._core.op import functions as _functions
 from .._core.op import methods as _methods
 from .._core.tensor import Tensor
+from ..autograd._mapped_function import owner
+from ..autograd._mapped_function import run as run_rule
+from ..autograd._traced_function import is_traced
 from ..autograd.function import Function
 from .schema import Schema
 
@@ -43,6 +47,7 @@ class OpOverload:
         self.fake: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
+        self.vmap: Callable[..., Any] | None = None
         self.tags: list[Any] = []
         self.__name__ = f"{name}.{self._overloadname}"
         self.__qualname__ = self.__name__
@@ -70,6 +75,11 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         values, named = self._schema.bind(args, kwargs, self.name())
+        if self.vmap is not None and draws.is_mapping():
+            trace = owner(values)
+            mapped = draws.mapped_by(trace)
+            if mapped is not None:
+                return run_rule(self.vmap, self.name(), tuple(values), named, mapped, trace)
         if state.grad:
             for key in ("Autograd", "AutogradCPU", "AutogradCUDA"):
                 if key in self.kernels:
@@ -77,7 +87,8 @@ class OpOverload:
         for key in _WHOLE:
             if key in self.kernels:
                 return self.kernels[key](*values, **named)
-        if state.grad and any(t.requires_grad for t in _tensors([*values, *named.values()])):
+        flat = list(_tensors([*values, *named.values()]))
+        if (state.grad and any(t.requires_grad for t in flat)) or is_traced(flat):
             return self._graded(values, named)
         with no_grad():
             return self._kernel(values)(*values, **named)
@@ -99,16 +110,21 @@ class OpOverload:
         overload = self
 
         class Registered(Function):
+            _everywhere = True
+
             @staticmethod
-            def forward(ctx: Any, *flat: Any) -> Any:
+            def forward(*flat: Any) -> Any:
                 given = _refill(values, iter(flat))
                 with no_grad():
                     out = overload._kernel(given)(*given, **named)
+                return tuple(out) if isinstance(out, list) else out
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                ctx.layout = _refill(values, iter(inputs))
                 if overload.setup_context is not None:
                     kept = {"keyword_only_inputs": named} if named else {}
-                    overload.setup_context(ctx=ctx, inputs=tuple(given), output=out, **kept)
-                ctx.layout = given
-                return tuple(out) if isinstance(out, list) else out
+                    overload.setup_context(ctx=ctx, inputs=tuple(ctx.layout), output=output, **kept)
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,8 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
 from .._install import shown
 from . import _traced_function
+
+_TO_COMPUTE: Any = object()
 
 
 class _Form:
@@ -144,7 +148,7 @@ class BackwardCFunction(tape.Node):
         before = state.grad
         state.grad = mode.graph
         try:
-            results = self._cls.backward(self, *given)
+            results = self._cls._user_backward()(self, *given)
         finally:
             state.grad = before
         results = results if isinstance(results, tuple) else (results,)
@@ -216,12 +220,27 @@ class _Meta(type):
         body = {"_cls": cls, "__module__": shown(__name__)}
         cls._node_class = type(name + "Backward", (BackwardCFunction,), body)
 
+    def _overrides_vmap(cls: Any) -> bool:
+        return cls.vmap is not Function.vmap
+
+    def _user_backward(cls: Any) -> Any:
+        """The `backward` or `vjp` that the user has defined."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+                "them."
+            )
+        return cls.vjp
+
 
 class Function(metaclass=_Meta):
     """Base of operations with a hand-written derivative: define static `forward(ctx, ...)` (or `forward(...)` and
     `setup_context(ctx, inputs, output)`) and `backward(ctx, *grad_outputs)`, and call `apply`."""
 
     generate_vmap_rule = False
+    _everywhere = False  # may it be applied under torch.func whatever it lacks? One of ours
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -250,6 +269,17 @@ class Function(metaclass=_Meta):
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """The rule for `torch.func.vmap`: (outputs, the dimension of the examples in each, None where there is none).
+
+        info: `batch_size` and `randomness`. in_dims: for each argument the dimension of the examples in it, or None. args: those of
+        `forward`, for all examples. Without it, or `generate_vmap_rule = True`, the Function cannot be mapped.
+        """
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
@@ -262,12 +292,37 @@ class Function(metaclass=_Meta):
         return _apply(cls, args, kwargs)
 
 
+_signatures: Any = weakref.WeakKeyDictionary()
+
+
+def _bound(forward: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call of `forward` by position, defaults included."""
+    known = _signatures.get(forward)
+    if known is None:
+        signature = inspect.signature(forward)
+        plain = all(p.kind is p.POSITIONAL_OR_KEYWORD for p in signature.parameters.values())
+        known = _signatures[forward] = signature, len(signature.parameters) if plain else -1
+    if not kwargs and len(args) == known[1]:
+        return args, kwargs
+    bound = known[0].bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
+
+
 def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`cls.apply(*args, **kwargs)`."""
+    modern = cls.setup_context is not Function.setup_context
+    if modern:
+        args, kwargs = _bound(cls.forward, args, kwargs)
+    if state.transforms:
+        _traced_function.check(cls, modern)
     if _traced_function.is_traced(args):
-        found = _traced_function.apply(cls, args, kwargs, cls.setup_context is not Function.setup_context)
+        found = _traced_function.apply(cls, args, kwargs, modern)
         if not (state.grad and any([isinstance(a, Tensor) and a._rg for a in args])):  # noqa: C419
             return found
-        recorded = _recorded(cls, args, kwargs)  # tensors from outside take part in autograd as well
+        if modern:
+            return _recorded(cls, args, kwargs, output=found)  # tensors from outside take part in autograd as well
+        recorded = _recorded(cls, args, kwargs)
         for own, other in zip(*[o if isinstance(o, tuple) else (o,) for o in (recorded, found)], strict=True):
             if isinstance(own, Tensor):
                 own._value = other._value
@@ -318,7 +373,10 @@ def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
     return o
 
 
-def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any = None) -> Any:
+def _recorded(
+    cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any = None, output: Any = _TO_COMPUTE
+) -> Any:
+    """Run `forward`, unless its output is known already, and make a node of the call."""
     ctx = cls._node_class() if ctx is None else ctx
     wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
@@ -329,7 +387,8 @@ def _recorded(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any 
     state.grad = False
     try:
         if cls.setup_context is not Function.setup_context:
-            output = cls.forward(*args, **kwargs)
+            if output is _TO_COMPUTE:
+                output = cls.forward(*args, **kwargs)
             cls.setup_context(ctx, args, output)
         else:
             output = cls.forward(ctx, *args, **kwargs)

@@ -57,10 +57,12 @@ class Call:
             leaves[i] = h
         args, kwargs = unflatten(leaves, self.spec)
         grad, state.grad = state.grad, True
+        state.transforms += 1
         try:
             out = self.func(*args, **kwargs)
         finally:
             state.grad = grad
+            state.transforms -= 1
         self.written = [i for i, (h, v) in enumerate(zip(handles, before, strict=True)) if h._read() is not v]
         self.tracked = [handles[i]._rg for i in self.written]
         return out, [handles[i]._array() for i in self.written]

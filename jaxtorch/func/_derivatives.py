@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import traced
+from .._core import draws, traced
+from .._core.modes import state
 from .._core.random import default_generator
 from .._core.tensor import Tensor
 from .._tensor.interop import to_jax
@@ -319,12 +320,27 @@ def _check_chunk(chunk_size: Any) -> None:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
 
+def _mapped(fn: Callable[[Any], Any], rows: list[Any], randomness: str = "error") -> Any:
+    """`fn` for each row, as `torch.func.vmap` would; what it returns as second is the same for all rows."""
+
+    def of_row(index: Any, row: list[Any]) -> Any:
+        state.transforms += 1
+        try:
+            with draws.mapping(randomness, rows[0].shape[0], index):
+                return fn(row)
+        finally:
+            state.transforms -= 1
+
+    return jax.vmap(of_row, out_axes=(0, None))(jnp.arange(rows[0].shape[0]), rows)
+
+
 def _rows(fn: Callable[[Any], list[Any]], basis: list[Any], chunk: int | None) -> list[Any]:
     """`fn` for each row of a basis, at once or in chunks."""
     n = basis[0].shape[0]
-    step = n if chunk is None else chunk
-    parts = [jax.vmap(fn)([b[i : i + step] for b in basis]) for i in range(0, n, max(step, 1))] or [jax.vmap(fn)(basis)]
-    return [jnp.concatenate(p) if len(p) > 1 else p[0] for p in zip(*parts, strict=True)]  # pyright: ignore[reportGeneralTypeIssues]
+    step = max(n if chunk is None else chunk, 1)
+    begins = range(0, n, step) or (0,)
+    parts = [_mapped(lambda row: (fn(row), ()), [b[i : i + step] for b in basis])[0] for i in begins]
+    return [jnp.concatenate(p) for p in zip(*parts, strict=True)] if len(parts) > 1 else parts[0]
 
 
 def _basis(values: list[Any]) -> list[Any]:
@@ -414,10 +430,11 @@ def jacfwd(
             with traced.following_tangents():
                 return outputs(*xs)
 
-        values, push, rest = jax.linearize(followed, *inputs, has_aux=True)
-        columns = _rows(
-            lambda ts: [_tangent_of(v, t) for v, t in zip(values, push(*ts), strict=True)], _basis(inputs), None
-        )
+        def along(tangents: list[Any]) -> Any:
+            values, moves, rest = jax.jvp(followed, tuple(inputs), tuple(tangents), has_aux=True)
+            return [_tangent_of(v, t) for v, t in zip(values, moves, strict=True)], (values, rest)
+
+        columns, (values, rest) = _mapped(along, _basis(inputs), randomness)
         blocks = []
         for v, column in zip(values, columns, strict=True):
             begin = 0

@@ -14,6 +14,8 @@ from ._tensor import coo, host
 class Embedding(Function):
     """Rows of a weight, whose gradient holds the rows that were looked up."""
 
+    _everywhere = True
+
     @staticmethod
     def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
         """indices (*), weight (n, dim) -> (*, dim)."""
