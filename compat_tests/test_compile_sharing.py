@@ -240,3 +240,69 @@ def test_an_argument_of_which_a_view_was_taken_is_an_argument_like_any_other():
 
     both(scenario)
     assert len(steps[1]._compiled.trials) == 1
+
+
+class Positions(nn.Module):
+    """A model that takes a view of a parameter at each call."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.positions = nn.Parameter(torch.linspace(-1, 1, n * n).reshape(n, n))
+        self.linear = nn.Linear(n, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(self.positions[: len(x)] + x).sum()
+
+
+def training(n: int) -> tuple[Any, Any, Any]:
+    torch.manual_seed(0)
+    model = Positions(n)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    x = torch.ones(n // 2, n)
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = model(x)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, step, torch.compile(step)
+
+
+@pytest.mark.parametrize("n", [8, 300])
+def test_a_parameter_of_which_views_are_taken_is_updated_where_it_lies(n: int, monkeypatch: pytest.MonkeyPatch):
+    from jaxtorch._compile import replaying, residence
+
+    copies: list[Any] = []
+    for module, name in ((replaying, "_copy"), (residence, "force")):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda x, original=original: (copies.append(x), original(x))[1])
+    plain, compiled = training(n), training(n)
+    for i in range(8):
+        expected, found = plain[1](), compiled[2]()
+        close(expected, found)
+        if i == 4:
+            assert compiled[0].positions[1:2].sum().item() != 0  # a view from outside, now gone
+        if i == 5:
+            copies.clear()
+    close(plain[0].positions, compiled[0].positions)
+    assert compiled[0].positions._version == plain[0].positions._version
+    assert not copies
+
+
+def test_memory_that_is_no_longer_shared_keeps_its_place_and_its_count_of_writes():
+    model, _, step = training(300)
+    for _ in range(3):
+        step()
+    place = model.positions.data_ptr()
+    part = model.positions[:2]
+    step()
+    assert part.sum().item() == model.positions[:2].sum().item()
+    del part
+    loss = (model.positions**2).sum()
+    step()
+    step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    assert model.positions.data_ptr() == place

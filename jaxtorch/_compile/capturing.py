@@ -22,6 +22,7 @@ from .._core import program, random, strides
 from .._core.checks import user_line
 from .._core.device import _slots
 from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
+from .._core.storage import owned_again
 from .._core.tape import Node
 from .._core.tensor import Tensor
 from .._core.value import Value
@@ -88,7 +89,8 @@ class Capture:
     """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
 
     def __init__(self, arguments: list[Tensor]) -> None:
-        _free_orphans()
+        for t in _tensors():  # initialisations leave views of memory that is otherwise gone
+            owned_again(t)
         program.flush_all()
         self.arguments = arguments
         self.reason: str | None = None
@@ -249,27 +251,6 @@ def _tensors() -> list[Tensor]:
     return [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
 
 
-def _free_orphans() -> None:
-    """Give memory of their own to tensors that view all of some that nobody else has any more, as initialisations leave them."""
-    for t in _tensors():
-        alias = t._alias
-        if alias is None or not alias.chain or alias.storage.owner() is not None or alias.storage.host is not None:
-            continue
-        alone = getrefcount(alias.storage) == _STORAGE_HELD and alias.base is None
-        whole = alias.storage.value.aval.numel == t._value.aval.numel and (t._layout is None or t._layout[1] == 0)
-        if alone and whole and alias.silent is None and not alias.version.hidden and not may_overlap_of(t):
-            t._value = t._read()
-            t._alias, t._ver, t._written = None, alias.version.n, alias.version
-
-
-def may_overlap_of(t: Tensor) -> bool:
-    """Has the tensor several elements in one place?"""
-    return t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0])
-
-
-_STORAGE_HELD = 2  # by the alias, and the argument of getrefcount
-
-
 class Captured:
     """One call as a program: `code` with its inputs' sources, what it writes back and what it returns.
 
@@ -357,9 +338,11 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     live |= {r.slot for r in made.tensors if isinstance(r, Result) and r.slot is not None}
     graphs = [r.node for r in made.tensors if isinstance(r, Result) and is_alive(r.node)]
     live |= {v.slot for v in saved_by(graphs) if v.program is current and v.array is None}
-    made.live = sorted(live)
-    written = {(w.source.kind, id(w.source.of)) for w in made.writes if w.source.kind != "argument"}
-    made.donors = [i for i, s in enumerate(made.sources) if (s.kind, id(s.of)) in written]
+    written = {(w.source.kind, id(w.source.of)): w.slot for w in made.writes if w.source.kind != "argument"}
+    sources = [(s.kind, id(s.of)) for s in made.sources]
+    made.donors = [i for i, source in enumerate(sources) if source in written]
+    placed = dict.fromkeys([written[sources[i]] for i in made.donors])
+    made.live = [*placed, *sorted(live - placed.keys())]  # as `Plan.pair` wants them
     return made
 
 

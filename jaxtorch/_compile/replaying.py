@@ -18,8 +18,8 @@ from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
 from .._core.program import emit
-from .._core.storage import Version
-from .._core.tensor import Tensor, wrap
+from .._core.storage import Version, owned_again
+from .._core.tensor import Tensor, version_of, wrap
 from .._core.transfer import on_cpu
 from .._core.value import FLOAT, Value
 from ..optim._family import by_counts, set_counts
@@ -120,7 +120,7 @@ class Replay:
         self.live = tuple(made.live)
         self.tensors, self.spec, self.grads, self.places = made.tensors, made.spec, made.grads, made.places
         self.drawn, self.updated, self.afterwards = made.drawn, made.updated, made.afterwards
-        self.at = {slot: k for k, slot in enumerate(made.live)}
+        self.at = {slot: k for k, slot in enumerate(self.live)}
         self.writes = [(w.source, self.at[w.slot], w.writes) for w in made.writes]
         self.flags = [(self.at[slot], make, where) for slot, make, where in made.flags]
         self.graph: Any = None
@@ -140,20 +140,21 @@ class Replay:
         quick = self._quick_writes()
         plan = runner.Plan(self.code, self.live, tuple(self.donors))
         outs = plan.avals()
-        pairs = [(self.donors[d], k) for d, k, _, _ in quick or ()]
+        pairs = [(self.donors[d], self.live[k]) for d, k, _, _ in quick or ()]
         links = [
-            (position, k)
-            for position, k in pairs
-            if plan.kinds[position] is outs[self.live[k]] and not packs.was_read_elsewhere(made.inputs[position])
+            (position, slot)
+            for position, slot in pairs
+            if plan.kinds[position] is outs[slot] and not packs.was_read_elsewhere(made.inputs[position])
         ]
         grads = [k for k, p in enumerate(self._grad_of) if p is not None]
-        of_slot = {self.at[self.tensors[k].slot]: k for k in grads if self.tensors[k].layout is None}
+        of_slot = {self.tensors[k].slot: k for k in grads if self.tensors[k].layout is None}
         packed = packs.chosen(plan, links, list(of_slot))
         self._structure = runner.whole(plan, packed)
         taken = [] if packed is None else packed.taken
         apart = [] if packed is None else packed.apart
         self.single = [i for i in self.donors if i not in taken]
         self.read = _generated(self.sources, self.single, taken)
+        self._viewable = [i for i in self.single if self.sources[i].kind != "storage"]
         self._held = [_VALUE_HELD] * len(self.single), [_ARRAY_HELD] * len(self.single)
         self.state = self.gradients = None
         self._out = {k: k for k in range(len(self.live))}  # where each result is among those of the program
@@ -164,8 +165,10 @@ class Replay:
                 tensors = {k: (t, n) for _, k, t, n in quick or ()}
                 self.state = State(packed.layout, *zip(*[tensors[k] for k in packed.made], strict=True))
             if apart:
-                self.gradients = Gradients(packed.second, [self._grad_of[of_slot[k]] for k in apart])
-                self._packed_tensors = [of_slot[k] for k in apart]
+                self.gradients = Gradients(packed.second, [self._grad_of[of_slot[self.live[k]]] for k in apart])
+                self._packed_tensors = [of_slot[self.live[k]] for k in apart]
+        away = self._packed_tensors if self.gradients is not None else []
+        self._renewed = [(k, p) for k, p in enumerate(self._grad_of) if p is not None and k not in away]
         self._writes = [w for w in self.writes if w[1] in self._out]
         left = [w for w in quick or () if w[1] in self._out]
         place = {position: n for n, position in enumerate(self.single)}
@@ -181,8 +184,7 @@ class Replay:
             donor = by_source.get((source.kind, id(source.of)))
             if donor is None or source.kind != "tensor":
                 return None
-            if not hasattr(source.of, "_written"):
-                source.of._written = Version(source.of._ver)
+            source.of._written = version_of(source.of)
             found.append((donor, k, source.of, n))
         return found
 
@@ -266,18 +268,18 @@ class Replay:
 
     def _alone(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
         values, arrays, owned = self.read(arguments, draws, numbers)
-        given = [arrays[i] for i in self.single]
-        exclusive = (
-            owned and list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
-        )
+        exclusive = owned and self._only_here(values, arrays)
+        if owned and not exclusive and any([owned_again(self.sources[i].tensor(arguments)) for i in self._viewable]):  # noqa: C419
+            values, arrays, owned = self.read(arguments, draws, numbers)
+            exclusive = self._only_here(values, arrays)
         if not exclusive:
             for v, position in zip(values, self.single, strict=True):
                 arrays[position] = _copy(program.force(v))
-        given = None
         state, here = self.state, False
         if state is not None:
             here = state.here()
             arrays.append(state.vector(here))
+        spare = self._spare_gradients()
         outs = self._run(arrays)
         arrays = None
         if state is not None:
@@ -291,7 +293,34 @@ class Replay:
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         if self.flags:
             checks.add([(_owned(outs[place[k]], FLOAT), make, where) for k, make, where in self.flags])
-        return self._hand_out(arguments, self._made(outs), reuse=True)
+        return self._hand_out(arguments, self._made(outs), spare=spare)
+
+    def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
+        """Are the donors' values held by their tensors alone, and their arrays by these values?"""
+        given = [arrays[i] for i in self.single]
+        return list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
+
+    def _spare_gradients(self) -> dict[int, Tensor]:
+        """The gradients, by their places among the results, that take the new content because nobody but their parameters
+        holds them. They let go of the old one, so that its memory is free when the new one is computed."""
+        spare = {}
+        for k, p in self._renewed:
+            g, t = p._grad, self.tensors[k]
+            if (
+                g is not None
+                and getrefcount(g) == _GRAD_HELD
+                and g._alias is None
+                and g._ver == 0
+                and g._layout is t.layout
+                and g._value.aval is t.aval
+                and g._value.pack is None
+                and getrefcount(g._value) == _GRAD_VALUE_HELD
+                and not g.__dict__
+                and g.__class__ is Tensor
+            ):
+                g._value.array = None
+                spare[k] = g
+        return spare
 
     def _made(self, outs: list[Any]) -> list[Any]:
         """The values of the new tensors; gradients that stay in their pack get their new content here, and None."""
@@ -370,33 +399,27 @@ class Replay:
                 t._read()
 
     def _hand_out(
-        self, arguments: Sequence[Tensor], made: list[Any], outs: Any = None, values: Any = None, reuse: bool = False
+        self,
+        arguments: Sequence[Tensor],
+        made: list[Any],
+        outs: Any = None,
+        values: Any = None,
+        spare: dict[int, Tensor] | None = None,
     ) -> Any:
         """Put new tensors where the call puts them, and build its result.
 
-        reuse: a gradient that nobody but its tensor holds takes the new content, instead of a new tensor.
+        spare: gradients that take the new content, instead of a new tensor; None if none may, not even those in a pack.
         """
         tensors: list[Any] = []
-        for value, t, p in zip(made, self.tensors, self._grad_of, strict=True):
-            if reuse and p is not None and value is None:  # it has its new content
+        for k, (value, t, p) in enumerate(zip(made, self.tensors, self._grad_of, strict=True)):
+            if spare is not None and p is not None and value is None:  # it has its new content, in its pack
                 tensors.append(p._grad)
                 continue
-            if reuse and p is not None and value.pack is None:
-                g = p._grad
-                if (
-                    g is not None
-                    and getrefcount(g) == _GRAD_HELD
-                    and g._alias is None
-                    and g._ver == 0
-                    and g._layout is t.layout
-                    and g._value.aval is t.aval
-                    and getrefcount(g._value) == _GRAD_VALUE_HELD
-                    and not g.__dict__
-                    and g.__class__ is Tensor
-                ):
-                    g._value.array = value.array
-                    tensors.append(g)
-                    continue
+            if spare and k in spare:
+                g = spare[k]
+                g._value.array = value.array
+                tensors.append(g)
+                continue
             if isinstance(t, Source):
                 tensors.append(t.tensor(arguments))
                 continue
@@ -414,7 +437,7 @@ class Replay:
         for p, k in self.grads:
             if k is None or tensors[k] is not p._grad:
                 p._grad = None if k is None else tensors[k]
-        if reuse and self.gradients is not None:
+        if spare is not None and self.gradients is not None:
             self.gradients.settle()
         for condition, spec in self.places:
             condition.put(put_together(spec, tensors))

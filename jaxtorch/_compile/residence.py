@@ -10,6 +10,7 @@ from typing import Any
 from .._core.entry import define
 from .._core.packs import Layout, Pack
 from .._core.program import force
+from .._core.storage import owned_again
 from .._core.tensor import Tensor, wrap
 from .._core.value import FLOAT, Value
 
@@ -77,6 +78,8 @@ class State(_Residence):
         """The content of all of them."""
         if here:
             return self.pack.array
+        for t in self.tensors:
+            owned_again(t)
         values = [t._read() for t in self.tensors]
         for v in values:
             if v.pack is None:

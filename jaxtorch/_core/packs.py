@@ -99,26 +99,14 @@ def was_read_elsewhere(value: Value) -> bool:
     return getattr(value, "part", 0) == _READ
 
 
-def links_of(plan: Any, inputs: Sequence[Value], made: dict[int, int]) -> list[tuple[int, int]]:
-    """The donated inputs that the structure itself made when it ran before, each with its place among the live results."""
-    outs = plan.avals()
-    links = []
-    for position in plan.donors:
-        v = inputs[position]
-        k = made.get(id(v))
-        if k is not None and outs[plan.live[k]] is v.aval and not was_read_elsewhere(v):
-            links.append((position, k))
-    return links
-
-
 def chosen(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -> Packed | None:
-    """What is to be packed of a plan: of these pairs of an input and the result that takes its place, and of the results
-    `apart`, which nothing takes as input. None if it is not worth it."""
+    """What is to be packed of a plan: of these pairs of an input and the result (its slot) that takes its place, and of the
+    results `apart`, which nothing takes as input. None if it is not worth it."""
     kinds, outs = plan.kinds, plan.avals()
     if any(a.slot.name != "cpu" for a in kinds if not a.wrapped) or sum(kinds[p].numel for p in plan.donors) > MOST:
         return None
     links = _of_one_type(links, [kinds[position] for position, _ in links])
-    apart = _of_one_type(apart, [outs[plan.live[k]] for k in apart])
+    apart = _of_one_type(apart, [outs[slot] for slot in apart])
     return Packed(plan, links, apart) if links or apart else None
 
 
@@ -145,12 +133,12 @@ class Packed:
     __slots__ = ("taken", "made", "layout", "apart", "second", "rest", "parts")
 
     def __init__(self, plan: Any, links: Sequence[tuple[int, int]], apart: Sequence[int]) -> None:
-        outs = plan.avals()
+        outs, place = plan.avals(), {slot: k for k, slot in enumerate(plan.live)}
         self.taken = [position for position, _ in links]
-        self.made = [k for _, k in links]
+        self.made = [place[slot] for _, slot in links]
         self.layout = Layout([plan.kinds[position] for position in self.taken])
-        self.apart = list(apart)
-        self.second = Layout([outs[plan.live[k]] for k in apart])
+        self.apart = [place[slot] for slot in apart]
+        self.second = Layout([outs[slot] for slot in apart])
         self.rest = [k for k in range(len(plan.live)) if k not in {*self.made, *self.apart}]
         self.parts = list(range(len(self.taken)))
 

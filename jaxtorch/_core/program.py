@@ -231,12 +231,13 @@ def _run(program: Program, values: list[Value]) -> None:
         and expected.code == program.code
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
-        live, structure = expected.plan.live, expected
+        structure = expected
         if program.packed or expected.packed is not None:
             arrays = packs.arguments(expected.packed, inputs, program.packed, arrays)
         outs = at_top(structure.call, arrays)
     else:
-        live, structure, outs = _worked_out(program, values, counts, arrays, owned)
+        structure, outs = _worked_out(program, values, counts, arrays, owned)
+    live = structure.plan.live
     if slot.ran is not None:
         slot.ran.next = structure
     slot.ran = structure
@@ -249,14 +250,14 @@ def _run(program: Program, values: list[Value]) -> None:
             v.owned = True
             v.program = None
     if structure.call is None:
-        structure.made = {id(values[i]): k for k, i in enumerate(live)}
+        structure.made = {id(values[i]): i for i in live}
     if program.checks:
         checks.add(program.checks)
 
 
 def _worked_out(
     program: Program, values: list[Value], counts: list[int], arrays: list[Any], owned: list[bool]
-) -> tuple[list[int], runner.Structure, list[Any]]:
+) -> tuple[runner.Structure, list[Any]]:
     """Find which results are still held and which inputs can be donated, and run the program."""
     inputs = program.inputs
     all_counts = counts[:]
@@ -275,7 +276,7 @@ def _worked_out(
     if structure.call is not None:
         structure.code, structure.owned = program.code, owned
         structure.counts, structure.array_counts = all_counts, array_counts
-    return live, structure, outs
+    return structure, outs
 
 
 def close(slot: DeviceSlot) -> None:

@@ -118,7 +118,7 @@ class Structure:
     next: the structure that ran after this one when it ran last: probably what comes after it again.
     code, counts, owned, array_counts: the program as it was recorded, the reference counts of its values, which inputs the
           engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
-    made: the ids of the values that the last run made, with their places among the live ones, until it is compiled.
+    made: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
     """
 
@@ -181,6 +181,17 @@ class Plan:
         self.last_use.reverse()
         self.captured = any(kernel.captured for kernel, _, _ in self.steps)
 
+    def pair(self, links: list[tuple[int, int]]) -> None:
+        """Let each of these results (slots) have the memory of the donated input (its position) whose place it takes.
+
+        JAX gives a donated input to the first result of its type that is left. Were that another than its own, XLA would have to
+        copy it first: of a GPT whose gradients are results as well, 66 arrays a step.
+        """
+        taken, placed = [position for position, _ in links], [slot for _, slot in links]
+        others, rest = {*taken}, {*placed}
+        self.donors = (*taken, *[p for p in self.donors if p not in others])
+        self.live = (*placed, *[s for s in self.live if s not in rest])
+
     def _usable(self, donors: tuple[int, ...]) -> tuple[int, ...]:
         """The donated inputs whose memory some output can take over: same shape and type, one for one."""
         if not donors:
@@ -241,9 +252,19 @@ def run(
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
         if cheap or (not plan.captured and not _compiled_now(structure)):
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), inputs, cheap)
-        structure.packed = packs.chosen(plan, packs.links_of(plan, inputs, structure.made))
+        links = _links(structure, inputs)
+        plan.pair(links)
+        structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays))
     return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
+
+
+def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
+    """The donated inputs that the structure itself made when it ran before, each with the slot where it makes them."""
+    plan, made = structure.plan, structure.made
+    outs = plan.avals()
+    links = [(position, made[id(inputs[position])]) for position in plan.donors if id(inputs[position]) in made]
+    return [(position, slot) for position, slot in links if outs[slot] is inputs[position].aval]
 
 
 def _compiled_now(structure: Structure) -> bool:
@@ -346,7 +367,9 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None) -> Any:
     after those of the plan.
     """
     taken = packed.taken if packed is not None else []
-    tensors = [i for i, a in enumerate(plan.kinds) if not a.wrapped and i not in taken]
+    first = [i for i in plan.donors if i not in taken]
+    others = {*taken, *first}
+    tensors = first + [i for i, a in enumerate(plan.kinds) if not a.wrapped and i not in others]
     groups: list[list[int]] = [[], [], []]
     for i, a in enumerate(plan.kinds):
         if a.wrapped:
@@ -369,10 +392,9 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None) -> Any:
         results = evaluate(plan, env)
         return results if packed is None else packed.join(results)
 
-    donated = set(plan.donors)
     if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
         program = lowered(program)
-    given_up = [n for n, i in enumerate(tensors) if i in donated] + ([len(tensors)] if taken else [])
+    given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     jitted = jax.jit(program, donate_argnums=tuple(given_up))
     device = slot.jax
     moved = slot.name != "cpu" or device != jax.devices()[0]

@@ -8,8 +8,10 @@ re-read when the storage's version has moved.
 from __future__ import annotations
 
 import weakref
+from sys import getrefcount
 from typing import Any
 
+from . import strides
 from .value import VIEW, Value
 
 
@@ -32,17 +34,19 @@ class Storage:
     host: a NumPy array that shares this memory with the user; while it lives it is the truth (see host.py).
     layout: (strides, offset) of the whole in that memory, None where it is contiguous.
     inferred: the memory was made in inference mode.
+    addressed: somebody was told where it is.
     """
 
-    __slots__ = ("value", "version", "host", "owner", "layout", "inferred", "__weakref__")
+    __slots__ = ("value", "version", "host", "owner", "layout", "inferred", "addressed", "__weakref__")
 
     def __init__(self, value: Value, version: int, owner: Any) -> None:
         self.value = value
         self.owner = weakref.ref(owner)
-        self.version = Version(version)
+        self.version = getattr(owner, "_written", None) or Version(version)
         self.host: Any = None
         self.layout: Any = owner._layout
         self.inferred: bool = getattr(owner, "_inferred", False)
+        self.addressed = False
 
 
 class Alias:
@@ -113,3 +117,29 @@ def alias_of(t: Any) -> Alias:
     if alias is None:
         alias = t._alias = Alias(Storage(t._value, t._ver, t), (), None, 0)
     return alias
+
+
+_HELD = 2  # a storage by one alias, and the argument of getrefcount
+
+
+def owned_again(t: Any) -> bool:
+    """Give a tensor memory of its own where it views all of some that nobody else has any more. Was that so?"""
+    alias = t._alias
+    if type(alias) is not Alias or getrefcount(alias.storage) != _HELD or alias.base is not None:
+        return False
+    storage, version = alias.storage, alias.version
+    if storage.host is not None or storage.inferred or storage.addressed or alias.silent is not None:
+        return False
+    if version.hidden or version.memory is not None or not _whole(t, storage):
+        return False
+    t._value = alias.read(t)
+    t._alias, t._ver, t._written = None, version.n, version
+    return True
+
+
+def _whole(t: Any, storage: Storage) -> bool:
+    """Is a tensor all of its memory, each element once?"""
+    shape, layout = t._value.aval.shape, t._layout
+    if storage.value.aval.numel != t._value.aval.numel:
+        return False
+    return layout is None or (layout[1] == 0 and not strides.may_overlap(shape, layout[0]))

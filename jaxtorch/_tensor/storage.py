@@ -89,6 +89,7 @@ def address(storage: Storage) -> int:
     On the CPU it can be read there, as it is at the moment of the question: XLA's own memory moves with each write, so it
     is a copy, unless NumPy shares the memory. On other devices, and under JAX's transformations, it only names the storage.
     """
+    storage.addressed = True
     if storage.host is not None:
         return int(storage.host.flat.__array_interface__["data"][0])
     extent = _extent(storage)
