@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ._absent import absent_class
+
 
 class AbsentDevice:
-    """The functions of `torch.xpu` and its like."""
+    """The functions of `torch.xpu` and its like; their names are those without an underscore."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -54,3 +56,11 @@ class AbsentDevice:
 
     def seed(self) -> None:
         """Nothing to do: there is no such device."""
+
+
+def absent_device(module: str, name: str) -> dict[str, Any]:
+    """What the module of a kind of device holds where there is none, by name."""
+    functions = AbsentDevice(name)
+    why = f"jaxtorch has no {name} backend"
+    held = {kind: absent_class(f"torch.{module}.{kind}", why) for kind in ("Event", "Stream")}
+    return held | {n: getattr(functions, n) for n in vars(AbsentDevice) if not n.startswith("_")}

@@ -49,7 +49,6 @@ t = L.Trainer(
     gradient_clip_val=0.5,
 )
 t.fit(m, DataLoader(ds, batch_size=16, shuffle=True), DataLoader(ds, batch_size=32))
-print(m.losses, sep="\n")
 for n in range(3):
     print(m.losses[n])
 print({k: round(float(v), 5) for k, v in t.callback_metrics.items()})

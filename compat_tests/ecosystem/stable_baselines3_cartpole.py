@@ -1,4 +1,4 @@
-"""stable-baselines3: PPO, A2C and DQN on CartPole, saved and loaded."""
+"""stable-baselines3: PPO, A2C and DQN on CartPole, SAC on a pendulum; saved and loaded."""
 
 import os
 import tempfile

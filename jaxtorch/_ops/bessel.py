@@ -162,88 +162,71 @@ def _airy_left(x: Any) -> Any:
     return (jnp.cos(turn) * p + jnp.sin(turn) * q) / (math.sqrt(math.pi) * size**0.25)
 
 
-@op(name="special_bessel_j0", function=False, method=False, promote="float", differentiable=False)
+def _special(name: str, **more: Any) -> Any:
+    return op(name=f"special_{name}", function=False, method=False, promote="float", differentiable=False, **more)
+
+
+@_special("bessel_j0")
 def bessel_j0(input: Array):
     """The Bessel function of the first kind, order 0."""
     return _in_double("bessel_j0", input, lambda x: _bessel_j(x, 0))
 
 
-@op(name="special_bessel_j1", function=False, method=False, promote="float", differentiable=False)
+@_special("bessel_j1")
 def bessel_j1(input: Array):
     """The Bessel function of the first kind, order 1."""
     return _in_double("bessel_j1", input, lambda x: _bessel_j(x, 1))
 
 
-@op(name="special_bessel_y0", function=False, method=False, promote="float", differentiable=False)
+@_special("bessel_y0")
 def bessel_y0(input: Array):
     """The Bessel function of the second kind, order 0."""
     return _in_double("bessel_y0", input, lambda x: _bessel_y(x, 0))
 
 
-@op(name="special_bessel_y1", function=False, method=False, promote="float", differentiable=False)
+@_special("bessel_y1")
 def bessel_y1(input: Array):
     """The Bessel function of the second kind, order 1."""
     return _in_double("bessel_y1", input, lambda x: _bessel_y(x, 1))
 
 
-@op(name="special_modified_bessel_i0", function=False, method=False, promote="float", differentiable=False)
+@_special("modified_bessel_i0")
 def modified_bessel_i0(input: Array):
     """The modified Bessel function of the first kind, order 0."""
     return _in_double("modified_bessel_i0", input, scipy.i0)
 
 
-@op(name="special_modified_bessel_i1", function=False, method=False, promote="float", differentiable=False)
+@_special("modified_bessel_i1")
 def modified_bessel_i1(input: Array):
     """The modified Bessel function of the first kind, order 1."""
     return _in_double("modified_bessel_i1", input, scipy.i1)
 
 
-@op(name="special_modified_bessel_k0", function=False, method=False, promote="float", differentiable=False)
+@_special("modified_bessel_k0")
 def modified_bessel_k0(input: Array):
     """The modified Bessel function of the second kind, order 0."""
     return _in_double("modified_bessel_k0", input, lambda x: _bessel_k(x, 0, False))
 
 
-@op(name="special_modified_bessel_k1", function=False, method=False, promote="float", differentiable=False)
+@_special("modified_bessel_k1")
 def modified_bessel_k1(input: Array):
     """The modified Bessel function of the second kind, order 1."""
     return _in_double("modified_bessel_k1", input, lambda x: _bessel_k(x, 1, False))
 
 
-@op(
-    name="special_scaled_modified_bessel_k0",
-    function=False,
-    method=False,
-    promote="float",
-    differentiable=False,
-    also={"x": "input"},
-)
+@_special("scaled_modified_bessel_k0", also={"x": "input"})
 def scaled_modified_bessel_k0(input: Array):
     """`exp(input) * modified_bessel_k0(input)`."""
     return _in_double("scaled_modified_bessel_k0", input, lambda x: _bessel_k(x, 0, True))
 
 
-@op(
-    name="special_scaled_modified_bessel_k1",
-    function=False,
-    method=False,
-    promote="float",
-    differentiable=False,
-    also={"x": "input"},
-)
+@_special("scaled_modified_bessel_k1", also={"x": "input"})
 def scaled_modified_bessel_k1(input: Array):
     """`exp(input) * modified_bessel_k1(input)`."""
     return _in_double("scaled_modified_bessel_k1", input, lambda x: _bessel_k(x, 1, True))
 
 
-@op(
-    name="special_spherical_bessel_j0",
-    function=False,
-    method=False,
-    promote="float",
-    differentiable=False,
-    also={"x": "input"},
-)
+@_special("spherical_bessel_j0", also={"x": "input"})
 def spherical_bessel_j0(input: Array):
     """`sin(input) / input`, 1 at zero and 0 at infinity."""
 
@@ -254,7 +237,7 @@ def spherical_bessel_j0(input: Array):
     return _in_double("spherical_bessel_j0", input, value)
 
 
-@op(name="special_airy_ai", function=False, method=False, promote="float", differentiable=False, also={"x": "input"})
+@_special("airy_ai", also={"x": "input"})
 def airy_ai(input: Array):
     """The Airy function Ai."""
     return _in_double("airy_ai", input, _airy)

@@ -15,14 +15,11 @@ from .._core.tensor import Tensor, version_of
 from .._core.tensor import is_inference as _inferred
 from .._core.value import DETACHED
 from .._core.warned import once, warn
+from ._members import Members
 from .properties import member as _member  # noqa: F401
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 def _get_requires_grad(self: Tensor) -> bool:

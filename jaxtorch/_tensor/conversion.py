@@ -16,13 +16,10 @@ from .._core.tape import shown
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 from .._core.warned import scalar_with_gradient
+from ._members import Members
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 def to_numpy(t: Tensor) -> np.ndarray[Any, Any]:

@@ -18,13 +18,10 @@ from .._core.modes import state
 from .._core.runner import is_tracer
 from .._core.tensor import Tensor, from_array, wrap
 from .._core.value import Value, aval_of
+from ._members import Members
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 def to_jax(t: Tensor) -> jax.Array:

@@ -10,13 +10,10 @@ from typing import Any, NoReturn
 from .._core.sparsity import makers
 from .._core.tensor import Tensor
 from .._ops import constants
+from ._members import Members
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 @member

@@ -12,19 +12,11 @@ from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference
+from ._members import Members
 from .storage import address
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
-
-
-def prop(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = property(fn, doc=fn.__doc__)
-    return fn
+MEMBERS = Members()
+member, prop = MEMBERS.member, MEMBERS.prop
 
 
 @prop

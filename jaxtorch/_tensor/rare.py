@@ -7,19 +7,11 @@ from typing import Any, NoReturn
 
 from .._core import views
 from .._core.tensor import Tensor
+from ._members import Members
 from .properties import data_ptr as _data_ptr
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
-
-
-def prop(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = property(fn, doc=fn.__doc__)
-    return fn
+MEMBERS = Members()
+member, prop = MEMBERS.member, MEMBERS.prop
 
 
 @prop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from typing import Any
 
 import numpy as np
 
@@ -12,14 +11,11 @@ from .._core.device import cpu
 from .._core.program import force
 from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor
+from ._members import Members
 from .conversion import to_numpy
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 class SharedMemory(host.HostMemory):

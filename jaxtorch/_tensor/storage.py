@@ -24,13 +24,10 @@ from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
 from .._ops.assignment import C_NAMES
+from ._members import Members
 
-MEMBERS: dict[str, Any] = {}
-
-
-def member(fn: Any) -> Any:
-    MEMBERS[fn.__name__] = fn
-    return fn
+MEMBERS = Members()
+member = MEMBERS.member
 
 
 class PinnedMemory(host.HostMemory):

@@ -28,14 +28,16 @@ __all__ = ["FileWriter", "SummaryWriter"]
 
 def _array(x: Any) -> np.ndarray:
     """A tensor, an array or numbers as an array."""
-    return np.asarray(x.detach().cpu().float() if getattr(x, "dtype", None) is not None and "bfloat16" in str(x.dtype)
-                      else x.detach().cpu() if hasattr(x, "detach") else x)  # fmt: skip
+    if hasattr(x, "detach"):
+        x = x.detach().cpu()
+        x = x.float() if "bfloat16" in str(x.dtype) else x
+    return np.asarray(x)
 
 
 def _number(x: Any) -> float:
     found = _array(x).reshape(-1)
     if found.size != 1:
-        raise AssertionError(f"scalar should be 0D: expected one number, got {found.size}")
+        raise AssertionError(f"add_scalar: expected one number, got {found.size}")
     return float(found[0])
 
 
@@ -48,7 +50,7 @@ def _edges() -> np.ndarray:
 def _histogram(values: Any, bins: Any, max_bins: int | None) -> HistogramProto:
     values = _array(values).reshape(-1).astype(np.float64)
     if not values.size:
-        raise ValueError("The input has no element.")
+        raise ValueError("add_histogram: there are no values")
     counts, limits = np.histogram(values, bins=_edges() if bins == "tensorflow" else bins)
     if max_bins is not None and len(counts) > max_bins:
         step = -(-len(counts) // max_bins)
@@ -56,7 +58,7 @@ def _histogram(values: Any, bins: Any, max_bins: int | None) -> HistogramProto:
         limits = np.append(limits[:-1:step], limits[-1])
     filled = np.nonzero(counts)[0]
     if not filled.size:
-        raise ValueError("The histogram is empty, please file a bug report.")
+        raise ValueError(f"add_histogram: none of {len(values)} values lies within the bins")
     first, last = int(filled[0]), int(filled[-1])
     head = [0] if first == 0 else [int(counts[first - 1])]
     return HistogramProto(
@@ -71,7 +73,7 @@ def _picture(image: Any, dataformats: str) -> Summary.Image:
 
     array, letters = _array(image), dataformats.upper()
     if array.ndim != len(letters):
-        raise AssertionError(f"size of input tensor and input format are different: {array.shape}, {dataformats}")
+        raise AssertionError(f"add_image: shape {array.shape} does not fit dataformats={dataformats!r}")
     if array.dtype != np.uint8:
         array = (array.astype(np.float32) * 255.0).clip(0, 255).astype(np.uint8)
     order = [letters.index(c) for c in "NHWC" if c in letters]
