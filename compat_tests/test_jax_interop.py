@@ -39,6 +39,24 @@ def test_arrays_are_not_copied():
     assert made.jax() is made.jax()
 
 
+@pytest.mark.parametrize(
+    "hand_out",
+    [
+        torch.Tensor.jax,
+        torch.Tensor.numpy,
+        np.asarray,
+        jnp.asarray,
+        torch.Tensor.tolist,
+        np.from_dlpack,
+        jnp.from_dlpack,
+    ],
+)
+def test_errors_in_the_data_come_before_the_data(hand_out: Callable[[Any], Any]):
+    found = F.embedding(torch.tensor([1, 7]), torch.ones(3, 2)) + 1
+    with pytest.raises(IndexError, match="out of range"):
+        hand_out(found)
+
+
 def test_an_array_never_changes():
     array = jnp.arange(4.0)
     tensor = torch.from_jax(array)

@@ -70,13 +70,16 @@ def caching() -> Iterator[None]:
         yield
 
 
+_OFF = ("0", "off", "no", "false")
+
+
 def use_persistent_cache() -> None:
     """Keep compiled programs in the user's cache folder, unless JAX has been told of another place.
 
-    `JAXTORCH_CACHE` names another folder, or switches the cache off (`0`).
+    `JAXTORCH_CACHE` names another folder, or switches the cache off (`0`, `off`, `no` or `false`).
     """
     wanted = os.environ.get("JAXTORCH_CACHE", "")
-    if wanted == "0" or jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
+    if wanted.lower() in _OFF or jax.config.jax_compilation_cache_dir is not None:  # pyright: ignore[reportAttributeAccessIssue]
         return
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(wanted) if wanted else Path(root) / "jaxtorch" / "xla"

@@ -236,7 +236,7 @@ def run(
     """
     key = (tuple(code), tuple(live), tuple(donors))
     structure = _structures.get(key)
-    new = structure is None
+    new = False
     if structure is None:
         if len(_structures) >= _MAX_STRUCTURES:
             _structures.pop(next(iter(_structures)))

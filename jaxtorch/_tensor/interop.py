@@ -9,7 +9,7 @@ import numpy as np
 from jax import tree_util
 from jax._src import core as _jax_core
 
-from .._core import dtypes
+from .._core import checks, dtypes
 from .._core import tensor as _tensor
 from .._core.context import x64
 from .._core.device import cpu
@@ -28,7 +28,7 @@ def to_jax(t: Tensor) -> jax.Array:
     """The tensor's content as a `jax.Array` (a tracer inside a JAX transformation), without a copy where JAX made it.
 
     It keeps what the tensor holds now, whatever happens to the tensor later, and it has no part in the tensor's autograd
-    history.
+    history. Errors in the data that led to it (an index out of range) are raised here.
     """
     if not isinstance(t, Tensor):
         raise TypeError(f"to_jax(): argument 't' must be Tensor, not {type(t).__name__}")
@@ -41,6 +41,7 @@ def to_jax(t: Tensor) -> jax.Array:
             array = value.array = jax.device_put(array)
     if value.aval.slot.is_meta:
         raise NotImplementedError("to_jax(): a meta tensor has no content")
+    checks.raise_pending()
     return array
 
 
