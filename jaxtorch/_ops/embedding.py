@@ -235,9 +235,7 @@ def embedding_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for "
-            "mode='sum' "
-            f"(got mode='{mode}'). Please open a feature request on GitHub."
+            f"embedding_bag: per_sample_weights are only supported for mode='sum', got mode={mode!r}"
         )
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")

@@ -103,7 +103,11 @@ def stft(
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
-    """The spectra of windows of a signal `hop_length` apart; shapes (T) or (B, T) to (..., frequencies, frames)."""
+    """The spectra of windows of a signal `hop_length` apart; shapes (T) or (B, T) to (..., frequencies, frames).
+
+    align_to_window: a window shorter than n_fft has its first place at the input's beginning and its last at the end; without
+    `center` only.
+    """
     if return_complex is None:
         is_complex = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
         if not is_complex:
@@ -119,17 +123,19 @@ def stft(
         )
     if window is None:
         _warn_of_window("suppress leakage of the spectrum")
-    if align_to_window is not None:
-        if center:
-            raise RuntimeError("stft only supports align_to_window for center = False.")
-        if align_to_window:
-            raise NotImplementedError("jaxtorch: stft(align_to_window=True) is not implemented")
+    if align_to_window is not None and center:
+        raise RuntimeError("stft only supports align_to_window for center = False.")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    length = n_fft if win_length is None else win_length
+    if align_to_window:
+        if n_fft > input.shape[-1]:
+            raise RuntimeError(f"stft: expected 0 < n_fft <= {input.shape[-1]}, the input's length, but got {n_fft}")
+        before = (n_fft - length) // 2  # the first window, in the middle of its frame, begins where the input does
+        input = pad(input, (before, n_fft - length - before))
     if center:
         extra = (3 - input.dim()) * (1,)
         padded = pad(input.view(*extra, *input.shape), (n_fft // 2, n_fft // 2), pad_mode)
         input = padded.view(*padded.shape[-input.dim() :])
-    hop = n_fft // 4 if hop_length is None else hop_length
-    length = n_fft if win_length is None else win_length
     return _stft(input, window, n_fft, hop, length, bool(normalized), onesided, bool(return_complex))
 
 
