@@ -485,3 +485,46 @@ def test_what_depends_on_values_is_refused_under_vmap(call):
         with pytest.raises(RuntimeError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module.vmap(lambda x, m=module: eval(call, {"torch": m, "x": x}))(rows)
+
+
+def _shown(t: Any, x: Any) -> str:
+    return f"{x}\n{x * 2}\n{x.sum()!r} {x.sum() if not x.dim() else ''}"
+
+
+LOOKING = {
+    "print in grad": lambda t, see: t.func.grad(lambda x: (see(_shown(t, x)), x.sum())[1])(t.arange(3.0)),
+    "print in vmap": lambda t, see: t.func.vmap(lambda x: (see(_shown(t, x)), x.sum())[1])(t.ones(2, 3)),
+    "print in vmap of grad": lambda t, see: t.func.vmap(t.func.grad(lambda x: (see(x), x.sum())[1]))(t.ones(2, 3)),
+    "print in grad of vmap": lambda t, see: t.func.grad(
+        lambda x: t.func.vmap(lambda y: (see(_shown(t, y)), y.sum())[1])(x).sum()
+    )(t.ones(2, 3)),
+    "print in hessian": lambda t, see: t.func.hessian(lambda x: (see(_shown(t, x)), (x**2).sum())[1])(t.ones(3)),
+    "item": lambda t, see: t.func.grad(lambda x: x.sum() * x.sum().item())(t.ones(3)),
+    "format": lambda t, see: t.func.grad(lambda x: (see(f"{x.sum():.3f} {x.sum()}"), x.sum())[1])(t.ones(3)),
+    "tolist": lambda t, see: t.func.grad(lambda x: x.sum() * x.tolist()[1])(t.arange(3.0)),
+    "nonzero": lambda t, see: t.func.grad(lambda x: x.sum() * x.nonzero().shape[0])(t.arange(3.0)),
+    "masks": lambda t, see: t.func.grad(lambda x: (x[x > 0] ** 2).sum())(t.arange(3.0)),
+    "jvp": lambda t, see: t.func.jvp(lambda x: x * x.max().item(), (t.ones(3),), (t.ones(3),)),
+    "numpy": lambda t, see: t.func.grad(lambda x: x.sum() * float(x.detach().numpy().sum()))(t.ones(3)),
+    "numpy in vmap": lambda t, see: t.func.vmap(lambda x: x.numpy())(t.ones(3)),
+    "item in vmap": lambda t, see: t.func.vmap(lambda x: x * x.sum().item())(t.ones(3)),
+    "nonzero in vmap": lambda t, see: t.func.vmap(lambda x: x.nonzero())(t.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("case", LOOKING)
+def test_looking_at_values(case: str) -> None:
+    """Inside a derivative tensors have values; inside vmap they have as many as there are examples, and can only be printed."""
+    found = []
+    for t in (reference(), candidate()):
+        texts: list[str] = []
+
+        def body(t: Any, texts: list[str] = texts) -> Any:
+            result = LOOKING[case](t, lambda x: texts.append(str(x)))
+            return [result, list(texts)]
+
+        found.append(outcome(t, body))
+    if isinstance(found[0], Raised):
+        assert isinstance(found[1], Raised) and found[1].kind == found[0].kind
+    else:
+        assert not differences(*found, strides=False), differences(*found, strides=False)

@@ -15,6 +15,7 @@ import numpy as np
 from . import capture, strides
 from .modes import watch
 from .program import force
+from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
 from .tensor import Tensor, wrap
 from .value import VIEW, WHOLE, Aval, Value
@@ -162,7 +163,10 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
     if "duals" in watch and _has_tangent(storage.value):  # in NumPy's hands it would lose its tangent: a copy
         return np.array(force(t._read()))
     if storage.host is None:
-        flat = _laid_out(np.asarray(force(storage.value)), storage.layout)
+        array = force(storage.value)
+        if is_tracer(array):
+            raise RuntimeError("numpy(): a tensor inside a transformation (torch.func, JAX) has no memory to share")
+        flat = _laid_out(np.asarray(array), storage.layout)
         storage.host = HostMemory(flat, flat)
         version = storage.version
         storage.host.watched_by(version, storage)

@@ -45,8 +45,12 @@ def is_tracer(array: Any) -> bool:
 
 
 def known(array: Any) -> np.ndarray[Any, Any]:
-    """What an array holds, for Python to look at; RuntimeError inside a JAX transformation, where nobody knows."""
+    """What an array holds, for Python to look at; RuntimeError inside a JAX transformation where nobody knows."""
     if isinstance(array, Tracer):
+        from .traced import beneath
+
+        if (inner := beneath(array)) is not None:
+            return known(inner)
         raise RuntimeError(
             "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
             "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import config as _config
 from jax._src import core as _core
+from jax._src.interpreters.ad import JVPTrace, JVPTracer, LinearizeTrace, LinearizeTracer
+from jax._src.interpreters.batching import BatchTrace, BatchTracer
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
@@ -59,6 +61,23 @@ def following_tangents() -> Iterator[None]:
         yield
     finally:
         state.tangents = before
+
+
+def beneath(tracer: Any) -> Any:
+    """The array or tracer that a tracer of a derivative computes with; None for tracers that stand for other values."""
+    return tracer.primal if isinstance(tracer, (JVPTracer, LinearizeTracer)) else None
+
+
+def layer(tracer: Any) -> tuple[str, Any] | None:
+    """What PyTorch prints of a tracer's transformation, and what is beneath it; None where it has no such text."""
+    depth, level = 0, tracer._trace
+    while level is not None:
+        depth += isinstance(level, (JVPTrace, LinearizeTrace, BatchTrace))
+        level = getattr(level, "parent_trace", None)
+    if isinstance(tracer, BatchTracer):
+        return f"BatchedTensor(lvl={depth}, bdim={tracer.batch_dim}, value=", tracer.val
+    found = beneath(tracer)
+    return None if found is None else (f"GradTrackingTensor(lvl={depth}, value=", found)
 
 
 _VIEWS = ("view_read", "view_write")

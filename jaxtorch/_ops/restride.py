@@ -97,7 +97,7 @@ def _whole(x: Tensor) -> Tensor:
 
 def _extent(x: Tensor) -> int:
     """How many elements of memory the tensor's storage has."""
-    return x._value.aval.numel if x._alias is None else x._alias.storage.value.aval.numel
+    return offset_of(x) + x._value.aval.numel if x._alias is None else x._alias.storage.value.aval.numel
 
 
 @function("as_strided", method=True)

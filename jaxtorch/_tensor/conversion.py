@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -175,6 +176,8 @@ class _Invalid:
 
 def describe(t: Tensor, prefix: str | None = None) -> str:
     """The text PyTorch prints for a tensor."""
+    if runner.is_tracer(t._read().array):
+        return _transformed(t)
     aval = t._value.aval
     try:
         node = t.grad_fn
@@ -189,7 +192,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     tangent = None if forward.level is None else forward.tangent_of(t._read())
     name = None if node is None else type(node).__name__.removeprefix("_")
     return printing.format_tensor(
-        None if slot.is_meta else _traced_or_numpy(t),
+        None if slot.is_meta else to_numpy(t),
         dtype=aval.dtype.name,
         default_dtype=dtypes.default().name,
         default_complex=dtypes.default().to_complex().name,
@@ -202,10 +205,17 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     )
 
 
-def _traced_or_numpy(t: Tensor) -> Any:
-    if runner.is_tracer(t._read().array):
-        raise RuntimeError(f"cannot print a tensor that a JAX transformation is tracing: {t._read().array}")
-    return to_numpy(t)
+def _transformed(t: Tensor) -> str:
+    """The text for a tensor inside a transformation: what it stands for at each level, and the values beneath."""
+    from .._core.traced import layer
+    from .interop import from_jax
+
+    array = t._read().array
+    found = layer(array)
+    if found is None:
+        raise RuntimeError(f"cannot print a tensor that a JAX transformation is tracing: {array}")
+    inner = textwrap.indent(describe(from_jax(found[1])), "    ")
+    return f"{found[0]}\n{inner}\n)"
 
 
 @member
