@@ -18,7 +18,7 @@ from ._core.op import functions
 from ._core.size import Size
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import _layout
-from ._saving import STORAGES
+from ._saving import OWN_PRIORITY, STORAGES, packages
 from ._utils import _rebuild_sparse_tensor
 from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
 
@@ -257,10 +257,30 @@ def check_cuda(where: device) -> None:
         )
 
 
+def _by_package(storage: LoadedStorage, own_first: bool) -> bool:
+    """Has a registered deserializer placed the storage? Those before or those after the devices that jaxtorch knows are asked."""
+    for priority, _, deserializer in packages:
+        if (priority >= OWN_PRIORITY) is not own_first:
+            continue
+        try:
+            found = deserializer(storage, storage.location)
+        except Exception as error:
+            raise FromOutside(error) from error
+        if found is not None:
+            if found is not storage:
+                raise RuntimeError("a registered deserializer has to return the storage it was given, moved, or None")
+            return True
+    return False
+
+
 def _default_place(storage: LoadedStorage) -> None:
+    if packages and _by_package(storage, False):
+        return
     try:
         where = device(storage.location)
     except RuntimeError as error:
+        if packages and _by_package(storage, True):
+            return
         raise RuntimeError(
             f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {storage.location})"
         ) from error

@@ -21,8 +21,9 @@ import numpy as np
 
 from ._core.op import functions
 from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, typed
-from ._saving import MAGIC, PROTOCOL
+from ._saving import MAGIC, PROTOCOL, skipping
 from ._unpickling import unpickle
+from .utils.serialization import config
 
 _NEWEST = 10  # the version of the zip format that PyTorch 2.13 still reads
 _TEXT = 64 << 20  # bytes of a record other than a storage that may be compressed as strongly as it likes
@@ -44,12 +45,6 @@ def _refuse(pid: Any) -> Any:
 
 def _nbytes(kind: StorageKind, count: int) -> int:
     return count * (1 if kind.dtype is None else kind.dtype.itemsize)
-
-
-class Defaults:
-    """What files that do not say it are taken to have."""
-
-    byteorder: str | None = None
 
 
 # -- the zip format
@@ -89,7 +84,7 @@ class _Archive:
             info = self.zip.getinfo(path)
             if info.file_size > max(_TEXT, 100 * info.compress_size):
                 raise ValueError(f"{info.compress_size} bytes would expand to {info.file_size}")
-            return self.zip.read(path)
+            return self._read(info)
 
     def storage(self, key: str, nbytes: int, mmap: bool) -> Any:
         """The bytes of a storage, of which the pickle says how many there are."""
@@ -101,11 +96,19 @@ class _Archive:
             if info.file_size != nbytes:
                 raise ValueError(f"record size ({info.file_size} bytes) does not match expected size ({nbytes} bytes)")
             affordable(nbytes, "a storage")
+            if skipping.on:
+                return bytes(nbytes)
             if not mmap:
-                return self.zip.read(info)
+                return self._read(info)
             if info.compress_type != zipfile.ZIP_STORED:
                 raise ValueError("it is compressed and cannot be mapped into memory")
             return self._mapped(info)
+
+    def _read(self, info: zipfile.ZipInfo) -> bytes:
+        with self.zip.open(info) as record:
+            if info.CRC == 0:  # PyTorch computed none (`skip_data`, `set_crc32_options(False)`)
+                record._expected_crc = None  # pyright: ignore[reportAttributeAccessIssue]
+            return record.read()
 
     def _mapped(self, info: zipfile.ZipInfo) -> Any:
         if not info.file_size:
@@ -117,7 +120,7 @@ class _Archive:
 
 def _swapped(archive: _Archive) -> bool:
     """Are the bytes of the file in another order than this machine's?"""
-    said = Defaults.byteorder or "little"
+    said = "little" if config.load.endianness is None else config.load.endianness.name.lower()
     order = archive.small("byteorder", (sys.byteorder if said == "native" else said).encode()).decode(errors="replace")
     if order not in ("little", "big"):
         raise ValueError(f"Unknown endianness type: {order}")

@@ -12,6 +12,7 @@ import os
 import pickle
 import struct
 import sys
+import threading
 import uuid
 import zipfile
 from collections import OrderedDict
@@ -30,10 +31,32 @@ from ._core.tensor import Tensor, from_host
 from ._ops.constants import layout, memory_format
 from ._tensor.conversion import to_numpy
 from .nn.parameter import Parameter
+from .utils.serialization import config
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
 _HEADER = 30  # bytes before the name in a zip archive's record
-ALIGNMENT = 64  # of the bytes of a storage in the file, so that it can be mapped into memory
+
+
+class Skipping(threading.local):
+    """Are the contents of storages left out (`torch.serialization.skip_data`)? Of each thread its own."""
+
+    on = False
+
+
+skipping = Skipping()
+
+packages: list[tuple[int, Any, Any]] = []
+"""What `torch.serialization.register_package` was given: (priority, tagger, deserializer), lowest priority first."""
+OWN_PRIORITY = 10  # of the devices that jaxtorch knows itself
+
+
+def location_of(storage: Any) -> str:
+    """How a file names the place of a storage."""
+    for priority, tagger, _ in packages:
+        if priority < OWN_PRIORITY and (found := tagger(storage)):
+            return found
+    return str(storage.device)
+
 
 STORAGES: dict[str, dtype] = {
     "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16,
@@ -173,7 +196,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
             else:
                 flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
                 checks.raise_pending()
-            location = str(aval.slot.device)
+            location = location_of(t.untyped_storage()) if packages else str(aval.slot.device)
             found = _Memory(str(len(self.memories)), flat, aval.dtype, location, anchor)
             self.memories[id(anchor)] = found
         elif found.dtype is not aval.dtype:
@@ -223,13 +246,15 @@ def write(obj: Any, file: IO[bytes], stem: str, protocol: int) -> None:
     text = io.BytesIO()
     pickler = Pickler(text, protocol)
     pickler.dump(obj)
+    alignment = config.save.storage_alignment
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         _record(archive, f"{stem}/data.pkl", text.getvalue())
         _record(archive, f"{stem}/.format_version", b"1")
-        _record(archive, f"{stem}/.storage_alignment", str(ALIGNMENT).encode())
+        _record(archive, f"{stem}/.storage_alignment", str(alignment).encode())
         _record(archive, f"{stem}/byteorder", b"little")
         for memory in pickler.memories.values():
-            _record(archive, f"{stem}/data/{memory.key}", _bytes_of(memory.content), ALIGNMENT)
+            content = bytes(memory.content.nbytes) if skipping.on else _bytes_of(memory.content)
+            _record(archive, f"{stem}/data/{memory.key}", content, alignment)
         _record(archive, f"{stem}/version", b"3\n")
 
 

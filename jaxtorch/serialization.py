@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import mmap as _mmap
 import os
 import pickle
-from collections.abc import Callable
+import struct
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import IO, Any
 
 from . import _loaded, _loading, _saving, _unpickling
 from ._core import capture
 from ._core.device import device
+from .utils.serialization import config
 
 __all__ = [
-    "LoadEndianness", "add_safe_globals", "clear_safe_globals", "get_crc32_options",
-    "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
-    "location_tag", "register_package", "safe_globals", "save", "set_crc32_options", "set_default_load_endianness",
-    "set_default_mmap_options", "skip_data", "validate_cuda_device",
+    "LoadEndianness", "SourceChangeWarning", "StorageType", "add_safe_globals", "check_module_version_greater_or_equal",
+    "clear_safe_globals", "default_restore_location", "get_crc32_options", "get_default_load_endianness",
+    "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load", "location_tag", "mkdtemp",
+    "normalize_storage_type", "register_package", "safe_globals", "save", "set_crc32_options", "set_default_load_endianness",
+    "set_default_mmap_options", "skip_data", "storage_to_tensor_type", "validate_cuda_device", "validate_hpu_device",
 ]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
+MAGIC_NUMBER, PROTOCOL_VERSION = _saving.MAGIC, _saving.PROTOCOL
+LONG_SIZE, INT_SIZE, SHORT_SIZE = (struct.calcsize(f"={c}") for c in "lih")
+MAP_SHARED, MAP_PRIVATE = getattr(_mmap, "MAP_SHARED", None), getattr(_mmap, "MAP_PRIVATE", None)
+STORAGE_KEY_SEPARATOR = ","
 
 FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
@@ -60,6 +70,8 @@ def save(
 def _written(obj: Any, file: IO[bytes], stem: str, protocol: int, new: bool) -> None:
     if new:
         _saving.write(obj, file, stem, protocol)
+    elif _saving.skipping.on:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     else:
         _saving.write_legacy(obj, file, protocol)
 
@@ -82,6 +94,7 @@ def load(
     Raises EOFError for an empty file, RuntimeError or pickle.UnpicklingError for one that is damaged.
     """
     capture.breaks("it loads a file")
+    mmap = config.load.mmap if mmap is None else mmap
     restricted = True if weights_only is None and pickle_module is None else bool(weights_only)
     if pickle_module is not None and weights_only:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
@@ -179,15 +192,14 @@ class LoadEndianness(Enum):
 
 def get_default_load_endianness() -> LoadEndianness | None:
     """The order of bytes that zip files without a record of it are taken to have; None means little."""
-    found = _loading.Defaults.byteorder
-    return None if found is None else LoadEndianness[found.upper()]
+    return config.load.endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Set the order of bytes that zip files without a record of it are taken to have."""
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
-    _loading.Defaults.byteorder = None if endianness is None else endianness.name.lower()
+    config.load.endianness = endianness
 
 
 def get_default_mmap_options() -> int:
@@ -195,29 +207,87 @@ def get_default_mmap_options() -> int:
     return _mmap.MAP_PRIVATE
 
 
-def set_default_mmap_options(flags: int) -> None:
-    """Accepts `mmap.MAP_PRIVATE`. NotImplementedError for MAP_SHARED: writes to tensors do not reach the file."""
-    if flags == _mmap.MAP_SHARED:
-        raise NotImplementedError("jaxtorch has no torch.load with mmap.MAP_SHARED")
-    if flags != _mmap.MAP_PRIVATE:
-        raise ValueError(
-            "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got "
-            f"{flags}"
-        )
+class set_default_mmap_options:
+    """Accepts `mmap.MAP_PRIVATE`, also as a context. NotImplementedError for MAP_SHARED: writes to tensors do not reach the file."""
+
+    def __init__(self, flags: int) -> None:
+        if flags == _mmap.MAP_SHARED:
+            raise NotImplementedError("jaxtorch has no torch.load with mmap.MAP_SHARED")
+        if flags != _mmap.MAP_PRIVATE:
+            raise ValueError(
+                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got "
+                f"{flags}"
+            )
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
 
 
 def get_crc32_options() -> bool:
-    """Does `save` write checksums? Always."""
-    return True
+    """What `set_crc32_options` was given; True at first."""
+    return config.save.compute_crc32
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
     """Accepted without effect: `save` always writes checksums."""
+    config.save.compute_crc32 = compute_crc32
+
+
+class skip_data:
+    """Context in which `save` writes zeros for the contents of storages, and `load` does not read them: they are zeros.
+
+    materialize_fake_tensors: accepted; there are no fake tensors.
+    """
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        self.materialize_fake_tensors = materialize_fake_tensors
+
+    def __enter__(self) -> None:
+        self._before = _saving.skipping.on
+        _saving.skipping.on = True
+
+    def __exit__(self, *exc: Any) -> None:
+        _saving.skipping.on = self._before
+
+
+# -- where storages are
+
+
+def register_package(priority: int, tagger: Any, deserializer: Any) -> None:
+    """Have functions name the place of a storage in files, and restore it from there.
+
+    tagger(storage) returns the name or None. deserializer(storage, name) returns the storage, on which it may have called `cpu`
+    or `cuda`, or None. priority: lower ones are asked first; 10 is that of the devices that jaxtorch knows.
+    """
+    _saving.packages.append((priority, tagger, deserializer))
+    _saving.packages.sort()
 
 
 def location_tag(storage: Any) -> str:
-    """How a file names the device of a storage: 'cpu' or 'cuda:0'."""
-    return str(storage.device)
+    """How a file names the place of a storage: 'cpu' or 'cuda:0', or what a registered tagger says."""
+    return _saving.location_of(storage)
+
+
+def default_restore_location(storage: Any, location: str) -> Any:
+    """The storage on the device that a file names; RuntimeError where nothing knows it."""
+    if isinstance(storage, _loaded.LoadedStorage):
+        storage.location = location
+        _loaded.place(storage, None)
+        return storage
+    for _, _, deserializer in _saving.packages:
+        if (found := deserializer(storage, location)) is not None:
+            return found
+    kind = device(location).type if location.partition(":")[0] in ("cpu", "cuda", "meta") else None
+    if kind is None:
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.{type(storage).__name__} (tagged with {location})"
+        )
+    return (
+        storage.cpu() if kind == "cpu" else storage.cuda(validate_cuda_device(location)) if kind == "cuda" else storage
+    )
 
 
 def validate_cuda_device(location: str) -> int:
@@ -226,11 +296,68 @@ def validate_cuda_device(location: str) -> int:
     return device(location).index or 0
 
 
-def register_package(priority: int, tagger: Any, deserializer: Any) -> None:
-    """NotImplementedError: jaxtorch knows its devices."""
-    raise NotImplementedError("jaxtorch has no torch.serialization.register_package")
+def validate_hpu_device(location: str) -> int:
+    """RuntimeError: there are no HPUs."""
+    raise RuntimeError(
+        "The HPU device module is not registered. If you are running on a CPU-only machine, please use torch.load with "
+        "map_location=torch.device('cpu') to map your storages to the CPU."
+    )
 
 
-def skip_data(materialize_fake_tensors: bool = False) -> Any:
-    """NotImplementedError: there are no fake tensors."""
-    raise NotImplementedError("jaxtorch has no torch.serialization.skip_data")
+# -- small things that are public in PyTorch
+
+
+class SourceChangeWarning(Warning):
+    """Never given: files do not hold sources any more."""
+
+
+class StorageType:
+    """What stands for a storage's class while a file is read. name: 'FloatStorage', say."""
+
+    def __init__(self, name: str) -> None:
+        self._dtype = _saving.STORAGES[name]
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements."""
+        return self._dtype
+
+    def __str__(self) -> str:
+        return f"StorageType(dtype={self.dtype})"
+
+
+@contextlib.contextmanager
+def mkdtemp() -> Iterator[str]:
+    """Context with a new folder, which is removed at its end."""
+    with tempfile.TemporaryDirectory() as path:
+        yield path
+
+
+def normalize_storage_type(storage_type: type) -> Any:
+    """torch's own class of a storage class's name."""
+    return getattr(importlib.import_module(__package__ or ""), storage_type.__name__)
+
+
+def storage_to_tensor_type(storage: Any) -> Any:
+    """The old class of tensors on a storage: torch.FloatTensor for a torch.FloatStorage."""
+    kind = type(storage)
+    return getattr(importlib.import_module(kind.__module__), kind.__name__.replace("Storage", "Tensor"))
+
+
+def check_module_version_greater_or_equal(
+    module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+) -> bool:
+    """Is a module's `__version__` at least this? RuntimeError, or a warning and True, where it cannot be read."""
+    try:
+        parts = module.__version__.split(".")
+        return tuple([type(wanted)(parts[i]) for i, wanted in enumerate(req_version_tuple)]) >= tuple(req_version_tuple)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        message = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared"
+        )
+        if error_if_malformed:
+            raise RuntimeError(f"{message} with tuple {req_version_tuple}") from error
+        warnings.warn(
+            f"{message} with tuple {req_version_tuple}, but continuing assuming that requirement is met", stacklevel=2
+        )
+        return True
