@@ -49,7 +49,8 @@ CASES = [
     code("stft aligned to its window", lambda torch, x, w: [torch.stft(x, 16, hop, n, w[:n], center=False, return_complex=True,
                                                                        align_to_window=True) for n, hop in ((10, 4), (9, 3))],
          X(2, 37), X(10)).any_name().any_stride().upto(1),
-    bad("stft", X(12), X(8), body=lambda torch, x, w: torch.stft(x, 16, 4, 8, w, center=False, align_to_window=True)),
+    bad("stft", X(12), X(8), body=lambda torch, x, w: torch.stft(x, 16, 4, 8, w, center=False, return_complex=True,
+                                                                 align_to_window=True)),
     code("kron of bools", lambda torch, x, y: torch.kron(x, y), M(2, 3), M(2, 2)).upto(0),
     bad("kl_div", X(3), X(3), body=lambda torch, x, y: torch.kl_div(x, y, "mean")),
 ]  # fmt: skip
