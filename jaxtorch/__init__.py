@@ -49,7 +49,7 @@ _ops.install()
 _tensor.install()
 
 globals().update(_op.functions)
-globals().update({_d.name: _d for _d in _dtypes.ALL})
+globals().update({_d.name: _d for _d in _dtypes.ALL + _dtypes.WITHOUT_STORAGE})
 globals().update(_dtypes.ALIASES)
 
 # The namespace above has to exist before the modules below.
@@ -112,6 +112,8 @@ _PRIVATE = (
     "__config__",
     "_custom_ops",
     "_dynamo",
+    "_functorch",
+    "_guards",
     "_inductor",
     "_jit_internal",
     "_subclasses",
@@ -126,7 +128,8 @@ _PRIVATE = (
 _LATE = {
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures",
     "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
-    "ScriptModule": "jit", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit", "wait": "jit",
+    "ScriptModule": "jit", "StorageBase": "storage", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit",
+    "wait": "jit",
     **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
         _check_tensor_all_with _check_type _check_value _check_with sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt
         sym_sum""".split(), "_symbols"),

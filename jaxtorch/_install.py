@@ -7,6 +7,7 @@ classes, `isinstance` and pickles agree whichever name a program used. Classes s
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import logging
@@ -21,11 +22,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ._core import overrides
+
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
 
 # jaxtorch's own private modules, which have nothing to do with the PyTorch modules of the same names.
 _INTERNAL = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__")
+
+_ELSEWHERE = {"functorch": "jaxtorch._functorch.functorch", "torch._ops": "jaxtorch._library.classes"}
+"""Modules that come with PyTorch and have another place here."""
 
 
 def install() -> None:
@@ -53,6 +59,7 @@ def install() -> None:
     if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
         jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
     spawn.get_preparation_data = _preparation_data
+    builtins.__build_class__ = _build_class
 
 
 def uninstall() -> None:
@@ -64,7 +71,9 @@ def uninstall() -> None:
         cls, cls.__module__ = _renamed.popitem()
     sys.modules["jaxtorch"].__name__ = "jaxtorch"
     spawn.get_preparation_data = _spawn_preparation_data
-    for name in [name for name in sys.modules if name == "torch" or name.startswith("torch.")]:
+    if builtins.__build_class__ is _build_class:
+        builtins.__build_class__ = _python_build_class
+    for name in [name for name in sys.modules if name in ("torch", *_ELSEWHERE) or name.startswith("torch.")]:
         del sys.modules[name]
 
 
@@ -115,6 +124,8 @@ class _Finder(DistributionFinder):
             if found is not None and type(found.loader) is SourceFileLoader:
                 found.loader = _NamingLoader(found.loader.name, found.loader.path)
             return found
+        if fullname in _ELSEWHERE:
+            return ModuleSpec(fullname, _Loader(_ELSEWHERE[fullname]))
         if root != "torch":
             return None
         real = f"jaxtorch.{rest}" if rest else "jaxtorch"
@@ -182,6 +193,17 @@ _spawn_preparation_data = spawn.get_preparation_data
 def _preparation_data(name: str) -> dict[str, Any]:
     """multiprocessing's own data for a child process, which ignores keys it does not know, and ours."""
     return {"jaxtorch": _InstallInChild(), **_spawn_preparation_data(name)}
+
+
+_python_build_class = builtins.__build_class__
+
+
+def _build_class(*args: Any, **kwargs: Any) -> Any:
+    """Makes a class, as the `class` statement does. One that is no tensor and has `__torch_function__` will want to be asked."""
+    cls = _python_build_class(*args, **kwargs)
+    if "__torch_function__" in getattr(cls, "__dict__", ()):
+        overrides.expect(cls)
+    return cls
 
 
 _finder = _Finder()

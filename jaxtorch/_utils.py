@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import traceback
 from typing import Any
@@ -33,6 +34,23 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
             return -1
         raise ValueError(f"Expected a non cpu device, but got: {found}")
     return found.index or 0
+
+
+def _get_available_device_type() -> str | None:
+    """The kind of accelerator that JAX sees; None without one."""
+    from .accelerator import current_accelerator
+
+    found = current_accelerator(check_available=True)
+    return None if found is None else found.type
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of that kind of device (`torch.cuda`); RuntimeError where there is none."""
+    if device_type not in ("cpu", "cuda", "mps", "xpu", "mtia"):
+        raise RuntimeError(
+            f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'."
+        )
+    return importlib.import_module(f"{__package__}.{device_type}")
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:

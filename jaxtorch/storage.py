@@ -1,6 +1,7 @@
 """`torch.storage`: the memory under tensors."""
 
-from ._tensor.storage import TypedStorage, UntypedStorage
+from ._tensor.storage import StorageBase, TypedStorage, UntypedStorage
 
+_StorageBase = StorageBase
 _LegacyStorage = TypedStorage
 __all__ = ["TypedStorage", "UntypedStorage"]

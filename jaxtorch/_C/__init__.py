@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 from .._absent import absent_class as _absent_class
+from .._core import overrides as _overrides
 from .._core.device import device as device
 from .._core.dtypes import dtype as dtype
 from .._core.modes import is_grad_enabled as is_grad_enabled
@@ -37,6 +38,18 @@ class ScriptModule:
 
 class ScriptObject:
     """TorchScript's objects; jaxtorch makes none."""
+
+
+class Graph:
+    """TorchScript's programs; jaxtorch makes none."""
+
+
+class Node:
+    """TorchScript's operations; jaxtorch makes none."""
+
+
+class Value:
+    """TorchScript's values; jaxtorch makes none."""
 
 
 class TensorType:
@@ -98,6 +111,16 @@ def _are_functorch_transforms_active() -> bool:
     from jax._src.core import trace_state_clean
 
     return not trace_state_clean()
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Is a `torch.overrides.TorchFunctionMode` in force?"""
+    return bool(_overrides.state.modes)
+
+
+def _is_alias_of(a: Tensor, b: Tensor) -> bool:
+    """Do two tensors share memory?"""
+    return a.untyped_storage() == b.untyped_storage()
 
 
 def _cuda_isInBadFork() -> bool:

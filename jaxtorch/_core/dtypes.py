@@ -23,7 +23,8 @@ class dtype:
         self.itemsize = itemsize if self.np is None else self.np.itemsize
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
-        self.is_signed = kind in "ifc"
+        if kind != "q":  # of quantized types and bits PyTorch cannot say it either
+            self.is_signed = kind in "ifc"
         self.rank = rank
 
     def __repr__(self) -> str:
@@ -41,7 +42,7 @@ class dtype:
     @property
     def abbr(self) -> str:
         """The short name that printed graphs use."""
-        return _ABBREVIATIONS[self.name]
+        return _ABBREVIATIONS.get(self.name, self.name)
 
     def to_complex(self) -> dtype:
         """The complex type whose parts have this type."""
@@ -81,6 +82,19 @@ ALL = (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float8_e5m2, float8_e4m3fn, float8_e5m2fnuz,
     float8_e4m3fnuz, float8_e8m0fnu, float16, bfloat16, float32, float64, complex32, complex64, complex128,
 )  # fmt: skip
+WITHOUT_STORAGE = tuple(
+    [dtype(f"{sign}int{bits}", None, kind, 1, 1) for sign, kind in (("u", "u"), ("", "i")) for bits in range(1, 8)]
+    + [
+        dtype(name, None, "q", 1, 4 if name == "qint32" else 1)
+        for name in ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")
+    ]
+    + [
+        dtype(name, None, "q", 1, 2 if name == "bits16" else 1)
+        for name in ("bits1x8", "bits2x4", "bits4x2", "bits8", "bits16")
+    ]
+    + [dtype("float4_e2m1fn_x2", None, "f", 6, 1)]
+)
+"""Types that PyTorch has kernels of its own for, or none: here they are names, and a tensor of one raises NotImplementedError."""
 ALIASES = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
@@ -90,14 +104,21 @@ _ABBREVIATIONS = {
     "uint32": "u32", "uint64": "u64", "float8_e5m2": "f8e5m2", "float8_e4m3fn": "f8e4m3fn",
     "float8_e5m2fnuz": "f8e5m2fnuz", "float8_e4m3fnuz": "f8e4m3fnuz", "float8_e8m0fnu": "f8e8m0fnu", "float16": "f16",
     "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex32": "c32", "complex64": "c64", "complex128": "c128",
+    "bits1x8": "b1x8", "bits2x4": "b2x4", "bits4x2": "b4x2", "bits8": "b8x1", "bits16": "b16x1",
+    "float4_e2m1fn_x2": "f4e2m1fnx2",
 }  # fmt: skip
-_BY_NAME = {d.name: d for d in ALL}
+_BY_NAME = {d.name: d for d in ALL + WITHOUT_STORAGE}
 _BY_NP = {d.np: d for d in ALL if d.np is not None}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 _TO_COMPLEX |= {complex32: complex32, complex64: complex64, complex128: complex128}
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _BAREBONES = (uint16, uint32, uint64)
 _FLOAT8 = (float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz, float8_e8m0fnu)
+
+
+def no_storage(d: dtype) -> NotImplementedError:
+    """What to raise where a tensor of a type without storage would be made."""
+    return NotImplementedError(f"jaxtorch has no storage for torch.{d.name}")
 
 
 def by_name(name: str) -> dtype:
@@ -181,6 +202,9 @@ def promote(a: dtype, b: dtype) -> dtype:
 
 
 def _promote(a: dtype, b: dtype) -> dtype:
+    for d in (a, b):
+        if d in WITHOUT_STORAGE:
+            raise RuntimeError(f"Promotion of torch.{d.name} is not supported, attempted to promote {a} and {b}")
     if a in _FLOAT8 or b in _FLOAT8:
         if bool_ in (a, b) or not (a.is_floating_point or a.is_complex) or not (b.is_floating_point or b.is_complex):
             return a if a in _FLOAT8 else b

@@ -265,9 +265,7 @@ class Op:
         if self.promote == "float" and not (common.is_floating_point or common.is_complex):
             common = dtypes.default()
         if common.np is None:
-            raise NotImplementedError(
-                f"{self.name}: the result would be torch.{common.name}, which jaxtorch has no storage for: XLA has no such type"
-            )
+            raise NotImplementedError(f"{self.name}: the result: {dtypes.no_storage(common)}")
         return common
 
 

@@ -57,6 +57,12 @@ def admit(kind: type) -> None:
         activate()
 
 
+def expect(kind: type) -> None:
+    """A program has defined this class: have functions ask from now on, unless its instances are admitted one by one."""
+    if not _active and not issubclass(kind, Tensor) and overrides(kind) and not kind.__module__.startswith("jaxtorch"):
+        activate()
+
+
 def refuse_stranger(x: Any) -> None:
     """Raise `Stranger` where an operand that is no tensor wants to be asked and nothing does so yet."""
     if not _active and overrides(type(x)):

@@ -43,7 +43,7 @@ def aval_of(shape: tuple[int, ...], dtype: dtypes.dtype, slot: DeviceSlot, wrapp
     found = _avals.get(key)
     if found is None:
         if dtype.np is None:
-            raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+            raise dtypes.no_storage(dtype)
         found = _avals[key] = Aval()
         found.shape, found.dtype, found.slot, found.wrapped = shape, dtype, slot, wrapped
         found.size, found.ndim, found.numel = Size(shape), len(shape), math.prod(shape)

@@ -92,7 +92,7 @@ def to_integer(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:
 def _cast(input: Array, dtype: dtypes.dtype):
     """The tensor in another element type."""
     if dtype.np is None:
-        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+        raise dtypes.no_storage(dtype)
     return convert(input, dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from .._core import dtypes
 from .._core.op import Array, function, op
 from .._core.tensor import Tensor
 from .._core.views import ViewRule
@@ -28,7 +29,7 @@ def _check_parts(first: Any, second: Any) -> None:
             "for second argument"
         )
     if names[0] == "float16":
-        raise NotImplementedError("jaxtorch has no storage for torch.complex32: XLA has no such type")
+        raise dtypes.no_storage(dtypes.complex32)
 
 
 @op(method=False, elementwise=True, check=_check_parts, broadcast=True, saved=["real", "imag"])

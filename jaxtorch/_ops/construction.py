@@ -270,7 +270,7 @@ def _storable(dtype: dtypes.dtype | None, name: str) -> dtypes.dtype | None:
         return None
     dtype = as_dtype(dtype, name)
     if dtype.np is None:
-        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+        raise dtypes.no_storage(dtype)
     return dtype
 
 

@@ -83,7 +83,7 @@ def filled(size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool =
     if dtype.__class__ is not dtypes.dtype:
         dtype = as_dtype(dtype)
     if dtype.np is None:
-        raise NotImplementedError(f"jaxtorch has no storage for torch.{dtype.name}: XLA has no such type")
+        raise dtypes.no_storage(dtype)
     if hostmode.active:
         t = from_host(np.full(size, value, dtype.np))
     else:

@@ -107,7 +107,13 @@ def address(storage: Storage) -> int:
 _public: weakref.WeakKeyDictionary[Storage, Any] = weakref.WeakKeyDictionary()
 
 
-class UntypedStorage:
+class StorageBase:
+    """What storages of bytes have in common: base of `UntypedStorage`."""
+
+    __slots__ = ()
+
+
+class UntypedStorage(StorageBase):
     """The bytes of memory that tensors share.
 
     Unlike in PyTorch a slice of a storage is a copy, and one made on a file does not write to it.

@@ -1,0 +1,174 @@
+"""Inner modules of PyTorch that libraries reach into: weak dictionaries, exchanged members, functorch, types without storage."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Run
+from parity import parity_test
+
+
+def outcome(call: Any) -> Any:
+    """What a call gives, or the exception that it raises."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__
+
+
+@parity_test
+def test_weak_dictionaries_find_keys_by_identity(torch: Any) -> Any:
+    weak = importlib.import_module(f"{torch.__name__}.utils.weak")
+    a, b, c = torch.ones(2), torch.ones(2), torch.zeros(1)
+    d = weak.WeakIdKeyDictionary({a: "a", b: ["b"]})
+    seen = [len(d), d[a], c in d, 3 in d, d.get(c), d.pop(c, "none"), d == {a: "a", b: ["b"]}, d == {a: "a"}]
+    seen += [outcome(lambda: d[c]), outcome(lambda: d[3]), outcome(lambda: d.__setitem__(3, 1)), outcome(lambda: {}[d])]
+    twin, deep = copy.copy(d), copy.deepcopy(d)
+    twin[c] = "c"
+    deep[b].append("more")
+    seen += [len(twin), len(d), d[b], deep[b], (d | {c: 1})[c], ({a: 1, c: 2} | d)[a], len(d.keyrefs())]
+    d |= {c: "later"}
+    seen.append([v for _, v in d.items()])
+    del b
+    seen.append(len(d))
+    d.clear()
+    reference = weak.TensorWeakRef(a)
+    seen += [len(d), reference() is a, outcome(lambda: weak.TensorWeakRef(3)), weak.WeakIdRef(a) == weak.WeakIdRef(a)]
+    del a
+    gone = weak.WeakTensorKeyDictionary is weak.WeakIdKeyDictionary, weak.WeakIdRef(c) == weak.WeakIdRef(torch.zeros(1))
+    return [*seen, gone, hash(weak.WeakIdRef(c)) == hash(weak.WeakIdRef(c))]
+
+
+def test_an_entry_goes_with_its_key():
+    import jaxtorch as torch
+    from jaxtorch.utils.weak import TensorWeakRef, WeakIdKeyDictionary
+
+    a = torch.ones(2)
+    d, reference = WeakIdKeyDictionary({a: 1}), TensorWeakRef(a)
+    del a
+    assert len(d) == 0 and list(d) == [] and reference() is None
+
+
+@parity_test
+def test_members_are_exchanged_by_name(torch: Any) -> Any:
+    m = importlib.import_module(f"{torch.__name__}.nn.utils._named_member_accessor")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    names = m.NamedMemberAccessor(net)
+    wrong = [
+        lambda: m.swap_tensor(net[0], "x", torch.ones(1)), lambda: m.swap_tensor(net[0], "a.b", torch.ones(1)),
+        lambda: m.swap_tensor(net[0], "", torch.ones(1)), lambda: m.swap_tensor(net[0], "weight", 3),
+        lambda: m.swap_tensor(3, "weight", torch.ones(1)), lambda: m.swap_tensor(net[0], "forward", torch.ones(1)),
+        lambda: names.get_tensor("1.nope"), lambda: names.get_tensor("7.nope"), lambda: names.set_tensors(["0.bias"], []),
+        lambda: m.swap_submodule(net, "9", torch.nn.ReLU()), lambda: m.swap_submodule(net[0], "weight", torch.nn.ReLU()),
+        lambda: names.swap_tensors_dict({"1.weight": torch.zeros(2), "zz": torch.ones(1)}),
+    ]  # fmt: skip
+    seen: list[Any] = [outcome(call) for call in wrong]
+    seen += [net[1].weight, type(net[1].weight).__name__, m.swap_tensor(net[0], "bias", torch.ones(2)), net[0].bias]
+    seen += [
+        names.swap_tensors_dict({"1.bias": torch.ones(2), "1.running_mean": torch.ones(2)}),
+        names.check_keys(["0.bias", "q"]),
+    ]
+    names.del_tensor("0.bias")
+    seen += [
+        hasattr(net[0], "bias"),
+        names.get_tensors(["1.running_mean"]),
+        type(names.swap_submodule("0", torch.nn.ReLU())).__name__,
+    ]
+    return [*seen, repr(net)]
+
+
+def functorch(torch: Any) -> Any:
+    return importlib.import_module("functorch" if torch.__name__ == "torch" else "jaxtorch._functorch.functorch")
+
+
+@parity_test
+def test_functorch_under_its_older_names(torch: Any) -> Any:
+    f = functorch(torch)
+    torch.manual_seed(0)
+    x = torch.randn(3, 2)
+    nets = [torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)) for _ in range(2)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        linear, parameters = f.make_functional(torch.nn.Linear(2, 1))
+        with_buffers, weights, buffers = f.make_functional_with_buffers(nets[0].eval())
+        nets[1].eval()
+        ensemble, stacked, their_buffers = f.combine_state_for_ensemble(nets)
+        seen = [
+            linear(parameters, x), [p.requires_grad for p in parameters], with_buffers(weights, buffers, x),
+            f.vmap(ensemble, in_dims=(0, 0, None))(stacked, their_buffers, x).contiguous(), [p.requires_grad for p in stacked],
+            f.grad(lambda p: linear(p, x).sum())(tuple(p.detach() for p in parameters)),
+            f.jacrev(torch.sin)(x[0]), f.vjp(torch.sin, x[0])[0],
+            [p.requires_grad for p in f.make_functional(torch.nn.Linear(1, 1), disable_autograd_tracking=True)[1]],
+            repr(linear), outcome(lambda: f.make_functional(nets[0])),
+        ]  # fmt: skip
+    return seen, {w.category.__name__ for w in caught}
+
+
+@parity_test
+def test_types_without_storage(torch: Any) -> Any:
+    seen = []
+    for name in (
+        "qint8",
+        "quint8",
+        "qint32",
+        "quint4x2",
+        "quint2x4",
+        "uint1",
+        "uint7",
+        "int4",
+        "bits8",
+        "bits16",
+        "float4_e2m1fn_x2",
+    ):
+        d = getattr(torch, name)
+        seen.append([repr(d), d.itemsize, d.is_floating_point, d.is_complex, pickle.loads(pickle.dumps(d)) is d])
+    return seen, torch.uint3.is_signed, torch.int3.is_signed
+
+
+@pytest.mark.parametrize("name", ["qint8", "int4", "bits8", "float4_e2m1fn_x2", "complex32"])
+def test_a_tensor_of_a_type_without_storage_is_refused(name: str):
+    import jaxtorch as torch
+
+    dtype = getattr(torch, name)
+    for make in (
+        lambda: torch.zeros(2, dtype=dtype), lambda: torch.tensor([1], dtype=dtype), lambda: torch.ones(2).to(dtype),
+        lambda: torch.empty(2, dtype=dtype), lambda: torch.randn(2).type(dtype),
+    ):  # fmt: skip
+        with pytest.raises(NotImplementedError, match=f"no storage for torch.{name}"):
+            make()
+
+
+def test_what_a_program_with_its_own_tensors_calls_first_asks_them(run_python: Run, tmp_path: Path):
+    """A class with `__torch_function__` that is no tensor is asked from the first call on, whatever function that is."""
+    (tmp_path / "program.py").write_text(
+        textwrap.dedent("""
+            import functorch
+            import torch
+            from torch._C import _is_alias_of, _is_torch_function_mode_enabled
+            from torch._ops import HigherOrderOperator, OpOverload
+            from torch._guards import active_fake_mode
+
+            class Named:
+                @classmethod
+                def __torch_function__(cls, func, types, args=(), kwargs=None):
+                    return func.__name__
+
+            print(torch.stack([Named(), Named()]), torch.split(Named(), 2), torch.nn.functional.interpolate(Named(), 2))
+            x = torch.ones(3)
+            print(_is_alias_of(x, x[1:]), _is_alias_of(x, x.clone()), _is_torch_function_mode_enabled(), active_fake_mode())
+            torch.library.define("mine::twice", "(Tensor x) -> Tensor")
+            print(isinstance(torch.ops.mine.twice.default, OpOverload), isinstance(torch.cond, HigherOrderOperator))
+            print(functorch.make_functional(torch.nn.Linear(1, 1))[1][0].shape)
+        """)
+    )
+    out = run_python("-W", "ignore", "-m", "jaxtorch", "program.py").stdout
+    assert out == "stack split interpolate\nTrue False False None\nTrue False\ntorch.Size([1, 1])\n"
