@@ -95,7 +95,7 @@ class NamedMemberAccessor:
         owner, last = self._owner(path)
         return swap_submodule(owner, last, value)
 
-    def get_tensor(self, name: str) -> Tensor:
+    def get_tensor(self, name: str) -> Any:
         owner, last = self._owner(name)
         found: Any = getattr(owner, last, _MISSING)
         if found is _MISSING:
