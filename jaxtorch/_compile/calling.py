@@ -152,6 +152,7 @@ class Compiled:
                     trial.variants.remove(variant)
                     break
         if trial.reason is not None:
+            self._insist(trial.reason)
             return self.fn(*args, **kwargs)
         if Stance.name != "default":
             return self._by_stance(args, kwargs)
@@ -180,6 +181,9 @@ class Compiled:
     def _give_up(self, trial: Trial, reason: str) -> None:
         trial.reason = reason
         logger.info("torch.compile: calls of %s are recorded, not replayed: %s", self.title, reason)
+        self._insist(reason)
+
+    def _insist(self, reason: str) -> None:
         if self.fullgraph:
             raise Unsupported(f"torch.compile(fullgraph=True): a call of {self.title} cannot be captured: {reason}")
 
