@@ -3,7 +3,7 @@
     python benchmarks/train_step.py --markdown docs/performance.md --json figures.json
     python scripts/fill_readme.py figures.json
 
-The numbers in the README are only ever written this way.
+The numbers in the README are only ever written this way. The picture of them is drawn anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+
+import draw_pictures
 
 ROOT = Path(__file__).parent.parent
 SIDES = {
@@ -53,6 +55,7 @@ def main() -> None:
         raise SystemExit(f"{readme.name} has to contain {BEGIN} ... {END} once")
     new = f"{BEGIN}\n{table(json.loads(Path(sys.argv[1]).read_text(encoding='utf-8')))}\n{END}"
     readme.write_text(pattern.sub(lambda _: new, text), encoding="utf-8")
+    draw_pictures.draw()
 
 
 if __name__ == "__main__":
