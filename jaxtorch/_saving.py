@@ -210,7 +210,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
 def _describes(memory: _Memory, t: Tensor) -> bool:
     """Do strides, offset and the flags for conj and neg lead from the memory to the tensor's content?
 
-    They do not for the imaginary part of a conj, say, which jaxtorch does not mark as negated.
+    They do not where a view was written through another element type, say.
     """
     size, d = t._value.aval.shape, t._value.aval.dtype
     found = host._part(memory.content.view(d.np), size, (layouts.strides_of(t), layouts.offset_of(t)))

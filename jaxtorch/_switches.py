@@ -19,7 +19,12 @@ class Deterministic:
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Keep the wish for deterministic algorithms; on the CPU there are no others. On GPUs, XLA's flag
     `--xla_gpu_deterministic_ops=true` in the environment variable XLA_FLAGS decides."""
-    Deterministic.enabled, Deterministic.warn_only = bool(mode), bool(warn_only)
+    for name, given in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(given, bool):
+            raise TypeError(
+                f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type(given).__name__}"
+            )
+    Deterministic.enabled, Deterministic.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core import capture as engine
-from .._core import program, random, strides
+from .._core import program, random
 from .._core.checks import user_line
 from .._core.device import _slots
 from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM

@@ -29,6 +29,8 @@ class device:
         if isinstance(type, device):
             return type
         if isinstance(type, int) and not isinstance(type, bool):
+            if type < 0:
+                raise RuntimeError("Device index must not be negative")
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")

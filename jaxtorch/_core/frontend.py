@@ -125,9 +125,11 @@ class _Source:
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
         if self.out:
             self.add("if out is not None:")
+            tensors = ", ".join([p.name for p in op.operands])
             if op.name in _SEPARATE:
-                tensors = ", ".join([p.name for p in op.operands])
                 self.add(f"_APART(out, ({tensors},))", 2)
+            elif op.elementwise:
+                self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
             if op.name in _ACCUMULATING:
                 self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
             self.add(f"return _OUT(out, {op.name}({self._given()}), {op.name!r})", 2)

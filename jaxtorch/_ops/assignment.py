@@ -42,7 +42,7 @@ def assignable(number: Any, dtype: dtypes.dtype) -> Any:
     if dtype is dtypes.bool_ or dtype.is_complex:
         return number
     if dtype.is_floating_point:
-        if isinstance(number, float) and number - number == 0 and abs(number) > _largest(dtype):
+        if isinstance(number, float) and number - number == 0 and abs(number) > _largest(dtype) and dtype.itemsize > 1:
             raise overflow
         return number
     if number != number or number in (float("inf"), float("-inf")):

@@ -68,7 +68,12 @@ def convert(x: Any, dtype: dtypes.dtype) -> Any:
         x = x != 0 if dtype is dtypes.bool_ else x.real
     if jnp.issubdtype(x.dtype, jnp.floating) and dtypes.category(dtype) == 1:
         return to_integer(x, dtype)
-    return x.astype(dtype.np)
+    return (saturated(x) if dtype is dtypes.float8_e4m3fn else x).astype(dtype.np)
+
+
+def saturated(x: Any, xp: Any = jnp) -> Any:
+    """Numbers within the range of float8_e4m3fn, which has no infinity: what is beyond becomes its largest number; NaN stays."""
+    return xp.clip(x.astype(xp.float32), -448, 448)
 
 
 def to_integer(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:

@@ -8,21 +8,36 @@ import jax
 import jax.numpy as jnp
 
 from .._core import dtypes
-from .._core.op import Array, op
+from .._core.op import Array, function, op
+from .._core.tensor import Tensor
 from .._core.views import ViewRule
-from .views import _pairs
+from .views import _pairs, conjugated
 
 
 def _as_real_layout(size: Any, stride: Any, offset: int) -> Any:
     return (*size, 2), (*[2 * s for s in stride], 1), 2 * offset
 
 
-@op(method=False, view=ViewRule(_as_real_layout, lambda whole, part: jax.lax.complex(part[..., 0], part[..., 1])))
-def view_as_real(input: Array):
-    """A complex tensor as pairs of real numbers in a new last dimension."""
+@op(
+    function=False,
+    method=False,
+    view=ViewRule(_as_real_layout, lambda whole, part: jax.lax.complex(part[..., 0], part[..., 1])),
+    name="view_as_real",
+)
+def _view_as_real(input: Array):
     if not jnp.iscomplexobj(input):
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return _pairs(input)
+
+
+@function("view_as_real")
+def view_as_real(input: Tensor) -> Tensor:
+    """A complex tensor as pairs of real numbers in a new last dimension."""
+    if conjugated(input):
+        raise RuntimeError(
+            "view_as_real: the tensor is an unresolved conj(), whose imaginary parts are not in memory; resolve_conj() gives a copy"
+        )
+    return _view_as_real(input)
 
 
 def _as_complex_layout(size: Any, stride: Any, offset: int) -> Any:

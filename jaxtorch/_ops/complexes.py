@@ -14,6 +14,7 @@ from .._core.tensor import Tensor
 from .._core.views import ViewRule
 from .casting import clone
 from .rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
+from .views import conjugated, negated
 
 
 def _check_parts(first: Any, second: Any) -> None:
@@ -108,21 +109,16 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 function("conj_physical_")(_conj_physical_here.inplace)
 
 
-def _conjugations(t: Tensor) -> int:
-    """How many conjugating views lead to this tensor."""
-    return 0 if t._alias is None else sum(step[0] is _conj.op for step in t._alias.chain)
-
-
 @function("is_conj", method=True)
 def is_conj(input: Tensor) -> bool:
     """Is the tensor a conjugating view of its memory?"""
-    return _conjugations(input) % 2 == 1
+    return conjugated(input)
 
 
 @function("is_neg", method=True)
 def is_neg(input: Tensor) -> bool:
-    """Is the tensor a negating view of its memory? Never, here: such views hold their values."""
-    return False
+    """Is the tensor a negating view of its memory? The imaginary part of a conjugating view is one."""
+    return negated(input)
 
 
 @function("resolve_conj", method=True)
@@ -133,5 +129,5 @@ def resolve_conj(input: Tensor) -> Tensor:
 
 @function("resolve_neg", method=True)
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself: negating views hold their values here."""
-    return input
+    """A copy of a negating view; any other tensor itself."""
+    return clone(input) if negated(input) else input

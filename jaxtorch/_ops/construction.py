@@ -16,7 +16,7 @@ from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
-from .casting import as_dtype, cast, move, to_integer
+from .casting import as_dtype, cast, move, saturated, to_integer
 from .creation import leaf
 
 _NUMBERS = (bool, int, float, complex)
@@ -133,9 +133,7 @@ def _pack(numbers: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarr
     with np.errstate(over="ignore"):
         if dtype.is_complex or dtype.is_floating_point:
             wide = np.array(numbers, np.complex128 if dtype.is_complex else np.float64)
-            if dtype.itemsize < 4:
-                wide = wide.astype(np.float32)
-            return wide.astype(dtype.np, copy=False).reshape(shape)
+            return _rounded(wide, dtype).reshape(shape)
     info = np.iinfo(dtype.np)
     least = info.min or -info.max
     for n in numbers:
@@ -148,6 +146,13 @@ def _pack(numbers: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarr
             raise _overflow(dtype)
     modulus = 0 if info.min else info.max + 1
     return np.array([int(n) % modulus if modulus else int(n) for n in numbers], dtype.np).reshape(shape)
+
+
+def _rounded(wide: np.ndarray[Any, Any], dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
+    """Floats in a type that may be narrower; what it cannot hold is infinite there, or its largest number."""
+    if dtype.itemsize < 4:
+        wide = saturated(wide, np) if dtype is dtypes.float8_e4m3fn else wide.astype(np.float32)
+    return wide.astype(dtype.np, copy=False)
 
 
 _PLAIN = {bool: "b", int: "i", float: "f"}
@@ -172,8 +177,7 @@ def _fast(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any] | None:
             return None
         target = dtype or dtypes.default()
         with np.errstate(over="ignore"):
-            array = array.astype(np.float32, copy=False) if target.itemsize < 4 else array
-            return array.astype(target.np, copy=False)
+            return _rounded(array, target)
     if kind == "i" and (dtype is None or dtype in (dtypes.int64, dtypes.float32, dtypes.float64)):
         return array if dtype is None else array.astype(dtype.np, copy=False)
     return array if kind == "b" and dtype in (None, dtypes.bool_) else None

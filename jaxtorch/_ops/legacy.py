@@ -50,6 +50,9 @@ def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: 
         if checked and data.dtype is not dtype:
             raise _wrong_type(dtype, data.dtype)
         return views.detached(data)
+    content = getattr(data, "_as_tensor", None)  # of a storage
+    if content is not None:
+        return content(dtype)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data):

@@ -44,7 +44,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:
-    if step == 0:
+    if not abs(step) > 0:  # nor NaN
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")

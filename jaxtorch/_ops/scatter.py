@@ -311,6 +311,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array):
 @op(inplace=True, saved=["result"])
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True):
     """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
 

@@ -122,6 +122,12 @@ def _view_dtype(input: Array, dtype: Any, old: int):
 
 def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same memory read as elements of another type."""
+    if dtype is not t.dtype:
+        for flagged, what in ((conjugated, "conjugate"), (negated, "negated")):
+            if flagged(t):
+                raise RuntimeError(
+                    f"view: the memory of a {what} view holds other values: it cannot be read as {dtype}"
+                )
     t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
     names = dtypes.scalar_name(t.dtype), dtypes.scalar_name(dtype)
     strides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
@@ -532,6 +538,23 @@ def _complex_layout(size: Any, stride: Any, offset: int, *, k: int) -> Any:
 )
 def _part(input: Array, k: int):
     return input.real if k == 0 else input.imag
+
+
+def _conjugations(t: Tensor) -> int:
+    """How many conjugating views lead to this tensor."""
+    return 0 if t._alias is None else sum(step[0].name == "_conj" for step in t._alias.chain)
+
+
+def conjugated(t: Tensor) -> bool:
+    """Is the tensor the conjugate of what its memory holds?"""
+    return t._value.aval.dtype.is_complex and _conjugations(t) % 2 == 1
+
+
+def negated(t: Tensor) -> bool:
+    """Is the tensor the negative of what its memory holds: the imaginary part of a conjugating view?"""
+    if t._alias is None or t._value.aval.dtype.is_complex or _conjugations(t) % 2 == 0:
+        return False
+    return any(op.name == "_part" and statics == (1,) for op, statics, _ in t._alias.chain)
 
 
 @function("real")

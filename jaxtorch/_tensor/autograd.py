@@ -29,6 +29,8 @@ def _get_requires_grad(self: Tensor) -> bool:
 
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
+    if not isinstance(value, bool):
+        raise RuntimeError("requires_grad must be a bool")
     requires_grad_(self, value)
 
 
@@ -40,6 +42,8 @@ MEMBERS["requires_grad"] = property(
 @member
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for a gradient, or stop asking; leaves only."""
+    if not isinstance(requires_grad, bool):
+        raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     if shown(self._node) is not None:
         if not requires_grad:
             raise RuntimeError(

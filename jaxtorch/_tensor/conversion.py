@@ -82,6 +82,11 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
 
 @member
+def __delitem__(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
+@member
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     found = numpy(self)
     if dtype is not None and np.dtype(dtype) != found.dtype:

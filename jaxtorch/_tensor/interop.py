@@ -90,6 +90,8 @@ def __dlpack__(self: Tensor, **kwargs: Any) -> Any:
     """A DLPack capsule of the content."""
     if self._rg:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_conj():
+        raise BufferError("Can't export tensors with the conjugate bit set")
     if self._value.aval.slot is cpu.slot:
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if k != "stream"})
     return to_jax(self).__dlpack__(**kwargs)
