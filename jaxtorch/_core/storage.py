@@ -43,6 +43,7 @@ class Storage:
         self.value = value
         self.owner = weakref.ref(owner)
         self.version = getattr(owner, "_written", None) or Version(version)
+        self.version.n = version  # what was counted as a write without one is counted here too
         self.host: Any = None
         self.layout: Any = owner._layout
         self.inferred: bool = getattr(owner, "_inferred", False)

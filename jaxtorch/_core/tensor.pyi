@@ -94,6 +94,7 @@ class Tensor:
     def __contains__(self, element: Any) -> _bool: ...
     def __copy__(self) -> Tensor: ...
     def __deepcopy__(self, memo: Any) -> Tensor: ...
+    def __delitem__(self, index: Any) -> None: ...
     def __div__(self, other: Any) -> Any: ...
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A DLPack capsule of the content."""
@@ -771,7 +772,7 @@ class Tensor:
     @property
     def is_mtia(self) -> _bool: ...
     def is_neg(self) -> _bool:
-        """Is the tensor a negating view of its memory? Never, here: such views hold their values."""
+        """Is the tensor a negating view of its memory? The imaginary part of a conjugating view is one."""
     @property
     def is_nested(self) -> _bool: ...
     def is_nonzero(self) -> _bool:
@@ -1167,7 +1168,7 @@ class Tensor:
     def resolve_conj(self) -> Tensor:
         """A copy of a conjugating view; any other tensor itself."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: negating views hold their values here."""
+        """A copy of a negating view; any other tensor itself."""
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
     @property
