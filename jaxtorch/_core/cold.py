@@ -16,7 +16,9 @@ other approximations. What both would not do alike (an integer divided by zero, 
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -70,11 +72,15 @@ SETTLED = 16  # runs in a row without a new program
 
 
 class _Process:
-    """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one."""
+    """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one.
+
+    patient: what runs now is compiled only once it has cost as much as that would.
+    """
 
     programs = 0
     at_once = AT_ONCE
     known = 0
+    patient = False
 
 
 def forget() -> None:
@@ -82,8 +88,20 @@ def forget() -> None:
     _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
 
 
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """For what prepares data: its programs do not count among the loop's, and are not compiled for coming again alone."""
+    before, _Process.patient = _Process.patient, True
+    try:
+        yield
+    finally:
+        _Process.patient = before
+
+
 def seen(new: bool) -> None:
     """A program is about to run that was seen before, or was not."""
+    if _Process.patient:
+        return
     if new:
         _Process.programs += 1
         _Process.known = 0
@@ -93,13 +111,17 @@ def seen(new: bool) -> None:
 
 def worth_compiling(kernels: list[Any], runs: int) -> bool:
     """Should a program of these kernels, which runs for the `runs`-th time and has no executable yet, be compiled whole?"""
-    if _Process.programs <= FEW or not all(kernel.on_numpy is not None for kernel in kernels):
+    if not all(kernel.on_numpy is not None for kernel in kernels):
         return True
     equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
+    spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
+    if _Process.patient:
+        return spent > COMPILING * equations
+    if _Process.programs <= FEW:
+        return True
     at_once = _Process.at_once >= min(equations, AT_ONCE)
     if at_once:
         _Process.at_once = max(0, _Process.at_once - equations)
-    spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
     return at_once or _Process.known >= SETTLED or spent > COMPILING * equations
 
 

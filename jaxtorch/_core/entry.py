@@ -27,7 +27,7 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
-    jitted: the function, as it takes part in a larger program.
+    jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
     alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
@@ -57,9 +57,11 @@ class Kernel:
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
         self.alone = self.jitted
-        if slot.name == "cpu" and lowering.has_convolution(traced.jaxpr.jaxpr):
-            self.alone = jax.jit(lowering.lowered(_unaliased(fn, name)))
         on_cpu = slot.name == "cpu"
+        if on_cpu and lowering.has_convolution(traced.jaxpr.jaxpr):
+            self.alone = jax.jit(lowering.lowered(_unaliased(fn, name)))
+        elif on_cpu and lowering.has_thin_product(traced.jaxpr.jaxpr):
+            self.alone = self.jitted = jax.jit(lowering.lowered(_unaliased(fn, name)))
         self.traced: Any = traced.jaxpr if on_cpu else None
         self.on_numpy: Any = None
         self.cold_runs = 0

@@ -16,7 +16,7 @@ import jax
 from jax import lax
 from jax.extend import core as jex_core
 
-from . import convolution, native
+from . import convolution, native, thin
 from .convolution import Window
 
 _INLINE = {
@@ -69,13 +69,15 @@ def _straight(value: Any) -> Any:
 
 
 def has_convolution(jaxpr: Any) -> bool:
-    for eqn in jaxpr.eqns:
-        name = eqn.primitive.name
-        if name == "conv_general_dilated":
-            return True
-        if name in _INLINE and has_convolution(_inner(eqn).jaxpr):
-            return True
-    return False
+    return _has(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
+
+
+def has_thin_product(jaxpr: Any) -> bool:
+    return _has(jaxpr, thin.is_thin)
+
+
+def _has(jaxpr: Any, wanted: Callable[[Any], bool]) -> bool:
+    return any(_has(_inner(eqn).jaxpr, wanted) if eqn.primitive.name in _INLINE else wanted(eqn) for eqn in jaxpr.eqns)
 
 
 def _inner(eqn: Any) -> Any:
@@ -83,7 +85,8 @@ def _inner(eqn: Any) -> Any:
 
 
 def lowered(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of arrays, with its convolutions and all that follows them laid out for the CPU; not to be differentiated."""
+    """The function of arrays, with its convolutions and all that follows them laid out for the CPU, and products of matrix and
+    vector as `thin` has them; not to be differentiated."""
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(fn, return_shape=True)(*args)
@@ -109,6 +112,8 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
             outs = _evaluate(inner.jaxpr, inner.consts, inputs)
         elif name == "conv_general_dilated":
             outs = [_convolve(eqn, *inputs)]
+        elif thin.is_thin(eqn):
+            outs = [thin.product(eqn, *[_straight(x) for x in inputs])]
         elif name == "rev" and native.available() and not isinstance(inputs[0], _Laid) and inputs[0].ndim in (3, 4):
             outs = [_Laid(inputs[0], tuple(range(inputs[0].ndim)), eqn.params["dimensions"])]  # free for a convolution
         elif any(isinstance(x, _Laid) for x in inputs):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import hostmode
+from jaxtorch._core import capture, cold, hostmode
 from jaxtorch._core import random as _core_random
 from jaxtorch._core.device import cpu
-from jaxtorch._core.program import forget_all
+from jaxtorch._core.program import flush, forget_all
 from jaxtorch._core.tensor import Tensor, from_host
 
 __all__ = [
@@ -32,6 +32,9 @@ __all__ = [
     "process_group",
     "randint",
     "randperm",
+    "recorded",
+    "run_as_data",
+    "run_recorded",
     "seed_worker",
     "seeded_generator",
     "settle",
@@ -121,6 +124,30 @@ def process_group() -> Any:
     """`torch.distributed` when it is built and its default process group exists, else None."""
     distributed = importlib.import_module("jaxtorch.distributed")
     return distributed if distributed.is_available() and distributed.is_initialized() else None
+
+
+def recorded() -> Any:
+    """What has been recorded for the CPU and not run: compares equal as long as nothing is added."""
+    program = cpu.slot.program
+    return None if program is None or capture.active is not None else (program, len(program.code))
+
+
+def run_recorded() -> None:
+    """Run what has been recorded for the CPU."""
+    if capture.active is None:
+        flush(cpu.slot.program)
+
+
+def run_as_data() -> None:
+    """Run what has been recorded for the CPU, which prepares data: as if between two programs of the loop nothing ran."""
+    if capture.active is None:
+        slot, last = cpu.slot, cpu.slot.ran
+        expected = None if last is None else last.next
+        with cold.patience():
+            flush(slot.program)
+        slot.ran = last
+        if last is not None:
+            last.next = expected
 
 
 def settle(value: Tensor) -> Any:

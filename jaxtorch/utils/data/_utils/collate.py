@@ -141,7 +141,7 @@ def collate_tensor_fn(batch: Sequence[Any], *, collate_fn_map: CollateMap | None
         return _engine.stack(batch)
     if not all(issubclass(kind, _engine.Tensor) for kind in set(map(type, batch))):
         return _engine.stack(batch)
-    arrays: list[Any] = [None if value.requires_grad else value._host_array() for value in batch]
+    arrays: list[Any] = [_engine.plain_host_array(value) for value in batch]
     if type(None) in set(map(type, arrays)):
         return _engine.stack(batch)
     stacked = _stack_arrays(arrays)

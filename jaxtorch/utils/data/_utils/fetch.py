@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,28 @@ from .collate import default_collate
 __all__ = ["IterableFetcher", "MapFetcher", "create_fetcher"]
 
 
-class MapFetcher:
+class _Fetcher:
+    """computes: has a sample or a batch been seen to be computed with tensors?"""
+
+    computes = False
+
+    def alone(self, prepare: Callable[..., Any], *args: Any) -> Any:
+        """`prepare(*args)`, which makes a sample or a batch; what it records runs now, as a program of its own.
+
+        Otherwise each sample's normalisation would be part of the training step's program, which would be another for each
+        size of batch, and for each turn that a random transformation takes.
+        """
+        if self.computes:
+            _engine.run_recorded()
+        mark = _engine.recorded()
+        made = prepare(*args)
+        if _engine.recorded() != mark:
+            self.computes = True
+            _engine.run_as_data()
+        return made
+
+
+class MapFetcher(_Fetcher):
     """Batches of a map-style dataset."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any]) -> None:
@@ -25,19 +47,19 @@ class MapFetcher:
 
     def fetch(self, index: Any) -> Any:
         """The collated samples at `index`, a list of keys (or one key without automatic batching)."""
-        dataset = self.dataset
+        dataset, alone = self.dataset, self.alone
         if not self.auto_collation:
-            return self.collate_fn(dataset[index])
+            return alone(self.collate_fn, alone(getitem, dataset, index))
         if self.collate_fn is default_collate:
             batch = _gather_rows(dataset, index)
             if batch is not None:
                 return batch
         if getattr(dataset, "__getitems__", None):
-            return self.collate_fn(dataset.__getitems__(index))
-        return self.collate_fn([dataset[i] for i in index])
+            return alone(self.collate_fn, alone(dataset.__getitems__, index))
+        return alone(self.collate_fn, [alone(getitem, dataset, i) for i in index])
 
 
-class IterableFetcher:
+class IterableFetcher(_Fetcher):
     """Batches of an iterable dataset; the index only says how many samples to take."""
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> None:
@@ -52,17 +74,17 @@ class IterableFetcher:
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
-            return self.collate_fn(next(self.samples))
+            return self.alone(self.collate_fn, self.alone(next, self.samples))
         batch = []
         for _ in index:
             try:
-                batch.append(next(self.samples))
+                batch.append(self.alone(next, self.samples))
             except StopIteration:
                 self.ended = True
                 break
         if not batch or (self.drop_last and len(batch) < len(index)):
             raise StopIteration
-        return self.collate_fn(batch)
+        return self.alone(self.collate_fn, batch)
 
 
 def create_fetcher(
