@@ -82,6 +82,19 @@ def compile(
     recompile_limit: captures that one kind of call may need before it is left to recording (8). The other arguments are
     checked and change nothing. A module comes back as an object with the module at `_orig_mod`. RuntimeError for an unknown
     mode or backend.
+
+        >>> model = torch.nn.Linear(2, 1)
+        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        >>> @torch.compile
+        ... def step(x, y):
+        ...     optimizer.zero_grad()
+        ...     loss = torch.nn.functional.mse_loss(model(x), y)
+        ...     loss.backward()
+        ...     optimizer.step()
+        ...     return loss
+        >>> losses = [step(torch.ones(4, 2), torch.zeros(4, 1)).item() for _ in range(5)]
+        >>> losses == sorted(losses, reverse=True)
+        True
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

@@ -310,7 +310,18 @@ def _optimised(equation: str, shapes: tuple[Shape, ...]) -> Path | None:
 
 @function("einsum")
 def einsum(*args: Any) -> Tensor:
-    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices."""
+    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices.
+
+    An index that the output has not is summed over; `...` stands for the dimensions without a letter. RuntimeError for an equation
+    that does not fit the operands.
+
+        >>> a = torch.arange(6.0).reshape(2, 3)
+        >>> torch.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 14.],
+                [14., 50.]])
+        >>> torch.einsum("ii->i", torch.eye(2)), torch.einsum(a, [0, 1], [1])
+        (tensor([1., 1.]), tensor([3., 5., 7.]))
+    """
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "

@@ -63,7 +63,15 @@ def _taken(x: Any, at: Any) -> Any:
 
 @op(saved=["input"])
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False):
-    """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
+    """For each element of `index`, the input's element at its place but for `dim`, where the index says.
+
+    The result has the index's shape. An index out of range raises RuntimeError when the result is read.
+
+        >>> x = torch.tensor([[10, 11], [20, 21]])
+        >>> torch.gather(x, 1, torch.tensor([[1], [0]]))  # x[i, index[i, j]]
+        tensor([[11],
+                [20]])
+    """
     shape = index.shape
     d = strides.wrap_dim(dim, input.ndim)
     input, index = _lifted(input, index)

@@ -79,7 +79,13 @@ def _first(values: Any, at: Any, k: int, axis: int) -> tuple[Any, Any]:
 
 @op()
 def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
-    """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest."""
+    """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest.
+
+    >>> torch.topk(torch.tensor([3.0, 1.0, 2.0]), 2)
+    torch.return_types.topk(
+    values=tensor([3., 2.]),
+    indices=tensor([0, 2]))
+    """
     if isinstance(k, bool) or not hasattr(k, "__index__"):
         raise TypeError(f"topk(): argument 'k' (position 2) must be int, not {type(k).__name__}")
     axis = one_axis("topk", dim, input.ndim)

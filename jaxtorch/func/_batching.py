@@ -83,7 +83,16 @@ def vmap(
 ) -> Callable[..., Any]:  # fmt: skip
     """Map a function over a dimension of its positional tensor arguments; keyword arguments are the same for all examples.
 
+    in_dims, out_dims: the dimension, or a structure of them; None: the argument is the same for all.
     randomness: 'error', 'same' numbers for all examples, or 'different' ones. chunk_size: how many examples at a time.
+
+        >>> rows, w = torch.arange(6.0).reshape(3, 2), torch.ones(2)
+        >>> torch.vmap(torch.dot, in_dims=(0, None))(rows, w)
+        tensor([1., 5., 9.])
+        >>> torch.vmap(torch.func.grad(lambda w, x: (w * x).sum() ** 2), in_dims=(None, 0))(w, rows)  # a gradient for each row
+        tensor([[ 0.,  2.],
+                [20., 30.],
+                [72., 90.]])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

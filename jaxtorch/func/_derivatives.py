@@ -124,7 +124,14 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that returns the gradient of a scalar-valued one, or (gradient, aux)."""
+    """A function that returns the gradient of a scalar-valued one, or (gradient, aux).
+
+    argnums: the position, or a tuple of positions, of the arguments to differentiate by; the gradient has their structure.
+
+        >>> cube = lambda x: x**3
+        >>> torch.func.grad(torch.func.grad(cube))(torch.tensor(2.0))
+        tensor(12.)
+    """
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)

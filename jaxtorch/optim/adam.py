@@ -15,8 +15,18 @@ from .optimizer import Again, Optimizer, by_step, check_number, check_switches, 
 class Adam(Optimizer):
     """Adam (Kingma and Ba, 2015); `amsgrad` keeps the largest second moment (Reddi, Kale and Kumar, 2018).
 
-    The switches of implementation (`foreach`, `fused`, `capturable`) are accepted: all parameters are updated in one
-    program anyway.
+    g = gradient + weight_decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr m' / (sqrt(v') + eps), m' and v'
+    being m and v divided by 1 - b1^t and 1 - b2^t.
+
+    The switches of implementation (`foreach`, `fused`, `capturable`) are accepted: all parameters are updated in one program
+    anyway.
+
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.Adam([p], lr=0.1)
+        >>> (p * p).sum().backward()
+        >>> optimizer.step()
+        >>> p.data
+        tensor([0.9000])
     """
 
     _decoupled = False

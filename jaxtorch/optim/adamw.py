@@ -8,7 +8,15 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): p -= lr weight_decay p, beside the step of `Adam`.
+
+    >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> optimizer = torch.optim.AdamW([p], lr=0.1, weight_decay=0.5)
+    >>> (p * p).sum().backward()
+    >>> optimizer.step()
+    >>> p.data
+    tensor([0.8500])
+    """
 
     _decoupled = True
 

@@ -15,7 +15,18 @@ from .optimizer import Again, Optimizer, check_number, check_switches, number, r
 class SGD(Optimizer):
     """Stochastic gradient descent with momentum (Sutskever et al., 2013) and Nesterov's variant.
 
+    g = gradient + weight_decay p; b = momentum b + (1 - dampening) g, at first g; p -= lr b (nesterov: lr (g + momentum b)).
+
     The switches of implementation (`foreach`, `fused`) are accepted: all parameters are updated in one program anyway.
+
+        >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+        >>> optimizer = torch.optim.SGD([p], lr=0.1, momentum=0.9)
+        >>> for _ in range(2):
+        ...     optimizer.zero_grad()
+        ...     (p * p).sum().backward()
+        ...     optimizer.step()
+        >>> p.data
+        tensor([0.4600])
     """
 
     def __init__(

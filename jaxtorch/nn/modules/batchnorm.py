@@ -160,7 +160,17 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Normalise each channel of (N, C, H, W) over the batch (Ioffe and Szegedy, 2015)."""
+    """Normalise each channel of (N, C, H, W) over the batch (Ioffe and Szegedy, 2015), then weight and shift it (`affine`).
+
+    In training the batch's moments are used and the running ones updated: running = (1 - momentum) running + momentum batch,
+    with momentum None their average so far. In evaluation the running ones are used, unless track_running_stats is False.
+    ValueError for an input of other dimensions, or in training for one value a channel.
+
+        >>> norm = torch.nn.BatchNorm2d(3)
+        >>> _ = norm(torch.ones(4, 3, 2, 2))
+        >>> norm.running_mean, norm.num_batches_tracked
+        (tensor([0.1000, 0.1000, 0.1000]), tensor(1))
+    """
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 4:

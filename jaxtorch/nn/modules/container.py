@@ -54,7 +54,11 @@ class Container(Module):
 class Sequential(Module):
     """Modules called one after another, each on the result of the one before.
 
-    args: modules, or one OrderedDict of named modules.
+    args: modules, or one OrderedDict of named modules. Slices are Sequential again.
+
+        >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        >>> net(torch.zeros(3, 4)).shape, len(net), net[1]
+        (torch.Size([3, 2]), 3, ReLU())
     """
 
     _modules: dict[str, Any]
@@ -161,7 +165,12 @@ class Sequential(Module):
 
 
 class ModuleList(Module):
-    """A list of modules, all registered."""
+    """A list of modules, all registered, so that `parameters()` finds theirs; a plain list would hide them.
+
+    >>> layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(3))
+    >>> len(list(layers.parameters()))
+    6
+    """
 
     _modules: dict[str, Any]
 

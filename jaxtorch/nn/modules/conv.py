@@ -179,21 +179,40 @@ class _Conv(_ConvNd):
 
 
 class Conv1d(_Conv):
-    """Cross-correlation of (N, C, L) or (C, L)."""
+    """Cross-correlation of (N, C, L) or (C, L); see `Conv2d`.
+
+    >>> torch.nn.Conv1d(4, 6, 3, stride=2)(torch.zeros(1, 4, 9)).shape
+    torch.Size([1, 6, 4])
+    """
 
     _dims = 1
     _function = staticmethod(F.conv1d)
 
 
 class Conv2d(_Conv):
-    """Cross-correlation of (N, C, H, W) or (C, H, W)."""
+    """Cross-correlation of (N, C, H, W) or (C, H, W) with `out_channels` kernels; the result (N, out_channels, H', W').
+
+    kernel_size, stride, padding, dilation: a number, or one each for H and W; padding may be 'same' or 'valid', and
+    padding_mode 'zeros', 'reflect', 'replicate' or 'circular'. H' = (H + 2 padding - dilation (kernel_size - 1) - 1) // stride
+    + 1. groups divide the channels: weight (out_channels, C / groups, kH, kW). ValueError where groups do not divide,
+    RuntimeError for another number of channels.
+
+        >>> torch.nn.Conv2d(3, 8, 3, padding=1, stride=2)(torch.zeros(2, 3, 32, 32)).shape
+        torch.Size([2, 8, 16, 16])
+        >>> torch.nn.Conv2d(4, 4, 3, padding="same", groups=4, bias=False).weight.shape  # each channel by itself
+        torch.Size([4, 1, 3, 3])
+    """
 
     _dims = 2
     _function = staticmethod(F.conv2d)
 
 
 class Conv3d(_Conv):
-    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W)."""
+    """Cross-correlation of (N, C, D, H, W) or (C, D, H, W); see `Conv2d`.
+
+    >>> torch.nn.Conv3d(1, 2, (1, 3, 3))(torch.zeros(1, 1, 4, 8, 8)).shape
+    torch.Size([1, 2, 4, 6, 6])
+    """
 
     _dims = 3
     _function = staticmethod(F.conv3d)
@@ -282,7 +301,14 @@ class ConvTranspose1d(_ConvTransposeNd):
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The adjoint of `Conv2d`, sometimes called deconvolution."""
+    """The adjoint of `Conv2d`, sometimes called deconvolution: (N, C, H, W) to (N, out_channels, H', W').
+
+    H' = (H - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1. weight (C, out_channels / groups, kH,
+    kW).
+
+        >>> torch.nn.ConvTranspose2d(8, 3, 4, stride=2, padding=1)(torch.zeros(1, 8, 16, 16)).shape
+        torch.Size([1, 3, 32, 32])
+    """
 
     _dims = 2
     _function = staticmethod(F.conv_transpose2d)

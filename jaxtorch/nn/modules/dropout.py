@@ -26,7 +26,16 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, zero elements with probability `p` and scale the rest by 1 / (1 - p)."""
+    """In training, zero elements with probability `p` and scale the rest by 1 / (1 - p). ValueError for p outside of [0, 1].
+
+    On the CPU the mask is the one that PyTorch draws from the same seed.
+
+        >>> _ = torch.manual_seed(0)
+        >>> torch.nn.Dropout(0.5)(torch.ones(8))
+        tensor([0., 0., 2., 0., 0., 0., 2., 2.])
+        >>> torch.nn.Dropout(0.5).eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)

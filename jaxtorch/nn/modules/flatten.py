@@ -11,7 +11,11 @@ __all__ = ["Flatten", "Unflatten"]
 
 
 class Flatten(Module):
-    """Dimensions `start_dim` to `end_dim` as one."""
+    """Dimensions `start_dim` to `end_dim` as one.
+
+    >>> torch.nn.Flatten()(torch.zeros(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
 
     __constants__ = ["start_dim", "end_dim"]
 

@@ -28,7 +28,17 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`input @ weight.T + bias`: (*, in_features) to (*, out_features)."""
+    """`input @ weight.T + bias`: (*, in_features) to (*, out_features).
+
+    weight (out_features, in_features) and bias (out_features) are drawn uniformly from +-1 / sqrt(in_features). RuntimeError
+    where the input's last dimension is another.
+
+        >>> layer = torch.nn.Linear(3, 2)
+        >>> layer(torch.zeros(5, 3)).shape
+        torch.Size([5, 2])
+        >>> layer
+        Linear(in_features=3, out_features=2, bias=True)
+    """
 
     __constants__ = ["in_features", "out_features"]
 
@@ -65,7 +75,13 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class Bilinear(Module):
-    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k."""
+    """`input1 @ weight[k] @ input2 + bias[k]` for each output feature k.
+
+    Inputs (*, in1_features) and (*, in2_features) give (*, out_features).
+
+        >>> torch.nn.Bilinear(2, 3, 4)(torch.zeros(5, 2), torch.zeros(5, 3)).shape
+        torch.Size([5, 4])
+    """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
 

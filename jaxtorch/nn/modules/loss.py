@@ -51,21 +51,33 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """|input - target|: its mean, sum or, with reduction='none', each; the shapes should be the same.
+
+    >>> torch.nn.L1Loss(reduction="none")(torch.tensor([1.0, -2.0]), torch.tensor([0.0, 0.0]))
+    tensor([1., 2.])
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class MSELoss(_Loss):
-    """(input - target) ** 2."""
+    """(input - target) ** 2: its mean, sum or, with reduction='none', each; the shapes should be the same.
+
+    >>> torch.nn.MSELoss()(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+    tensor(2.5000)
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the target class: (N, C, *) log-probabilities, (N, *) class numbers."""
+    """Minus the log-probability of the target class: (N, C, *) log-probabilities, (N, *) class numbers; see `CrossEntropyLoss`.
+
+    >>> torch.nn.NLLLoss()(torch.log_softmax(torch.tensor([[2.0, 0.0]]), 1), torch.tensor([0]))
+    tensor(0.1269)
+    """
 
     __constants__ = ["ignore_index", "reduction"]
 
@@ -89,7 +101,18 @@ class NLLLoss2d(NLLLoss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Cross entropy between softmax(input) and class numbers (N, *) or probabilities (N, C, *)."""
+    """Cross entropy between softmax(input) and class numbers (N, *) or probabilities (N, C, *), for an input (N, C, *) or (C).
+
+    weight (C): of each class. ignore_index: a class number that counts for nothing. label_smoothing: the share of the target
+    that is spread over all classes. reduction: 'mean' (over the weights), 'sum' or 'none' (N, *). IndexError for a class out of
+    range, when the loss is read.
+
+        >>> loss = torch.nn.CrossEntropyLoss()
+        >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([0, 1]))
+        tensor(0.4100)
+        >>> loss(torch.tensor([[2.0, 0.0], [0.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.5, 0.5]]))
+        tensor(0.4100)
+    """
 
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
 
@@ -240,8 +263,11 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Cross entropy between sigmoid(input) and probabilities; `pos_weight` multiplies the positive class's
+    """Cross entropy between sigmoid(input) and probabilities of the same shape; `pos_weight` multiplies the positive class's
     part.
+
+        >>> torch.nn.BCEWithLogitsLoss()(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+        tensor(0.4100)
     """
 
     __constants__: list[str] = []
@@ -455,7 +481,16 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification (Graves et al., 2006)."""
+    """Connectionist temporal classification (Graves et al., 2006).
+
+    log_probs (T, N, C) or (T, C), targets (N, S) or all in one row, input_lengths and target_lengths (N). `blank` is the class
+    between symbols; zero_infinity takes 0 for losses of targets that do not fit. 'mean' divides each by its target's length
+    first.
+
+        >>> log_probs = torch.full((5, 1, 4), 0.25).log()
+        >>> torch.nn.CTCLoss()(log_probs, torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2]))
+        tensor(1.6881)
+    """
 
     __constants__ = ["blank", "reduction"]
 

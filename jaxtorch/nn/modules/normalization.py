@@ -60,7 +60,14 @@ def _shape_of(normalized_shape: Any) -> tuple[int, ...]:
 
 
 class LayerNorm(Module):
-    """Normalise over the last dimensions, which have `normalized_shape` (Ba et al., 2016)."""
+    """Normalise over the last dimensions, which have `normalized_shape` (Ba et al., 2016); the shape stays.
+
+    weight and bias (elementwise_affine, bias) have that shape too. RuntimeError where the input's last dimensions are others.
+
+        >>> torch.nn.LayerNorm(3)(torch.tensor([[0.0, 1.0, 2.0], [5.0, 5.0, 5.0]])).detach().round(decimals=2)
+        tensor([[-1.2200,  0.0000,  1.2200],
+                [ 0.0000,  0.0000,  0.0000]])
+    """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
 
@@ -106,7 +113,13 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Normalise groups of channels of each sample of (N, C, *) (Wu and He, 2018)."""
+    """Normalise groups of channels of each sample of (N, C, *) (Wu and He, 2018); the shape stays.
+
+    ValueError where num_groups does not divide num_channels.
+
+        >>> torch.nn.GroupNorm(2, 6)(torch.zeros(4, 6, 5)).shape
+        torch.Size([4, 6, 5])
+    """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 

@@ -64,7 +64,15 @@ class MaxPool1d(_MaxPoolNd):
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest element of each window of (N, C, H, W) or (C, H, W)."""
+    """The largest element of each window of (N, C, H, W) or (C, H, W).
+
+    stride: kernel_size by default. padding: with minus infinity. ceil_mode: windows that stick out at the end count too.
+    return_indices: also where in the image each was. H' is as in `Conv2d`. RuntimeError for padding of more than half a window.
+
+        >>> torch.nn.MaxPool2d(2)(torch.arange(16.0).reshape(1, 4, 4))
+        tensor([[[ 5.,  7.],
+                 [13., 15.]]])
+    """
 
     _function = staticmethod(F.max_pool2d)
 
@@ -337,7 +345,11 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """Means over windows that divide H and W of (N, C, H, W) into `output_size` parts."""
+    """Means over windows that divide H and W of (N, C, H, W) into `output_size` parts: (N, C, *output_size); None keeps a size.
+
+    >>> torch.nn.AdaptiveAvgPool2d((1, None))(torch.arange(6.0).reshape(1, 2, 3))
+    tensor([[[1.5000, 2.5000, 3.5000]]])
+    """
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 

@@ -26,7 +26,13 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
 class Embedding(Module):
     """Rows of a table: (*) indices to (*, embedding_dim). The row `padding_idx` gets no gradient.
 
-    sparse: the gradient is a sparse tensor of the rows that were looked up.
+    weight (num_embeddings, embedding_dim) is drawn from the standard normal distribution. max_norm: rows that are longer are
+    shortened in place when they are looked up. sparse: the gradient is a sparse tensor of the rows that were looked up.
+    IndexError for an index out of range; it is raised when the result is read.
+
+        >>> table = torch.nn.Embedding(10, 4, padding_idx=0)
+        >>> table(torch.tensor([[1, 2, 0]])).shape, table.weight[0]
+        (torch.Size([1, 3, 4]), tensor([0., 0., 0., 0.], grad_fn=<SelectBackward0>))
     """
 
     __constants__ = [

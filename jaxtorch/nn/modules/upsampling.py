@@ -12,7 +12,14 @@ __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 class Upsample(Module):
-    """Resample the spatial dimensions of (N, C, *) to `size`, or by `scale_factor`."""
+    """Resample the spatial dimensions of (N, C, *) to `size`, or by `scale_factor`.
+
+    mode: 'nearest', 'linear' (N, C, L), 'bilinear' and 'bicubic' (N, C, H, W), 'trilinear' (N, C, D, H, W). align_corners: the
+    first and last pixels stay where they are, rather than the image's edges.
+
+        >>> torch.nn.Upsample(scale_factor=2, mode="linear")(torch.tensor([[[0.0, 4.0]]]))
+        tensor([[[0., 1., 3., 4.]]])
+    """
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
 
