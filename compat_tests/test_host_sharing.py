@@ -287,6 +287,20 @@ def numpy_is_refused_where_pytorch_refuses(torch):
 
 
 @body
+def numpy_of_what_requires_grad_is_given_where_grad_is_off(torch):
+    w = torch.nn.Parameter(torch.ones(3))
+    y = w * 2
+    with torch.no_grad():
+        a, b = w.numpy(), y.view(-1).numpy()
+        a[0], b[1] = 5, 7
+        seen = np.asarray(w), y.numpy().copy(), w.requires_grad, y.requires_grad
+    with torch.inference_mode():
+        inside = w.numpy()
+    y.sum().backward()
+    return w, y, seen, inside, w.grad
+
+
+@body
 def numpy_protocols(torch):
     t = torch.arange(4.0)
     a = np.asarray(t)

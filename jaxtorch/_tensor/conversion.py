@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core import checks, dtypes, forward, host, printing, runner, views
 from .._core.device import cpu, default_device
+from .._core.modes import state
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
 from .._core.tape import shown
@@ -64,7 +65,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     if force:
         return np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else host.share(self)
     if self.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if state.grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        self = self.detach()
     if self._value.aval.slot is not cpu.slot:
         raise TypeError(
             f"can't convert {self._value.aval.slot.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor "

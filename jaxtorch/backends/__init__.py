@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator as _Iterator
+from contextlib import contextmanager as _contextmanager
+
 from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp, opt_einsum
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
+
+
+def flags_frozen() -> bool:
+    """False: the switches may always be set."""
+    return False
+
+
+@_contextmanager
+def __allow_nonbracketed_mutation() -> _Iterator[None]:
+    """Context in which the switches may be set; so they may outside of it."""
+    yield
