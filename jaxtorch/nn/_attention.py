@@ -123,12 +123,58 @@ def _heads(x: Any, steps: int, batches: int, width: int) -> Tensor:
     return x.reshape(steps, batches, width).transpose(0, 1)
 
 
-def _check_static(x: Tensor, name: str, batches: int, width: int) -> Tensor:
-    if x.size(0) != batches:
-        raise AssertionError(f"expecting static_{name}.size(0) of {batches}, but got {x.size(0)}")
-    if x.size(2) != width:
-        raise AssertionError(f"expecting static_{name}.size(2) of {width}, but got {x.size(2)}")
-    return x
+def _heads_or(static: Tensor | None, name: str, x: Tensor, batches: int, width: int) -> Tensor:
+    """The heads of x, or those that were given instead, (B * heads, steps, width)."""
+    if static is None:
+        return _heads(x, x.shape[0], batches, width)
+    if static.size(0) != batches:
+        raise AssertionError(f"expecting static_{name}.size(0) of {batches}, but got {static.size(0)}")
+    if static.size(2) != width:
+        raise AssertionError(f"expecting static_{name}.size(2) of {width}, but got {static.size(2)}")
+    return static
+
+
+def _additive(
+    key_padding_mask: Tensor | None, attn_mask: Tensor | None, is_causal: bool, need_weights: bool, dtype: Any
+) -> tuple[Tensor | None, Tensor | None, bool]:
+    """Both masks as numbers to add, and whether to go by the hint `is_causal` in the second one's place."""
+    key_padding_mask = _canonical_mask(
+        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", dtype
+    )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if is_causal and key_padding_mask is None and not need_weights:
+        return None, None, True
+    attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", dtype, False)
+    return key_padding_mask, attn_mask, is_causal and key_padding_mask is None
+
+
+def _check_weights(key: Any, value: Any, packed: Tensor | None, separate: Any) -> None:
+    """AssertionError where weights are missing, or key and value do not fit the way they are projected."""
+    if separate is None:
+        if key.shape != value.shape:
+            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+        if packed is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        return
+    if key.shape[:2] != value.shape[:2]:
+        raise AssertionError(f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}")
+    for name, w in zip("qkv", separate, strict=True):
+        if w is None:
+            raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+
+
+def _for_each_head(mask: Tensor, batch: int, num_heads: int, keys: int) -> Tensor:
+    """(B, S) -> (B * heads, 1, S)."""
+    if tuple(mask.shape) != (batch, keys):
+        dim = 0 if mask.shape[0] != batch else 1
+        raise AssertionError(
+            f"Expected key_padded_mask.shape[{dim}] to be {(batch, keys)[dim]}, but got {mask.shape[dim]}"
+        )
+    return mask.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
 
 
 def multi_head_attention_forward(
@@ -173,40 +219,17 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     steps, batch, width = query.shape
     keys = key.shape[0]
-    key_padding_mask = _canonical_mask(
-        key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
+    key_padding_mask, attn_mask, is_causal = _additive(
+        key_padding_mask, attn_mask, is_causal, need_weights, query.dtype
     )
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
-        )
-    if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
-        if key_padding_mask is not None:
-            is_causal = False
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
     head = width // num_heads
     if head * num_heads != width:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
-    if use_separate_proj_weight:
-        if key.shape[:2] != value.shape[:2]:
-            raise AssertionError(
-                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
-            )
-        for name, w in (("q", q_proj_weight), ("k", k_proj_weight), ("v", v_proj_weight)):
-            if w is None:
-                raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    else:
-        if key.shape != value.shape:
-            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     packed = None if use_separate_proj_weight else in_proj_weight
+    _check_weights(key, value, packed, separate)
     q, k, v = _project(query, key, value, width, packed, separate, in_proj_bias)
 
     if attn_mask is not None:
@@ -232,26 +255,15 @@ def multi_head_attention_forward(
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v go together: one of them is None")
     q = _heads(q, steps, batch * num_heads, head)
-    if static_k is None:
-        k = _heads(k, k.shape[0], batch * num_heads, head)
-    else:
-        k = _check_static(static_k, "k", batch * num_heads, head)
-    if static_v is None:
-        v = _heads(v, v.shape[0], batch * num_heads, head)
-    else:
-        v = _check_static(static_v, "v", batch * num_heads, head)
+    k = _heads_or(static_k, "k", k, batch * num_heads, head)
+    v = _heads_or(static_v, "v", v, batch * num_heads, head)
     if add_zero_attn:
         zero = functions["zeros"]((batch * num_heads, 1, head), dtype=k.dtype, device=k.device)
         k, v = functions["cat"]([k, zero], 1), functions["cat"]([v, zero], 1)
         longer(1)
     keys = k.size(1)
     if key_padding_mask is not None:
-        if tuple(key_padding_mask.shape) != (batch, keys):
-            dim = 0 if key_padding_mask.shape[0] != batch else 1
-            raise AssertionError(
-                f"Expected key_padded_mask.shape[{dim}] to be {(batch, keys)[dim]}, but got {key_padding_mask.shape[dim]}"
-            )
-        each = key_padding_mask.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
+        each = _for_each_head(key_padding_mask, batch, num_heads, keys)
         attn_mask = each if attn_mask is None else attn_mask + each
     if not training:
         dropout_p = 0.0
