@@ -361,14 +361,14 @@ def binary_cross_entropy_with_logits(
         unsupported("log_sigmoid_cpu", input)
     fits(dtype, target)
 
-    def loss(x: Any, y: Any) -> Any:
+    def loss(x: Any, y: Any, w: Any, positive: Any) -> Any:
         softplus = jnp.logaddexp(-x, 0)
-        if pos_weight is None:
-            return (1 - y) * x + softplus
-        return (1 - y) * x + (1 + (pos_weight - 1) * y) * softplus
+        out = (1 - y) * x + (softplus if positive is None else (1 + (positive - 1) * y) * softplus)
+        return out if w is None else out * w
 
-    out = in_single(loss)(input.astype(dtype), target.astype(dtype))
-    return reduced((out if weight is None else out * weight).astype(target.dtype), reduction)
+    given = (input.astype(dtype), target.astype(dtype), weight, pos_weight)
+    wide = [a if a is None else a.astype(jnp.promote_types(a.dtype, np.float32)) for a in given]
+    return reduced(loss(*wide).astype(target.dtype), reduction)
 
 
 def fits(result: Any, x: Any) -> None:
