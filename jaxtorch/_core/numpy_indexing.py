@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from .blas import on_one_thread
 from .numpy_rules import rule
 
 # slices
@@ -273,7 +274,8 @@ def _convolution(
     window = tuple(range(n + 2, 2 * n + 2))
     parts = []
     for patches, weights in zip(batches, kernels, strict=True):
-        out = np.tensordot(patches, weights, ((1, *window), tuple(range(1, n + 2))))  # (N, *places, O)
+        axes = ((1, *window), tuple(range(1, n + 2)))
+        out = on_one_thread(np.tensordot, patches.size * len(weights), patches, weights, axes)  # (N, *places, O)
         parts.append(np.moveaxis(out, -1, 1))
     out = np.concatenate(parts, 1) if groups > 1 else parts[0]
     places = [0] * (n + 2)

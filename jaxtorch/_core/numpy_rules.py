@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .blas import matmul
+
 
 class Rule(NamedTuple):
     """How one primitive runs on NumPy.
@@ -412,4 +414,4 @@ def _dot_general(a: Any, b: Any, *, dimension_numbers: Any, preferred_element_ty
         left, right = left.reshape(math.prod(batch), m, k), right.reshape(math.prod(batch), k, n)
     else:
         left, right = left.reshape(m, k), right.reshape(k, n)
-    return np.matmul(left, right).reshape((*batch, *rows, *columns))
+    return matmul(left, right).reshape((*batch, *rows, *columns))
