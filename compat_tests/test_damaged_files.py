@@ -174,6 +174,66 @@ def test_compressed_archives():
         jaxtorch.load(io.BytesIO(zipped(content, zipfile.ZIP_DEFLATED)))
 
 
+DIRECTORY = {  # place in an entry of the zip file's directory, bytes there, what they say instead
+    "begins elsewhere": (42, 4, 0x7FFFFFFF),
+    "begins where the first does": (42, 4, 0),
+    "a huge record": (24, 4, 0xFFFFFFFE),
+    "no such compression": (10, 2, 99),
+    "compressed, it says": (10, 2, 14),
+    "encrypted, it says": (8, 2, 1),
+    "a long name": (28, 2, 0xFFFF),
+    "long extras": (30, 2, 0xFFFF),
+    "another checksum": (16, 4, 0x12345678),
+}
+
+
+@pytest.mark.parametrize("name", DIRECTORY)
+def test_false_directories(name: str):
+    at, size, value = DIRECTORY[name]
+    raw = bytearray(saved(torch.arange(4.0)))
+    begin = raw.find(b"PK\x01\x02")
+    while begin >= 0:
+        raw[begin + at : begin + at + size] = value.to_bytes(size, "little")
+        begin = raw.find(b"PK\x01\x02", begin + 4)
+    assert error_of(bytes(raw)) is not None
+
+
+STRANGE = {
+    "two folders": [("a/data.pkl", b"\x80\x02K\x01."), ("b/data.pkl", b"\x80\x02K\x02.")],
+    "one name twice": [("a/data.pkl", b"\x80\x02K\x01."), ("a/data.pkl", b"\x80\x02K\x02.")],
+    "a version without end": [("a/data.pkl", b"\x80\x02K\x01."), ("a/version", b"9" * 5000)],
+    "a version that is no number": [("a/data.pkl", b"\x80\x02K\x01."), ("a/version", "\u00b2".encode())],
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_strange_archives(name: str):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for record in STRANGE[name]:
+            archive.writestr(*record)
+    assert error_of(buffer.getvalue()) is not None
+
+
+KEYS = {"numbers": [0], "twice": ["0", "0"], "lists": [["0"]], "none": [], "a dictionary": {"0": 1}}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_of_the_old_format(name: str):
+    old = saved(torch.arange(4.0), _use_new_zipfile_serialization=False)
+    kept = pickle.dumps(next(iter(_storage_keys(old))), 2)
+    assert old.count(kept) == 1
+    keys = KEYS[name]
+    assert error_of(old.replace(kept, pickle.dumps(keys, 2))) is not None
+
+
+def _storage_keys(old: bytes) -> Any:
+    """The last pickle in a file of the old format."""
+    begin = max(i for i in range(len(old)) if old.startswith(b"\x80\x02]", i))
+    yield pickle.loads(old[begin:])
+
+
 # -- hostile pickles
 
 touched: list[Any] = []
@@ -193,6 +253,14 @@ class Touching:
 
 def text(s: str) -> bytes:
     return b"X" + struct.pack("<I", len(s.encode())) + s.encode()
+
+
+def doubled(seed: bytes, before: bytes, after: bytes) -> bytes:
+    """Sixty containers, each of which holds the one before it twice: too many paths to print or to hash them all."""
+    found = seed + b"q\x000"
+    for i in range(1, 60):
+        found += before + b"h" + bytes([i - 1]) + b"h" + bytes([i - 1]) + after + b"q" + bytes([i]) + b"0"
+    return found + b"h" + bytes([59])
 
 
 ME = f"c{__name__}\ntouch\n".encode()
@@ -240,6 +308,21 @@ HOSTILE = {
     "an unknown memo": b"h\x07.",
     "no end": b"]",
     "deep": b"(" * 100000,
+    "a deep key": b"})" + b"\x85" * 200000 + b"K\x01s.",
+    "called, endless to print": doubled(b"]", b"](", b"e") + b")R.",
+    "an id, endless to print": doubled(b"]", b"](", b"e") + b"Q.",
+    "sizes, endless to print": REBUILD + STORAGE + b"K\x00" + doubled(b"]", b"](", b"e") + b"K\x01\x85" + TAIL + b"tR.",
+    "an endless key": b"}" + doubled(b")", b"", b"\x86") + b"K\x01s.",
+    "endless keys": b"}(" + doubled(b")", b"", b"\x86") + b"K\x01u.",
+    "an endless element": b"cbuiltins\nset\n]" + doubled(b")", b"", b"\x86") + b"a\x85R.",
+    "an endless key of an OrderedDict": b"ccollections\nOrderedDict\n](" + doubled(b")", b"", b"\x86") + b"K\x01ta\x85R.",
+    "endless elements": b"\x80\x04(" + doubled(b")", b"", b"\x86") + b"\x91.",
+    "writes into a tensor": REBUILD + STORAGE + b"K\x00K\x04\x85K\x01\x85" + TAIL + b"tRK\x00K\x01s.",
+    "appends to no list": REBUILD + STORAGE + b"K\x00K\x04\x85K\x01\x85" + TAIL + b"tR(K\x01e.",
+    "fills a class": b"cbuiltins\nset\n(K\x00K\x01u.",
+    "requires_grad is a list": REBUILD + STORAGE + b"K\x00K\x04\x85K\x01\x85]" + TAIL[1:] + b"tR.",
+    "digits without end": b"I" + b"9" * 100000 + b"\n.",
+    "a frame beyond the file, no end": b"\x80\x04\x95" + struct.pack("<Q", 2**60) + b"]",
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import reprlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,11 @@ class FromOutside(Exception):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
+
+
+def shortened(x: Any) -> str:
+    """What a file holds, for a message: lists in lists may be endless."""
+    return reprlib.repr(x)
 
 
 class StorageKind:
@@ -111,10 +117,14 @@ class StorageView:
 def _extent(offset: Any, size: tuple[Any, ...], stride: tuple[Any, ...], available: int) -> int:
     """How many elements of memory a tensor spans; RuntimeError if it would reach beyond what there is."""
     if not all(type(n) is int for n in (offset, *size, *stride)) or len(size) != len(stride):
-        raise RuntimeError(f"offset {offset!r}, sizes {size} and strides {stride} describe no tensor")
+        raise RuntimeError(
+            f"offset {shortened(offset)}, sizes {shortened(size)} and strides {shortened(stride)} describe no tensor"
+        )
     extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     if min((offset, *size, *stride), default=0) < 0 or offset + extent > available:
-        raise RuntimeError(f"sizes {size} and strides {stride} do not fit a storage of {available} elements")
+        raise RuntimeError(
+            f"sizes {shortened(size)} and strides {shortened(stride)} do not fit a storage of {available} elements"
+        )
     return extent
 
 
@@ -137,6 +147,12 @@ def _storage(x: Any) -> Any:
     return x
 
 
+def _is_required(requires_grad: Any) -> bool:
+    if type(requires_grad) is not bool:
+        raise RuntimeError(f"the file has a tensor with requires_grad={shortened(requires_grad)}, expected a bool")
+    return requires_grad
+
+
 def _rebuild_tensor(storage: LoadedStorage, offset: int, size: Any, stride: Any) -> Tensor:
     d = _storage(storage).dtype
     if d is None:
@@ -152,7 +168,7 @@ def _rebuild_tensor_v2(
         t = t.conj() if metadata.get("conj") else t
         t = t.neg() if metadata.get("neg") else t
         t = t.detach()
-    t.requires_grad = requires_grad
+    t.requires_grad = _is_required(requires_grad)
     return t
 
 
@@ -161,14 +177,14 @@ def _rebuild_tensor_v3(
     metadata: Any = None,
 ) -> Tensor:  # fmt: skip
     t = _storage(storage).tensor(d, offset, tuple(size), tuple(stride))
-    t.requires_grad = requires_grad
+    t.requires_grad = _is_required(requires_grad)
     return t
 
 
 def _rebuild_meta_tensor_no_storage(d: dtype, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     t = functions["empty"](tuple(size), dtype=d, device="meta")
     t._layout = layouts.normal(tuple(size), tuple(stride), 0)
-    t.requires_grad = requires_grad
+    t.requires_grad = _is_required(requires_grad)
     return t
 
 
@@ -197,7 +213,7 @@ def _bytearray(content: Any = b"", encoding: str = "latin-1") -> bytearray:
 def _encode(text: str, encoding: str = "utf-8") -> bytes:
     """`_codecs.encode`, with which protocol 2 writes bytes; no other encoding than what it writes."""
     if encoding not in ("latin1", "utf-8"):
-        raise pickle.UnpicklingError(f"unexpected encoding {encoding!r} of bytes")
+        raise pickle.UnpicklingError(f"unexpected encoding {shortened(encoding)} of bytes")
     return text.encode(encoding)
 
 
@@ -282,7 +298,8 @@ def _default_place(storage: LoadedStorage) -> None:
         if packages and _by_package(storage, True):
             return
         raise RuntimeError(
-            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {storage.location})"
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+            f"{shortened(storage.location)[1:-1]})"
         ) from error
     if where.type == "cuda":
         check_cuda(where)

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from ._core.op import functions
-from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, typed
+from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, shortened, typed
 from ._saving import MAGIC, PROTOCOL, skipping
 from ._unpickling import unpickle
 from .utils.serialization import config
@@ -32,15 +32,17 @@ _TEXT = 64 << 20  # bytes of a record other than a storage that may be compresse
 def _checked(pid: Any) -> Any:
     """A storage's persistent id: ('storage', kind, key, location, number of elements, ...)."""
     if not (isinstance(pid, tuple) and len(pid) >= 5 and pid[0] == "storage" and isinstance(pid[1], StorageKind)):
-        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {pid!r}")
+        raise pickle.UnpicklingError(
+            f"Unknown typename for persistent_load, expected 'storage' but got {shortened(pid)}"
+        )
     key, location, count = pid[2:5]
     if not (isinstance(key, str) and isinstance(location, str) and type(count) is int and count >= 0):
-        raise pickle.UnpicklingError(f"{pid[2:5]!r} is no key, location and number of elements of a storage")
+        raise pickle.UnpicklingError(f"{shortened(pid[2:5])} is no key, location and number of elements of a storage")
     return pid
 
 
 def _refuse(pid: Any) -> Any:
-    raise pickle.UnpicklingError(f"unexpected storage in the header: {pid!r}")
+    raise pickle.UnpicklingError(f"unexpected storage in the header: {shortened(pid)}")
 
 
 def _nbytes(kind: StorageKind, count: int) -> int:
@@ -74,6 +76,13 @@ class _Archive:
         if text is None:
             raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
         self.folder = text.removesuffix("data.pkl")
+        strange = next((n for n in self.names if not n.startswith(self.folder)), None)
+        if strange is not None:
+            raise RuntimeError(
+                f"PytorchStreamReader failed: {strange!r} is not in the folder {self.folder!r} of the archive"
+            )
+        if len(self.names) != len(self.zip.namelist()):
+            raise RuntimeError("PytorchStreamReader failed: the archive has two records of one name")
 
     def small(self, name: str, default: bytes | None = None) -> bytes:
         """A record other than a storage."""
@@ -129,9 +138,9 @@ def _swapped(archive: _Archive) -> bool:
 
 def _check_version(archive: _Archive) -> None:
     said = archive.small("version", b"3").strip()
-    if not said.isdigit() or int(said) > _NEWEST:
+    if not said.isdigit() or len(said) > 9 or int(said) > _NEWEST:
         raise RuntimeError(
-            f"Attempted to read a PyTorch file with version {said.decode(errors='replace')}, but the maximum supported "
+            f"Attempted to read a PyTorch file with version {said[:20].decode(errors='replace')}, but the maximum supported "
             f"version for reading is {_NEWEST}"
         )
 
@@ -197,7 +206,7 @@ def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options:
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = unpickle(file, _refuse, weights_only, options)
     if version != PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {shortened(version)}")
     system = unpickle(file, _refuse, weights_only, options)
     if not isinstance(system, dict):
         raise RuntimeError("Invalid system information; corrupt file?")
@@ -221,7 +230,7 @@ def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options:
     begin = file.tell()
     unpickle(file, storage_of, weights_only, options)
     keys = unpickle(file, _refuse, weights_only, options)
-    if not isinstance(keys, list) or sorted(map(str, keys)) != sorted(storages):
+    if not isinstance(keys, list) or any(type(k) is not str for k in keys) or sorted(keys) != sorted(storages):
         raise RuntimeError("the file does not have the storages that its tensors name; corrupt file?")
     for key in keys:
         storage = storages[key]

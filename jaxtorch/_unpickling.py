@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from ._core.tensor import Tensor
-from ._loaded import ABSENT, GLOBALS, FromOutside
+from ._loaded import ABSENT, GLOBALS, FromOutside, shortened
 from .nn.parameter import Parameter
 
 
@@ -60,6 +60,19 @@ def _refuse(what: str) -> pickle.UnpicklingError:
     )
 
 
+_NESTED = 10_000  # items of tuples in tuples that are keys
+
+
+def _keys(args: Any) -> Iterator[Any]:
+    """What a set, Counter or OrderedDict made of these arguments will hash."""
+    for content in args if type(args) is tuple else ():
+        for item in content if type(content) in (list, tuple) else ():
+            if type(item) is tuple:
+                yield item
+            elif type(item) is list and item and type(item[0]) is tuple:
+                yield item[0]
+
+
 class _RestrictedUnpickler(_Unpickler):
     """Reads tensors and plain containers, and calls nothing but what builds them."""
 
@@ -77,12 +90,61 @@ class _RestrictedUnpickler(_Unpickler):
             f"`torch.serialization.add_safe_globals([{name}])` to allow it if you trust this class or function."
         )
 
+    def _hashable(self, keys: Any) -> None:
+        """Keys must not be tuples so deep, or so often in one another, that hashing them ends the process or never ends."""
+        pending, n = list(keys), 0
+        while pending:
+            x = pending.pop()
+            if type(x) is tuple:
+                pending.extend(x)
+                n += len(x)
+                if n > _NESTED:
+                    raise _refuse("The file has a key of too many nested tuples.")
+
+    def _filled(self, at: int, kinds: tuple[type, ...]) -> None:
+        """Only containers may be filled."""
+        if len(self.stack) >= -at and type(self.stack[at]) not in (*kinds, *safe.values()):
+            raise _refuse(f"Trying to fill a {type(self.stack[at]).__name__}, expected {kinds[0].__name__}.")
+
+    def _setitem(self) -> None:
+        self._filled(-3, (dict, OrderedDict, Counter))
+        self._hashable(self.stack[-2:-1])
+        pickle._Unpickler.load_setitem(self)  # type: ignore[attr-defined]
+
+    def _setitems(self) -> None:
+        self._hashable(self.stack[::2])
+        self._take(pickle._Unpickler.load_setitems, (dict, OrderedDict, Counter))  # type: ignore[attr-defined]
+
+    def _additems(self) -> None:
+        self._hashable(self.stack)
+        self._take(pickle._Unpickler.load_additems, (set,))  # type: ignore[attr-defined]
+
+    def _append(self) -> None:
+        self._filled(-2, (list,))
+        pickle._Unpickler.load_append(self)  # type: ignore[attr-defined]
+
+    def _appends(self) -> None:
+        self._take(pickle._Unpickler.load_appends, (list,))  # type: ignore[attr-defined]
+
+    def _take(self, step: Callable[..., None], kinds: tuple[type, ...]) -> None:
+        """Take a step that fills what lies beneath the mark."""
+        items = self.pop_mark()  # pyright: ignore[reportAttributeAccessIssue]
+        self._filled(-1, kinds)
+        self.metastack.append(self.stack)  # pyright: ignore[reportAttributeAccessIssue]
+        self.stack = items
+        self.append = items.append
+        step(self)
+
+    def _frozenset(self) -> None:
+        self._hashable(self.stack)
+        pickle._Unpickler.load_frozenset(self)  # type: ignore[attr-defined]
+
     def _check(self, called: Any) -> None:
         """Only what `find_class` gave may be called, and no tensor or dtype that it gave."""
         for allowed in (*GLOBALS.values(), *safe.values()):
             if called is allowed and callable(allowed):
                 return
-        raise _refuse(f"Trying to call {called!r}, which is not an allowed global.")
+        raise _refuse(f"Trying to call {shortened(called)}, which is not an allowed global.")
 
     def _step(self, step: Callable[..., None], called: Any) -> None:
         """Take a step that calls something: an error of what the user has allowed is the user's."""
@@ -98,6 +160,8 @@ class _RestrictedUnpickler(_Unpickler):
         self._check(self.stack[-2])
         if self.stack[-2] in (Tensor, Parameter):
             raise _refuse(f"Trying to call {self.stack[-2].__name__} directly.")
+        if self.stack[-2] in (set, Counter, OrderedDict):
+            self._hashable(_keys(self.stack[-1]))
         self._step(pickle._Unpickler.load_reduce, self.stack[-2])  # type: ignore[attr-defined]
 
     def _newobj(self) -> None:
@@ -122,6 +186,12 @@ class _RestrictedUnpickler(_Unpickler):
     dispatch[pickle.REDUCE[0]] = _reduce
     dispatch[pickle.NEWOBJ[0]] = _newobj
     dispatch[pickle.BUILD[0]] = _build
+    dispatch[pickle.APPEND[0]] = _append
+    dispatch[pickle.APPENDS[0]] = _appends
+    dispatch[pickle.SETITEM[0]] = _setitem
+    dispatch[pickle.SETITEMS[0]] = _setitems
+    dispatch[pickle.ADDITEMS[0]] = _additems
+    dispatch[pickle.FROZENSET[0]] = _frozenset
     for _code in (pickle.INST, pickle.OBJ, pickle.NEWOBJ_EX, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEXT_BUFFER):
         dispatch[_code[0]] = _forbidden
 
