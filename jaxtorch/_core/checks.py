@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from .transfer import fetched
 from .value import Value
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -82,7 +81,7 @@ def raise_pending(oldest: int | None = None) -> None:
         array = value.array
         if array is None:
             continue  # its program failed
-        code = int(np.asarray(array))
+        code = int(fetched(array))
         if code:
             _pending[:0] = flags[position + 1 :]
             error = make(code)

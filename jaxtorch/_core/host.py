@@ -18,6 +18,7 @@ from .program import force
 from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
 from .tensor import Tensor, wrap
+from .transfer import fetched
 from .value import VIEW, WHOLE, Aval, Value
 
 
@@ -166,7 +167,7 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
         array = force(storage.value)
         if is_tracer(array):
             raise RuntimeError("numpy(): a tensor inside a transformation (torch.func, JAX) has no memory to share")
-        flat = _laid_out(np.asarray(array), storage.layout)
+        flat = _laid_out(fetched(array), storage.layout)
         storage.host = HostMemory(flat, flat)
         version = storage.version
         storage.host.watched_by(version, storage)

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from . import hostmode
-from .transfer import on_cpu
+from .transfer import fetched, on_cpu
 from .value import Aval, Value
 
 FEWEST = 4
@@ -65,10 +65,10 @@ class Layout:
         for v in values:
             pack = v.pack
             if pack is None:
-                parts.append(np.asarray(v.array).reshape(-1))
+                parts.append(fetched(v.array).reshape(-1))
                 continue
             if id(pack) not in vectors:
-                vectors[id(pack)] = np.asarray(pack.array)
+                vectors[id(pack)] = fetched(pack.array)
             parts.append(pack.layout.part(vectors[id(pack)], v.part).reshape(-1))
         return on_cpu(np.concatenate(parts), self.avals[0].slot.jax)
 
@@ -76,7 +76,7 @@ class Layout:
 def unpack(value: Value) -> Any:
     """Give a value of a pack an array of its own."""
     pack = value.pack
-    content = pack.layout.part(np.asarray(pack.array), value.part)
+    content = pack.layout.part(fetched(pack.array), value.part)
     if hostmode.active:  # a forked child, where JAX does not run
         value.array = content.copy()
     else:

@@ -24,7 +24,7 @@ from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
-from .transfer import on_cpu
+from .transfer import fetched, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
 lock = threading.RLock()
@@ -55,7 +55,7 @@ def known(array: Any) -> np.ndarray[Any, Any]:
             "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
             "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
         )
-    return np.asarray(array)
+    return fetched(array)
 
 
 def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:

@@ -1,12 +1,15 @@
-"""From NumPy to the device."""
+"""From NumPy to the device, and back."""
 
 from __future__ import annotations
 
 import functools
+import os
+from time import perf_counter
 from typing import Any
 
 import jax
 import numpy as np
+from jax._src.array import ArrayImpl
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
@@ -33,3 +36,18 @@ def _put(given: tuple[np.ndarray[Any, Any], Any]) -> Any:
     during_call = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
     aval = _shaped(array.shape, array.dtype)
     return xla_client.batched_device_put(aval, _sharding(device), [array], [device], False, True, during_call)
+
+
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+PATIENCE = 200e-6 if _CORES != 1 else 0.0
+"""Seconds for which an array that is not there yet is looked for before the thread sleeps: waking it takes some 50 us, more
+than a small program."""
+
+
+def fetched(array: Any) -> np.ndarray[Any, Any]:
+    """What an array holds, once it has been computed."""
+    if type(array) is ArrayImpl and not array.is_ready():
+        ready, end = array.is_ready, perf_counter() + PATIENCE
+        while perf_counter() < end and not ready():
+            pass
+    return np.asarray(array)
