@@ -12,10 +12,9 @@ import numpy as np
 
 from jaxtorch._core import hostrun, runner
 from jaxtorch._core.device import DeviceSlot
-from jaxtorch._core.value import Value
 
 
-def _run_steps(slot: DeviceSlot, plan: runner.Plan, arrays: list[Any], inputs: list[Value], cheap: bool) -> list[Any]:
+def _run_steps(slot: DeviceSlot, plan: runner.Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     held: list[Any] = [None] * plan.n_slots
     for s, array, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
         held[s] = np.asarray(array, aval.dtype.np)

@@ -15,7 +15,7 @@ import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import backward, calls, checks, gradient, log, program, runner, tape, value, views
+from jaxtorch._core import backward, calls, checks, cold, gradient, log, program, runner, tape, value, views
 from jaxtorch._core.device import cpu
 from jaxtorch.optim import optimizer
 
@@ -171,7 +171,8 @@ def in_use() -> int:
     return sum(a.nbytes for a in jax.live_arrays())
 
 
-def test_an_evaluation_loop_holds_only_the_outputs():
+def test_an_evaluation_loop_holds_only_the_outputs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cold, "QUICK", 0.0)  # what is quick waits: test_numpy_code.py
     net = Net()
     base, outputs, losses = in_use(), [], []
     with torch.no_grad():
@@ -184,7 +185,7 @@ def test_an_evaluation_loop_holds_only_the_outputs():
             losses.append(((out - net.y) ** 2).mean())
     del out
     assert in_use() - base <= 40 * (64 * 4 * 4 + 4)
-    assert len({loss.item() for loss in losses}) == 1
+    assert [loss.item() for loss in losses] == pytest.approx([losses[0].item()] * 40)
 
 
 def test_gradient_accumulation_holds_one_micro_batch():

@@ -198,6 +198,7 @@ class Replay:
         current.state = "running"
         try:
             arrays = [v.array for v in made.inputs]
+            runner.to_device(self.slot, made.inputs, arrays)
             for position in self.single:
                 arrays[position] = _copy(arrays[position])
             packed = self._structure.packed

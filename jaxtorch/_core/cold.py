@@ -25,11 +25,13 @@ import numpy as np
 
 from .numpy_program import Doubt, NoRule, NumpyProgram
 
-RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", "1000000000"))
+FOR_EVER = 1_000_000_000
+RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
 """How often at most a kernel or a program runs on NumPy; 0 switches it off."""
 
 KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
 PER_EQUATION = 3e6  # with so much more for each of its equations
+WRITTEN_AFTER = 8  # runs, a program that stays on NumPy becomes a function (numpy_code.py)
 QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
 LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
 
@@ -60,9 +62,17 @@ def suits(kernel: Any) -> bool:
 
 def runs_of_program(kernels: list[Any]) -> int:
     """How often a program of these kernels runs on NumPy: always if it is quick there, else only as kernels, the first time."""
-    if not all(suits(kernel) for kernel in kernels):
-        return 0
-    return RUNS if sum(kernel.on_numpy.cost for kernel in kernels) <= QUICK else 0
+    return RUNS if all(suits(kernel) for kernel in kernels) and are_quick(kernels) else 0
+
+
+def are_quick(kernels: list[Any]) -> bool:
+    """Does a program of these kernels, if they have all been made ready, stay on NumPy?"""
+    cost = 0.0
+    for kernel in kernels:
+        if kernel.on_numpy is None or kernel.cold_limit == 0:
+            return False
+        cost += kernel.on_numpy.cost
+    return cost <= QUICK
 
 
 COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole

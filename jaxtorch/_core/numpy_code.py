@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .blas import matmul
 from .entry import define
 from .numpy_program import Doubt, NumpyProgram, Step
 from .numpy_rules import RULES
@@ -44,7 +45,7 @@ class _Writer:
     def __init__(self, plan: Any) -> None:
         self.plan = plan
         self.scope: dict[str, Any] = {
-            "asarray": np.asarray, "ndarray": np.ndarray, "errstate": np.errstate, "matmul": np.matmul, "fetched": fetched,
+            "asarray": np.asarray, "ndarray": np.ndarray, "errstate": np.errstate, "matmul": matmul, "fetched": fetched,
             "own": _own, "filled": _filled, "Doubt": Doubt,
         }  # fmt: skip
         self.lines: list[str] = []
@@ -86,6 +87,10 @@ class _Writer:
         self.lines.append(f"{name} = {text}")
         return name
 
+    def _present(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape that a variable of this shape has now."""
+        return self.narrow.get(name, shape)  # pyright: ignore[reportReturnType]
+
     def _whole(self, name: str, shape: tuple[int, ...]) -> str:
         """A variable with all its elements."""
         return self._set(f"filled({name}, {shape})") if name in self.narrow else name
@@ -110,7 +115,7 @@ class _Writer:
             return ins
         narrow = None
         if found.elementwise:
-            shapes = [self.narrow.get(name, shape) for name, (shape, _) in zip(ins, step.given, strict=True)]
+            shapes = [self._present(name, shape) for name, (shape, _) in zip(ins, step.given, strict=True)]
             narrow = np.broadcast_shapes(*shapes)
         else:
             ins = [self._whole(name, shape) for name, (shape, _) in zip(ins, step.given, strict=True)]
@@ -141,7 +146,7 @@ class _Writer:
 
     def _broadcast(self, step: Step, name: str) -> str:
         shape, at = step.made[0][0], step.params["broadcast_dimensions"]
-        now = self.narrow.get(name, step.given[0][0])
+        now = self._present(name, step.given[0][0])
         full = [1] * len(shape)
         for d, n in zip(at, now, strict=False):  # a single element has no dimensions left
             full[d] = n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -33,6 +33,30 @@ class NoRule(Exception):
     """A primitive is not in the table."""
 
 
+class Step(NamedTuple):
+    """An equation: its rule's function and doubt, the places of its operands and results, and their (shape, type) each.
+
+    halves: the operands to be made float32; dead: the places that are needed no longer after it.
+    """
+
+    fn: Any
+    doubt: Any
+    ins: tuple[int, ...]
+    params: dict[str, Any]
+    halves: tuple[int, ...]
+    outs: tuple[int, ...]
+    kinds: tuple[Any, ...]
+    several: bool
+    name: str
+    given: tuple[Any, ...]
+    made: tuple[Any, ...]
+    dead: tuple[int, ...] = ()
+
+
+def _typed(variables: Any) -> tuple[Any, ...]:
+    return tuple([(tuple(v.aval.shape), np.dtype(v.aval.dtype)) for v in variables])
+
+
 class NumpyProgram:
     """A closed jaxpr as calls on NumPy arrays.
 
@@ -45,7 +69,7 @@ class NumpyProgram:
 
     def __init__(self, closed: Any) -> None:
         self.env: list[Any] = []
-        self.steps: list[Any] = []
+        self.steps: list[Step] = []
         self.cost = 0.0
         self.largest = 0
         self.exact = True
@@ -89,24 +113,24 @@ class NumpyProgram:
             outs = tuple([self._new(names, v) for v in eqn.outvars])
             kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
             halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])
-            self.steps.append((found.run, found.doubt, ins, eqn.params, halves, outs, kinds,
-                               eqn.primitive.multiple_results))  # fmt: skip
+            self.steps.append(Step(found.run, found.doubt, ins, eqn.params, halves, outs, kinds,
+                                   eqn.primitive.multiple_results, name, _typed(eqn.invars), _typed(eqn.outvars)))  # fmt: skip
 
     def _free(self) -> None:
         """Note after which step each array is needed no longer."""
         kept = {*self.outputs}
         known = {i for i, value in enumerate(self.env) if value is not None}
         for n in reversed(range(len(self.steps))):
-            used = {*self.steps[n][2], *self.steps[n][5]} - kept - known
+            used = {*self.steps[n].ins, *self.steps[n].outs} - kept - known
             kept |= used
-            self.steps[n] = (*self.steps[n], tuple(used))
+            self.steps[n] = self.steps[n]._replace(dead=tuple(used))
 
     def run(self, arrays: list[Any], careful: bool) -> list[Any]:
         """The outputs for these inputs: host arrays, perhaps views of one another. `careful`: raise `Doubt` where XLA differs."""
         env = self.env[:]
         for i, a in zip(self.inputs, arrays, strict=True):
             env[i] = a
-        for fn, doubt, ins, params, halves, outs, kinds, several, dead in self.steps:
+        for fn, doubt, ins, params, halves, outs, kinds, several, _, _, _, dead in self.steps:
             given = [env[i] for i in ins]
             if careful and doubt is not None and doubt(*given, **params):
                 raise Doubt
@@ -162,7 +186,7 @@ def _body(closed: Any) -> NumpyProgram:
 
 def _unsure(*bodies: NumpyProgram) -> float:
     """Extra cost of bodies that NumPy may not run unobserved."""
-    return 0.0 if all(b.exact and not any(s[1] for s in b.steps) for b in bodies) else math.inf
+    return 0.0 if all(b.exact and not any(s.doubt for s in b.steps) for b in bodies) else math.inf
 
 
 def _scan_cost(eqn: Any) -> float:

@@ -24,12 +24,14 @@ class Rule(NamedTuple):
     cost:  nanoseconds for each element of the largest operand or result, or a function of (equation) that gives them all.
     half:  does it take float16 and bfloat16 as they are? Else they are computed in float32.
     doubt: for inputs of which XLA makes something else, true. A worker, which has no choice, takes NumPy's answer.
+    elementwise: operands that only broadcast to the result's shape will do.
     """
 
     run: Callable[..., Any]
     cost: float | Callable[[Any], float]
     half: bool = False
     doubt: Callable[..., Any] | None = None
+    elementwise: bool = False
 
 
 RULES: dict[str, Rule] = {}
@@ -37,18 +39,20 @@ EXPANDED: dict[str, Callable[..., Any]] = {}
 """Primitives of jaxtorch's own: the functions, in terms of JAX's, that they stand for."""
 
 
-def rule(name: str, cost: float | Callable[[Any], float], half: bool = False, doubt: Any = None) -> Any:
+def rule(
+    name: str, cost: float | Callable[[Any], float], half: bool = False, doubt: Any = None, elementwise: bool = False
+) -> Any:
     """Decorator that enters a function into the table."""
 
     def define(fn: Callable[..., Any]) -> Callable[..., Any]:
-        RULES[name] = Rule(fn, cost, half, doubt)
+        RULES[name] = Rule(fn, cost, half, doubt, elementwise)
         return fn
 
     return define
 
 
 def _elementwise(fn: Callable[..., Any], cost: float, doubt: Any = None) -> Rule:
-    return Rule(lambda *args, **_: fn(*args), cost, False, doubt)
+    return Rule(lambda *args, **_: fn(*args), cost, False, doubt, True)
 
 
 def _mapped(fn: Callable[[float], float]) -> Callable[[Any], Any]:
@@ -142,24 +146,24 @@ for _name, (_fn, _cost) in {
     RULES[_name] = _elementwise(_fn, _cost)
 RULES["div"] = _elementwise(_divide, 2, _odd_division)
 RULES["rem"] = _elementwise(np.fmod, 10, _odd_division)
-RULES["nextafter"] = Rule(lambda a, b, **_: np.nextafter(a, b), 5, half=True)
+RULES["nextafter"] = Rule(lambda a, b, **_: np.nextafter(a, b), 5, half=True, elementwise=True)
 
 
 def _near_poles(x: Any, **_: Any) -> bool:
     return not bool(((x > 0) & np.isfinite(x)).all())
 
 
-@rule("lgamma", 150, doubt=_near_poles)
+@rule("lgamma", 150, doubt=_near_poles, elementwise=True)
 def _lgamma(x: Any, **_: Any) -> Any:
     return _mapped(math.lgamma)(x)
 
 
-@rule("pow", 10)
+@rule("pow", 10, elementwise=True)
 def _pow(x: Any, y: Any, **_: Any) -> Any:
     return np.power(x, y.astype(x.dtype))
 
 
-@rule("integer_pow", 3)
+@rule("integer_pow", 3, elementwise=True)
 def _integer_pow(x: Any, *, y: int, **_: Any) -> Any:
     """By squaring, as XLA has it."""
     result, power, n = None, x, abs(y)
@@ -173,7 +177,7 @@ def _integer_pow(x: Any, *, y: int, **_: Any) -> Any:
     return result if y > 0 else 1 / result
 
 
-@rule("round", 2)
+@rule("round", 2, elementwise=True)
 def _round(x: Any, *, rounding_method: Any, **_: Any) -> Any:
     if int(rounding_method) == 1:
         return np.round(x)
@@ -181,12 +185,12 @@ def _round(x: Any, *, rounding_method: Any, **_: Any) -> Any:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), np.copysign(whole, x))
 
 
-@rule("clamp", 1)
+@rule("clamp", 1, elementwise=True)
 def _clamp(low: Any, x: Any, high: Any, **_: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
-@rule("select_n", 2, half=True)
+@rule("select_n", 2, half=True, elementwise=True)
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
     return np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
 
@@ -200,7 +204,7 @@ def _inexact_cast(x: Any, *, new_dtype: Any, **_: Any) -> bool:
     return not bool(((wide > limits.min - 1.0) & (wide < limits.max + 1.0) | (wide == limits.min)).all())
 
 
-@rule("convert_element_type", 1, half=True, doubt=_inexact_cast)
+@rule("convert_element_type", 1, half=True, doubt=_inexact_cast, elementwise=True)
 def _convert(x: Any, *, new_dtype: Any, **_: Any) -> Any:
     return x.astype(new_dtype)
 

@@ -171,6 +171,11 @@ def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Va
     return outs[:n]
 
 
+def is_quick(program: Program) -> bool:
+    """Is all of it known to be done on NumPy in no time?"""
+    return len(program.code) < 200 and cold.are_quick([k for k in program.code if type(k) is Kernel])
+
+
 def flush(program: Program | None) -> None:
     """Run a program and give its surviving values their arrays."""
     if program is None or program.state == "done":
@@ -232,8 +237,10 @@ def _run(program: Program, values: list[Value]) -> None:
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
         structure = expected
-        if program.packed or expected.packed is not None:
-            arrays = packs.arguments(expected.packed, inputs, program.packed, arrays)
+        if not structure.on_host:
+            runner.to_device(slot, inputs, arrays)
+        if program.packed or structure.packed is not None:
+            arrays = packs.arguments(structure.packed, inputs, program.packed, arrays)
         outs = at_top(structure.call, arrays)
     else:
         structure, outs = _worked_out(program, values, counts, arrays, owned)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
@@ -19,7 +20,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import cold, log, packs
+from . import cold, log, numpy_code, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -124,10 +125,12 @@ class Structure:
           engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
+    on_host: `call` is a function of NumPy's, whose results are host arrays (numpy_code.py).
     """
 
     __slots__ = (
         "runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit", "made", "packed",
+        "on_host",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -143,6 +146,7 @@ class Structure:
         self.owned: list[bool] = []
         self.made: dict[int, int] = {}
         self.packed: packs.Packed | None = None
+        self.on_host = False
 
 
 class Plan:
@@ -254,13 +258,39 @@ def run(
     cold.seen(new)
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
+        if cheap and structure.runs > cold.WRITTEN_AFTER and structure.cold_limit >= cold.FOR_EVER:
+            structure.call, structure.on_host = _on_host(slot, plan), True
+            return structure, structure.call(packs.arguments(None, inputs, packed, arrays))
+        if not cheap:
+            to_device(slot, inputs, arrays)
         if cheap or (not plan.captured and not _compiled_now(structure)):
-            return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), inputs, cheap)
+            return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
         links = _links(structure, inputs)
         plan.pair(links)
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays))
+    if not structure.on_host:
+        to_device(slot, inputs, arrays)
     return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
+
+
+def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> None:
+    """Move what a program on NumPy has made, and an XLA program reads, to the device for good."""
+    if np.ndarray in map(type, arrays):
+        for i, (v, array) in enumerate(zip(inputs, arrays, strict=True)):
+            if v.owned and type(array) is np.ndarray:
+                v.array = arrays[i] = on_cpu(array, slot.jax)
+
+
+def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
+    """The function that runs a plan on NumPy."""
+    call = numpy_code.written(plan)
+
+    def run(arrays: list[Any]) -> list[Any]:
+        outs = call(arrays)
+        return _run_steps(slot, plan, arrays, True) if outs is None else outs
+
+    return run
 
 
 def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
@@ -294,7 +324,7 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
     return at_top(structure.call, arrays)
 
 
-def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], inputs: list[Value], cheap: bool) -> list[Any]:
+def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     """Kernel by kernel; `cheap`: all of them on NumPy."""
     env: list[Any] = [None] * plan.n_slots
     for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):

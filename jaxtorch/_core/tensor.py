@@ -166,6 +166,14 @@ def version_of(t: Tensor) -> Version:
     return written
 
 
+def count_write(t: Tensor) -> None:
+    """Count a change of a tensor that shares its memory with none as a write."""
+    written = getattr(t, "_written", None)
+    t._ver += 1
+    if written is not None:
+        written.n = t._ver
+
+
 def wrap(value: Value) -> Tensor:
     """A new tensor on a value."""
     t = _new(Tensor)

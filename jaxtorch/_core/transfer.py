@@ -46,8 +46,9 @@ than a small program."""
 
 def fetched(array: Any) -> np.ndarray[Any, Any]:
     """What an array holds, once it has been computed."""
-    if type(array) is ArrayImpl and not array.is_ready():
-        ready, end = array.is_ready, perf_counter() + PATIENCE
+    ready = array.is_ready if type(array) is ArrayImpl else None  # pyright: ignore[reportAttributeAccessIssue]
+    if ready is not None and not ready():
+        end = perf_counter() + PATIENCE
         while perf_counter() < end and not ready():
             pass
     return np.asarray(array)

@@ -21,7 +21,7 @@ from .._core.modes import state
 from .._core.program import force
 from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
-from .._core.tensor import Tensor, from_host, wrap
+from .._core.tensor import Tensor, count_write, from_host, wrap
 from .._core.value import Value, aval_of
 from .._ops.assignment import C_NAMES
 from ._members import Members
@@ -471,7 +471,7 @@ def _count(t: Tensor) -> None:
     """Count a change as a write."""
     alias = t._alias
     if alias is None:
-        t._ver += 1
+        count_write(t)
         return
     alias.version.n += 1
     if alias.silent is not None:
@@ -496,7 +496,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     count = int(np.prod(new, dtype=np.int64))
     if self._alias is None and not aval.numel and packed == strides.contiguous(new):
         self._value, self._layout = from_host(np.zeros(new, aval.dtype.np), aval.slot.device)._value, None
-        self._ver += 1
+        count_write(self)
         return self
     alias = alias_of(self)
     needed = (offset + count) * aval.dtype.itemsize if count else 0
@@ -545,4 +545,5 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if self._alias is not None:
         self._alias.silent = Version(version + 1)  # the tensor's own
     self._ver = version + 1
+    self.__dict__.pop("_written", None)  # that of the memory it had
     return self

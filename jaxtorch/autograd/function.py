@@ -14,7 +14,7 @@ from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
 from .._core.permissions import check_history
 from .._core.sparsity import is_sparse
-from .._core.tensor import INFERENCE_SAVED, Tensor, is_inference, wrap
+from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, wrap
 from .._install import shown
 from . import _traced_function
 
@@ -491,7 +491,7 @@ def _count_write(t: Tensor) -> None:
     """PyTorch counts `mark_dirty` as a modification of its own."""
     alias = t._alias
     if alias is None:
-        t._ver += 1
+        count_write(t)
     else:
         alias.read(t)
         if alias.seen == alias.version.n:
