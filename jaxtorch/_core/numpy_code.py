@@ -89,7 +89,7 @@ class _Writer:
 
     def _present(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape that a variable of this shape has now."""
-        return self.narrow.get(name, shape)  # pyright: ignore[reportReturnType]
+        return self.narrow.get(name, shape)
 
     def _whole(self, name: str, shape: tuple[int, ...]) -> str:
         """A variable with all its elements."""
