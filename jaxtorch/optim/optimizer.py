@@ -102,6 +102,8 @@ class Optimizer:
             cls.step = _counted(own)
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        import optax  # noqa: F401  # for the rules, 90 ms: here rather than in the first step
+
         self.defaults = defaults
         self._hooks()
         if isinstance(params, Tensor):
