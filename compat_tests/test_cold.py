@@ -179,6 +179,7 @@ def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(mo
     monkeypatch.setattr(cold, "QUICK", 1.0)
     monkeypatch.setattr(cold, "FEW", 0)
     monkeypatch.setattr(cold._Process, "at_once", 12)
+    monkeypatch.setattr(cold, "LIKELY", 1000)
 
     def compiled_by(sizes: Iterable[int]) -> int:
         before = Counts.compiled
@@ -189,6 +190,28 @@ def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(mo
     assert compiled_by([151, 151, 152, 152]) == 2  # few equations: the process may compile some at once
     assert compiled_by(size for size in range(153, 170) for _ in range(2)) <= 1
     assert compiled_by([169] * cold.SETTLED) == 1
+    monkeypatch.setattr(cold, "LIKELY", 1)
+    assert compiled_by([170] * 2 * cold.SETTLED) == 0  # it has not cost NumPy much yet
+
+
+def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    cold.forget()
+
+    def compiled_by(size: int) -> int:
+        before = Counts.compiled
+        for _ in range(12):
+            assert (torch.ones(size) * 2 + 1).sum().item() == 3 * size
+        return Counts.compiled - before
+
+    assert compiled_by(171) == 1
+    monkeypatch.setattr(cold, "LONG", 2)
+    assert compiled_by(172) == 0
+    monkeypatch.setattr(cold, "SMALL", 1.0)
+    assert compiled_by(173) == 1
+    monkeypatch.setattr(cold, "SMALL", 8e3)
+    monkeypatch.setattr(cold, "LIKELY", 1000)
+    assert compiled_by(174) == 1
 
 
 def test_a_packed_loop_and_its_backward_run_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,11 @@ NumPy computes a kernel until it has spent there, by an estimate, about the time
 whose kernels all run on NumPy, and quickly, stays there; any other is compiled whole when it comes again. The estimate is of the
 jaxpr alone, never of a clock, so that a program run twice changes over at the same places.
 
-A program compiled whole costs some 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A process
-that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout. After those it
-depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new programs all the time.
+A program compiled whole costs some 2 to 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A
+process that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout; but not a
+long program of small arrays (a loop over the letters of a word) before it has run for an eighth of the time that compiling it would
+take. After those it depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new programs
+all the time.
 
 NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
 other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
@@ -79,6 +81,13 @@ COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compi
 FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
 AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled
 SETTLED = 16  # runs in a row without a new program
+LONG, SMALL = (
+    500,
+    8e3,
+)  # equations of a program that NumPy is given time with, and nanoseconds of each up to which that pays
+LIKELY = (
+    8  # how often a program will yet run that comes again in a process with few or no new programs: as it did, so often
+)
 
 
 class _Process:
@@ -127,12 +136,13 @@ def worth_compiling(kernels: list[Any], runs: int) -> bool:
     spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
     if _Process.patient:
         return spent > COMPILING * equations
+    soon = LIKELY * spent > COMPILING * equations
     if _Process.programs <= FEW:
-        return True
+        return soon or equations <= LONG or spent > runs * SMALL * equations
     at_once = _Process.at_once >= min(equations, AT_ONCE)
     if at_once:
         _Process.at_once = max(0, _Process.at_once - equations)
-    return at_once or _Process.known >= SETTLED or spent > COMPILING * equations
+    return at_once or (_Process.known >= SETTLED and soon) or spent > COMPILING * equations
 
 
 def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:
