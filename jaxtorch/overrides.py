@@ -1,8 +1,8 @@
 """`torch.overrides`: classes and modes that say what the functions of `torch` do (`__torch_function__`).
 
 Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special` ask their
-arguments. As in PyTorch the function arrives as the object it is under its public name; a method that is also a function
-arrives as that function, and operators as theirs (`a + b` as `torch.add`). Attributes such as `shape` are not asked about.
+arguments. As in PyTorch the function arrives as the object it is under its public name, `torch.add` or `torch.Tensor.add`, and most
+operators as their methods (`a + b` as `torch.Tensor.add`). Attributes such as `shape` are not asked about.
 """
 
 from __future__ import annotations

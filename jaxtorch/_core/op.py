@@ -21,6 +21,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -406,6 +407,16 @@ def _claim(table: dict[str, Any], name: str, item: Any) -> None:
     table[name] = item
 
 
+def _method_form(public: Any, name: str) -> Any:
+    """The method of a function: a function of its own with the same code, since `__torch_function__` tells the two apart."""
+    made = FunctionType(public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__)
+    made.__kwdefaults__ = public.__kwdefaults__
+    made.__dict__.update(public.__dict__)
+    made.__doc__, made.__annotations__ = public.__doc__, public.__annotations__
+    made.__module__, made.__qualname__ = "jaxtorch", f"Tensor.{name}"  # where pickle finds it
+    return made
+
+
 def op(
     *,
     name: str = "",
@@ -477,24 +488,26 @@ def op(
         public.op = made
         made.public = public
         names = [op_name, *aliases]
-        for n in names:
-            if function:
-                _claim(functions, function if isinstance(function, str) and n == op_name else n, public)
-            if method:
-                _claim(methods, method if isinstance(method, str) and n == op_name else n, public)
         if inplace:
             changed = frontend.make_inplace(made)
             for n in names:
                 name_ = inplace if isinstance(inplace, str) and n == op_name else n + "_"
                 if changed.__name__ != name_ and n == op_name:
                     changed.__name__ = changed.__qualname__ = name_
+                both = function and name_ in _FUNCTION_INPLACE
                 if method or isinstance(inplace, str):
-                    _claim(methods, name_, changed)
-                if function and name_ in _FUNCTION_INPLACE:
+                    _claim(methods, name_, _method_form(changed, name_) if both else changed)
+                if both:
                     _claim(functions, name_, changed)
             public.inplace = changed
+        own = _method_form(public, op_name) if function and (method or operator) else public
+        for n in names:
+            if function:
+                _claim(functions, function if isinstance(function, str) and n == op_name else n, public)
+            if method:
+                _claim(methods, method if isinstance(method, str) and n == op_name else n, own)
         if operator:
-            frontend.install_operator(operator, public, methods)
+            frontend.install_operator(operator, own, methods)
         return public
 
     return define
@@ -517,11 +530,12 @@ def function(
 
     def define(fn: Callable[..., Any]) -> Any:
         public = name or fn.__name__
+        own = _method_form(fn, public) if function and method else fn
         for n in (public, *aliases):
             if function:
                 _claim(functions, n, fn)
             if method:
-                _claim(methods, method if isinstance(method, str) and n == public else n, fn)
+                _claim(methods, method if isinstance(method, str) and n == public else n, own)
         return fn
 
     return define

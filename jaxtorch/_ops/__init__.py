@@ -86,4 +86,6 @@ def install() -> None:
     from . import transposes, views
 
     for name, method in {**_op.methods, **views.PROPERTIES, **transposes.PROPERTIES}.items():
+        if name in _op.functions and method.__doc__ is None:  # it was written after the method was made
+            method.__doc__ = _op.functions[name].__doc__
         setattr(Tensor, name, method)
