@@ -72,6 +72,7 @@ def _write_constant_rule(primals: Any, tangents: Any) -> Any:
 class _Constant:
     """The step of a chain that cuts derivatives: what `detach()` is to a tracer, and to a dual tensor."""
 
+    name = "constant"
     view = ViewRule(lambda size, stride, offset: (size, stride, offset), _write_constant)
     statics: tuple[Any, ...] = ()
     operands: tuple[Any, ...] = ()
