@@ -13,6 +13,7 @@ import torch as pytorch
 import jaxtorch as torch
 from jaxtorch._core import cold, program, runner
 from jaxtorch._core.device import cpu
+from jaxtorch._core.log import Counts
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
 
@@ -147,3 +148,18 @@ def test_what_a_small_evaluation_is_used_for_runs_in_its_program(monkeypatch: py
             outputs.append(policy(x))
         assert before() is None and cpu.slot.program is not None  # the next call has run what the last one left
     assert all(torch.equal(o, outputs[0]) for o in outputs)
+
+
+def test_a_small_compiled_call_runs_on_numpy():
+    policy = Policy()
+    compiled = torch.compile(policy)
+    before = Counts.compiled
+    with torch.no_grad():
+        for i in range(6):
+            x = torch.ones(4) * i
+            out = compiled(x)
+            assert torch.equal(out, policy(x))
+    assert type(out._array()) is np.ndarray and Counts.compiled == before
+    with torch.no_grad():
+        policy.linear.weight.mul_(2)
+        assert torch.equal(compiled(x), policy(x)) and not torch.equal(compiled(x), out)

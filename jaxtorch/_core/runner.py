@@ -318,9 +318,12 @@ def whole(plan: Plan, packed: packs.Packed | None) -> Structure:
 
 
 def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
-    """Run a structure as one XLA program."""
+    """Run a structure whole: as one XLA program, or on NumPy where that is done sooner than XLA begins."""
     if structure.call is None:
-        return _compile(slot, structure, arrays)
+        kernels = [kernel for kernel, _, _ in structure.plan.steps]
+        if structure.packed is not None or structure.plan.captured or cold.runs_of_program(kernels) < cold.FOR_EVER:
+            return _compile(slot, structure, arrays)
+        structure.call, structure.on_host = _on_host(slot, structure.plan), True
     return at_top(structure.call, arrays)
 
 
