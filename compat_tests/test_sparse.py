@@ -374,6 +374,7 @@ def test_compiled_functions_fall_back() -> None:
 @pytest.mark.parametrize("name", sorted(n for n in dir(reference.Tensor) if not n.startswith("_")))
 def test_no_method_takes_a_sparse_tensor_for_a_dense_one(name: str) -> None:
     """What a method without arguments gives for a sparse tensor is what PyTorch gives."""
+
     def body(torch: Any) -> Any:
         s = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0]), (2, 3))
         with warnings.catch_warnings():

@@ -20,7 +20,7 @@ ELSEWHERE = (
     "autograd.function.FunctionCtx", "Event", "Stream", "nn.LinearCrossEntropyOptions", "nn.modules.LinearCrossEntropyOptions",
     "nn.modules.loss.LinearCrossEntropyOptions", "fx.ProxyableClassMeta", "jit", "library.CustomOpDef", "linalg.LinAlgError", "mtia",
     "nn.attention.SDPBackend", "nn.attention.flex_attention.FlexKernelOptions", "onnx", "profiler", "quantization",
-    "sparse.SparseSemiStructured", "types.Storage", "xpu", "utils.benchmark",
+    "sparse.SparseSemiStructured", "types.Storage", "xpu",
 )  # fmt: skip
 
 SHOW = """
