@@ -225,10 +225,12 @@ def _tensor(value: torch.Tensor) -> Any:
         return c.empty_strided(value.shape, value.stride(), dtype=converted(value.dtype), device="meta")
     if value.is_conj():
         made = _tensor(value.detach().conj()).conj()
+    elif not value.numel():  # through an array its strides would be 0
+        made = c.empty_strided(value.shape, value.stride(), dtype=converted(value.dtype))
     elif value.is_contiguous() and not value.storage_offset():
         made = _flat(array_of(value), value.dtype)
     else:
-        last = sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True)) if value.numel() else -1
+        last = sum((n - 1) * s for n, s in zip(value.shape, value.stride(), strict=True))
         held = value.untyped_storage().nbytes() // value.element_size()
         span = max(value.storage_offset() + last + 1, min(held, 4096))
         memory = torch.as_strided(value.detach(), (span,), (1,), 0)
