@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 from .._core.op import Array, op
-from .products import times_and_plus, times_transposed
-from .rules import scalar_name
+from .products import plus_row, times_and_plus, times_transposed
+from .rules import HALVES, derivatives, scalar_name
 
 _C_NAMES = {
     "Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half",
@@ -82,7 +83,25 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
             "at non-singleton "
             f"dimension 1.  Target sizes: {rows}.  Tensor sizes: {list(bias.shape)}"
         )
+    if input.dtype in HALVES:
+        return _rounded_once(input, weight, bias)
     return times_and_plus(input, weight, bias) if flat else jnp.matmul(input, weight.T) + bias
+
+
+def _unbiased(x: Any, weight: Any) -> Any:
+    return times_transposed(x, weight) if weight.ndim == 2 and x.ndim > 1 else jnp.matmul(x, weight.T)
+
+
+@derivatives(
+    lambda t, ans, x, weight, bias: _unbiased(t, weight),
+    lambda t, ans, x, weight, bias: _unbiased(x, t),
+    lambda t, ans, x, weight, bias: plus_row(jnp.zeros_like(ans), t),
+)
+def _rounded_once(x: Any, weight: Any, bias: Any) -> Any:
+    """`x @ weight.T + bias` of half precision, summed in float32; the derivatives are products of half precision."""
+    along = (x.ndim - 1,), (weight.ndim - 1,)
+    total = lax.dot_general(x, weight, (along, ((), ())), preferred_element_type=jnp.float32)
+    return (total + bias.astype(jnp.float32)).astype(x.dtype)
 
 
 def _bilinear_name(operands: Any, statics: Any) -> str:

@@ -14,9 +14,7 @@ from .._core import dtypes, strides
 from .._core.op import Array, function, functions, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
-from .rules import derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
-
-HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
+from .rules import HALVES, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
 
 # -- dimensions
 

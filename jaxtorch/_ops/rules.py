@@ -13,7 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from .._core import dtypes
 
-_HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
+HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
 
 
 def scalar_name(x: Any) -> str:
@@ -41,7 +41,7 @@ def refuse(kernel: str, x: Any, *kinds: str) -> None:
 def full_precision(kernel: str, *xs: Any) -> None:
     """Refuse complex and half precision arrays, for which PyTorch has no such kernel."""
     for x in xs:
-        if kind(x) == "complex" or x.dtype in _HALVES:
+        if kind(x) == "complex" or x.dtype in HALVES:
             unsupported(kernel, x)
 
 
@@ -79,10 +79,10 @@ def in_single(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def computed(*xs: Any, **kwargs: Any) -> Any:
-        half = next((x.dtype for x in xs if getattr(x, "dtype", None) in _HALVES), None)
+        half = next((x.dtype for x in xs if getattr(x, "dtype", None) in HALVES), None)
         if half is None:
             return fn(*xs, **kwargs)
-        out = fn(*[x.astype(jnp.float32) if getattr(x, "dtype", None) in _HALVES else x for x in xs], **kwargs)
+        out = fn(*[x.astype(jnp.float32) if getattr(x, "dtype", None) in HALVES else x for x in xs], **kwargs)
         return out.astype(half) if out.dtype == jnp.float32 else out
 
     return computed
