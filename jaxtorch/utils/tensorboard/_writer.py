@@ -5,7 +5,6 @@ Event files, their queue and their thread are tensorboard's own; what is here tu
 
 from __future__ import annotations
 
-import io
 import os
 import socket
 import time
@@ -14,83 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.summary_pb2 import (  # pyright: ignore[reportMissingImports]
-    HistogramProto,
-    Summary,
-    SummaryMetadata,
-)
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata  # pyright: ignore[reportMissingImports]
 from tensorboard.compat.proto.tensor_pb2 import TensorProto  # pyright: ignore[reportMissingImports]
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto  # pyright: ignore[reportMissingImports]
 from tensorboard.summary.writer.event_file_writer import EventFileWriter  # pyright: ignore[reportMissingImports]
 
+from . import _graph, _messages, _projector
+
 __all__ = ["FileWriter", "SummaryWriter"]
-
-
-def _array(x: Any) -> np.ndarray:
-    """A tensor, an array or numbers as an array."""
-    if hasattr(x, "detach"):
-        x = x.detach().cpu()
-        x = x.float() if "bfloat16" in str(x.dtype) else x
-    return np.asarray(x)
-
-
-def _number(x: Any) -> float:
-    found = _array(x).reshape(-1)
-    if found.size != 1:
-        raise AssertionError(f"add_scalar: expected one number, got {found.size}")
-    return float(found[0])
-
-
-def _edges() -> np.ndarray:
-    """TensorBoard's usual bins: growing by a tenth from 1e-12 to 1e20, on both sides of 0."""
-    positive = 1e-12 * 1.1 ** np.arange(int(np.log(1e32) / np.log(1.1)) + 1)
-    return np.concatenate([-positive[::-1], [0], positive])
-
-
-def _histogram(values: Any, bins: Any, max_bins: int | None) -> HistogramProto:
-    values = _array(values).reshape(-1).astype(np.float64)
-    if not values.size:
-        raise ValueError("add_histogram: there are no values")
-    counts, limits = np.histogram(values, bins=_edges() if bins == "tensorflow" else bins)
-    if max_bins is not None and len(counts) > max_bins:
-        step = -(-len(counts) // max_bins)
-        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
-        limits = np.append(limits[:-1:step], limits[-1])
-    filled = np.nonzero(counts)[0]
-    if not filled.size:
-        raise ValueError(f"add_histogram: none of {len(values)} values lies within the bins")
-    first, last = int(filled[0]), int(filled[-1])
-    head = [0] if first == 0 else [int(counts[first - 1])]
-    return HistogramProto(
-        min=values.min(), max=values.max(), num=len(values), sum=values.sum(), sum_squares=values.dot(values),
-        bucket_limit=limits[first : last + 2].tolist(), bucket=[*head, *counts[first : last + 1].tolist()],
-    )  # fmt: skip
-
-
-def _picture(image: Any, dataformats: str) -> Summary.Image:
-    """A PNG of one image, or of a batch side by side."""
-    from PIL import Image
-
-    array, letters = _array(image), dataformats.upper()
-    if array.ndim != len(letters):
-        raise AssertionError(f"add_image: shape {array.shape} does not fit dataformats={dataformats!r}")
-    if array.dtype != np.uint8:
-        array = (array.astype(np.float32) * 255.0).clip(0, 255).astype(np.uint8)
-    order = [letters.index(c) for c in "NHWC" if c in letters]
-    array = array.transpose(order)
-    if "N" in letters:
-        columns = min(8, len(array))
-        rows = -(-len(array) // columns)
-        array = np.concatenate([array, np.zeros((rows * columns - len(array), *array.shape[1:]), np.uint8)])
-        array = np.concatenate([np.concatenate(list(array[r * columns : (r + 1) * columns]), 1) for r in range(rows)])
-    if array.ndim == 2:
-        array = array[:, :, None]
-    if array.shape[2] == 1:
-        array = array.repeat(3, 2)
-    file = io.BytesIO()
-    Image.fromarray(array).save(file, "PNG")
-    height, width, channels = array.shape
-    return Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=file.getvalue())
 
 
 class FileWriter:
@@ -124,10 +54,9 @@ class FileWriter:
 
 
 class SummaryWriter:
-    """Scalars, histograms, images, figures, texts and hyperparameters for TensorBoard, in a folder's event file.
+    """Scalars, histograms, images, figures, sounds, texts, graphs and the rest for TensorBoard, in a folder's event file.
 
-    log_dir: runs/TIME_HOST + `comment` where not given. Not here, but in tensorboardX's: graphs, embeddings, audio, video, meshes,
-    precision-recall curves and custom layouts raise NotImplementedError.
+    log_dir: runs/TIME_HOST + `comment` where not given. Not here, but in tensorboardX's: `add_onnx_graph`.
     """
 
     def __init__(
@@ -142,6 +71,7 @@ class SummaryWriter:
         self.filename_suffix = filename_suffix
         self.file_writer: FileWriter | None = None
         self.all_writers: dict[str, FileWriter] | None = None
+        self._embeddings: list[Any] = []
         self._get_file_writer()
 
     def _get_file_writer(self) -> FileWriter:
@@ -168,7 +98,7 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:  # fmt: skip
         """One number. new_style: as a tensor, which `double_precision` keeps whole."""
-        number = _number(scalar_value)
+        number = _messages.number(scalar_value)
         if new_style:
             content = {"double_val": [number]} if double_precision else {"float_val": [number]}
             tensor = TensorProto(dtype="DT_DOUBLE" if double_precision else "DT_FLOAT", **content)
@@ -187,14 +117,12 @@ class SummaryWriter:
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{tag}"
             if folder not in self.all_writers:
                 self.all_writers[folder] = FileWriter(folder, self.max_queue, self.flush_secs, self.filename_suffix)
-            value = Summary.Value(tag=main_tag, simple_value=_number(number))
+            value = Summary.Value(tag=main_tag, simple_value=_messages.number(number))
             self.all_writers[folder].add_summary(Summary(value=[value]), global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
         """A tensor with its values."""
-        array = _array(tensor).astype(np.float32)
-        shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=n) for n in array.shape])
-        content = TensorProto(dtype="DT_FLOAT", tensor_shape=shape, float_val=array.reshape(-1).tolist())
+        content = _messages.floats(_messages.as_array(tensor).astype(np.float32))
         data = SummaryMetadata.PluginData(plugin_name="tensor")
         self._add(global_step, walltime, tag=tag, tensor=content, metadata=SummaryMetadata(plugin_data=data))
 
@@ -203,7 +131,7 @@ class SummaryWriter:
         max_bins: int | None = None,
     ) -> None:  # fmt: skip
         """How values are distributed. bins: as for `numpy.histogram`, or 'tensorflow'."""
-        self._add(global_step, walltime, tag=tag, histo=_histogram(values, bins, max_bins))
+        self._add(global_step, walltime, tag=tag, histo=_messages.histogram(values, bins, max_bins))
 
     def add_image(
         self,
@@ -214,7 +142,7 @@ class SummaryWriter:
         dataformats: str = "CHW",
     ) -> None:
         """An image: uint8, or numbers from 0 to 1; `dataformats` names its dimensions ('CHW', 'HWC', 'HW', ...)."""
-        self._add(global_step, walltime, tag=tag, image=_picture(img_tensor, dataformats))
+        self._add(global_step, walltime, tag=tag, image=_messages.picture(img_tensor, dataformats))
 
     def add_images(
         self,
@@ -225,7 +153,7 @@ class SummaryWriter:
         dataformats: str = "NCHW",
     ) -> None:
         """A batch of images, eight side by side."""
-        self._add(global_step, walltime, tag=tag, image=_picture(img_tensor, dataformats))
+        self._add(global_step, walltime, tag=tag, image=_messages.picture(img_tensor, dataformats))
 
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
@@ -263,12 +191,14 @@ class SummaryWriter:
 
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
-        given = {k: v if isinstance(v, (bool, str, int, float)) else _number(v) for k, v in hparam_dict.items()}
+        given = {
+            k: v if isinstance(v, (bool, str, int, float)) else _messages.number(v) for k, v in hparam_dict.items()
+        }
         infos = []
         for name, value in given.items():
-            kind = "BOOL" if isinstance(value, bool) else "STRING" if isinstance(value, str) else "FLOAT64"
+            kind = "STRING" if isinstance(value, str) else "FLOAT64"  # a bool is a number, as in PyTorch
             info = api_pb2.HParamInfo(name=name, type=api_pb2.DataType.Value(f"DATA_TYPE_{kind}"))
-            field = {"BOOL": "bool_value", "STRING": "string_value"}.get(kind, "number_value")
+            field = "string_value" if isinstance(value, str) else "number_value"
             for choice in (hparam_domain_discrete or {}).get(name, ()):
                 info.domain_discrete.values.add(**{field: choice})
             infos.append(info)
@@ -276,8 +206,7 @@ class SummaryWriter:
         with SummaryWriter(os.path.join(self.log_dir, run_name or str(time.time()))) as writer:
             begun = plugin_data_pb2.SessionStartInfo()
             for name, value in given.items():
-                kind = {bool: "bool_value", str: "string_value"}.get(type(value), "number_value")
-                setattr(begun.hparams[name], kind, value)
+                setattr(begun.hparams[name], "string_value" if isinstance(value, str) else "number_value", value)
             done = plugin_data_pb2.SessionEndInfo(status=api_pb2.Status.Value("STATUS_SUCCESS"))
             for tag, content in (
                 (metadata.EXPERIMENT_TAG, {"experiment": api_pb2.Experiment(hparam_infos=infos, metric_infos=metrics)}),
@@ -288,6 +217,110 @@ class SummaryWriter:
                 writer._add(global_step, None, tag=tag, metadata=about)
             for tag, number in metric_dict.items():
                 writer.add_scalar(tag, number, global_step)
+
+    def add_histogram_raw(
+        self, tag: str, min: Any, max: Any, num: Any, sum: Any, sum_squares: Any, bucket_limits: Any, bucket_counts: Any,
+        global_step: Any = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """A histogram that was counted elsewhere. bucket_limits: the upper end of each bucket."""
+        if len(bucket_limits) != len(bucket_counts):
+            raise ValueError("len(bucket_limits) != len(bucket_counts), see the document.")
+        limits, counts = (_messages.as_array(x).tolist() for x in (bucket_limits, bucket_counts))
+        found = HistogramProto(
+            min=min, max=max, num=num, sum=sum, sum_squares=sum_squares, bucket_limit=limits, bucket=counts
+        )
+        self._add(global_step, walltime, tag=tag, histo=found)
+
+    def add_image_with_boxes(
+        self, tag: str, img_tensor: Any, box_tensor: Any, global_step: Any = None, walltime: float | None = None,
+        rescale: float = 1, dataformats: str = "CHW", labels: Any = None,
+    ) -> None:  # fmt: skip
+        """An image with red frames. box_tensor: (n, 4), left, top, right, bottom. labels: a text for each."""
+        labels = [labels] if isinstance(labels, str) else labels
+        if labels is not None and len(labels) != box_tensor.shape[0]:
+            labels = None
+        boxes = _messages.as_array(box_tensor)
+        self._add(
+            global_step, walltime, tag=tag, image=_messages.picture(img_tensor, dataformats, boxes, labels, rescale)
+        )
+
+    def add_video(
+        self, tag: str, vid_tensor: Any, global_step: Any = None, fps: float = 4, walltime: float | None = None
+    ) -> None:
+        """Clips (n, time, channels, height, width), side by side, as a GIF: uint8, or numbers from 0 to 1."""
+        self._add(global_step, walltime, tag=tag, image=_messages.video(vid_tensor, fps))
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: Any = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """A sound: amplitudes from -1 to 1."""
+        self._add(global_step, walltime, tag=tag, audio=_messages.audio(snd_tensor, sample_rate))
+
+    def add_pr_curve(
+        self, tag: str, labels: Any, predictions: Any, global_step: Any = None, num_thresholds: int = 127, weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Precision against recall. labels: 0 or 1. predictions: from 0 to 1. num_thresholds: at most 127."""
+        n = min(num_thresholds, 127)
+        value = _messages.curve_value(tag, _messages.curve(labels, predictions, n, weights), n)
+        self._get_file_writer().add_summary(Summary(value=[value]), global_step, walltime)
+
+    def add_pr_curve_raw(
+        self, tag: str, true_positive_counts: Any, false_positive_counts: Any, true_negative_counts: Any,
+        false_negative_counts: Any, precision: Any, recall: Any, global_step: Any = None, num_thresholds: int = 127,
+        weights: Any = None, walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Precision against recall, counted elsewhere: each (num_thresholds,)."""
+        rows = (
+            true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts, precision, recall
+        )  # fmt: skip
+        data = np.stack([_messages.as_array(row) for row in rows])
+        value = _messages.curve_value(tag, data, min(num_thresholds, 127))
+        self._get_file_writer().add_summary(Summary(value=[value]), global_step, walltime)
+
+    def add_custom_scalars(self, layout: Any) -> None:
+        """Which scalars share a chart: {category: {title: ['Multiline', tags] or ['Margin', [value, lower, upper]]}}."""
+        self._get_file_writer().add_summary(Summary(value=[_messages.layout(layout)]))
+
+    def add_custom_scalars_multilinechart(self, tags: Any, category: str = "default", title: str = "untitled") -> None:
+        """One chart of several scalars."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(self, tags: Any, category: str = "default", title: str = "untitled") -> None:
+        """One chart of a scalar between two others: tags of value, lower and upper end."""
+        if len(tags) != 3:
+            raise AssertionError(f"Expected 3 tags, got {len(tags)}.")
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_mesh(
+        self, tag: str, vertices: Any, colors: Any = None, faces: Any = None, config_dict: Any = None, global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:  # fmt: skip
+        """Points (batch, n, 3) in space, with colors, and with faces, triples of points, where they are a mesh."""
+        values = _messages.mesh(tag, vertices, colors, faces, config_dict)
+        self._get_file_writer().add_summary(Summary(value=values), global_step, walltime)
+
+    def add_embedding(
+        self, mat: Any, metadata: Any = None, label_img: Any = None, global_step: Any = None, tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:  # fmt: skip
+        """Points (n, dim) for the projector, with a label or row of labels, and an image (n, channels, height, width), for each."""
+        step = 0 if global_step is None else global_step
+        _projector.write(
+            self._get_file_writer().get_logdir(), self._embeddings, mat, metadata, label_img, step, tag, metadata_header
+        )
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """The functions that a model calls, by module. The model runs once, without recording gradients."""
+        event = Event(graph_def=_graph.of_model(model, input_to_model, verbose).SerializeToString())
+        self._get_file_writer().add_event(event)
 
     def flush(self) -> None:
         """Have everything in the files."""
@@ -319,7 +352,4 @@ class SummaryWriter:
         return missing
 
 
-_ABSENT = frozenset(
-    """add_graph add_onnx_graph add_embedding add_audio add_video add_mesh add_pr_curve add_pr_curve_raw add_custom_scalars
-    add_custom_scalars_marginchart add_custom_scalars_multilinechart add_image_with_boxes add_histogram_raw""".split()
-)
+_ABSENT = frozenset(["add_onnx_graph"])
