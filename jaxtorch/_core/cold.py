@@ -9,8 +9,8 @@ jaxpr alone, never of a clock, so that a program run twice changes over at the s
 A program compiled whole costs some 2 to 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A
 process that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout; but not a
 long program of small arrays (a loop over the letters of a word) before it has run for an eighth of the time that compiling it would
-take. After those it depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new programs
-all the time.
+take. After those it depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new
+programs all the time.
 
 NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
 other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
