@@ -12,9 +12,9 @@ from .._core import dtypes, strides
 from .._core.device import device as Device
 from .._core.entry import Entry, Kernel
 from .._core.layouts import normal
-from .._core.op import Array, function, method, op
+from .._core.op import Array, common_type, function, functions, method, op
 from .._core.tensor import Tensor, apply_entry
-from .._core.value import Aval, aval_of
+from .._core.value import Aval, aval_of, wrap_number
 from .._core.warned import once
 from . import constants
 
@@ -178,9 +178,7 @@ def move(t: Tensor, slot: Any) -> Tensor:
     if slot.is_meta or aval.slot.is_meta:
         if aval.slot.is_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        from .creation import empty
-
-        return empty(aval.shape, dtype=aval.dtype, device="meta")
+        return functions["empty"](aval.shape, dtype=aval.dtype, device="meta")
     entry = _moves.get((aval, slot))
     if entry is None:
         entry = _moves[aval, slot] = _move_entry(aval, slot)
@@ -314,9 +312,6 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 @function("result_type")
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     """The element type that arithmetic between these tensors or numbers gives."""
-    from .._core.op import common_type
-    from .._core.value import wrap_number
-
     return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in (tensor, other)])
 
 

@@ -27,23 +27,12 @@ from .._core.runner import ArrayImpl, known
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value, aval_of
-from .._core.views import ViewRule, _chain_key, _read_entry, belong_nowhere, view_alias
+from .._core.views import _chain_key, _read_entry, belong_nowhere, view_alias
 from .casting import move
-from .views import _slice, select, unsqueeze
+from .views import _alias, _slice, select, unsqueeze
 
 _SELECT, _SLICE, _UNSQUEEZE = select.op, _slice.op, unsqueeze.op
 _ndarray = np.ndarray
-
-
-@op(
-    name="_alias",
-    function=False,
-    method=False,
-    grad="AliasBackward0",
-    view=ViewRule(lambda size, stride, offset: (size, stride, offset), lambda whole, part: part),
-)
-def _alias(input: Array):
-    return input
 
 
 # -- what lies in host memory

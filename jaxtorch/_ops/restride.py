@@ -17,8 +17,7 @@ from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, wrap, write_out
 from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
 from .constants import contiguous_format
-from .indexing import _alias
-from .views import slice_dim, squeeze, t, transpose, unsqueeze
+from .views import _alias, slice_dim, squeeze, t, transpose, unsqueeze
 
 # -- as_strided
 

@@ -45,6 +45,17 @@ def _reshape_alias(input: Array, new: Any):
     return input.reshape(new)
 
 
+@op(
+    name="_alias",
+    function=False,
+    method=False,
+    grad="AliasBackward0",
+    view=ViewRule(lambda size, stride, offset: (size, stride, offset), lambda whole, part: part),
+)
+def _alias(input: Array):
+    return input
+
+
 def _as_size(items: Any) -> tuple[int, ...]:
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = items[0]
@@ -248,8 +259,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """The dimensions at `source` moved to `destination`; the others keep their order."""
     if not input.ndim:
         strides.wrap_dim(source if isinstance(source, int) else 0, 0)
-        from .indexing import _alias
-
         return _alias(input)
     return permute(input, strides.moved_order(input.ndim, source, destination))
 
