@@ -122,6 +122,12 @@ def test_the_package_never_imports_pytorch(path: Path):
     assert not found
 
 
+def test_the_engines_readme_names_each_of_its_files():
+    folder = ROOT / "jaxtorch" / "_core"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert [p.name for p in sorted(folder.glob("[!_]*.py")) if f"`{p.stem}`" not in text] == []
+
+
 @pytest.mark.parametrize("path", FILES, ids=label)
 def test_files_stay_short(path: Path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
