@@ -216,6 +216,21 @@ def test_pytorchs_errors_for_bad_data(body: Callable[[Any], Any]):
     assert observe(torch) == observe(reference)
 
 
+def test_a_factor_that_is_not_a_number_is_never_said_to_be_one() -> None:
+    """Of matrices that are singular but for rounding PyTorch may factor others; what has no factor here is reported."""
+    torch.manual_seed(0)
+    with_nan = 0
+    for size in range(2, 6):
+        scale = torch.rand(40, 1, 1, dtype=torch.float64) + 0.01
+        factor, info = torch.linalg.cholesky_ex(scale.expand(40, size, size).contiguous())
+        broken = factor.isnan().flatten(1).any(1)
+        assert ((info > 0) == broken).all() and (info <= size).all()
+        with_nan += int(broken.sum())
+    assert with_nan > 20
+    with pytest.raises(torch.linalg.LinAlgError, match="not positive-definite"):
+        torch.linalg.cholesky(torch.full((2, 2), 0.06300319525987962, dtype=torch.float64))
+
+
 AT_EXIT = """
 import atexit
 atexit.register(lambda: print("earlier handler"))

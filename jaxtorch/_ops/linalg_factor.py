@@ -217,6 +217,8 @@ def cholesky_of(name: str, A: Any, upper: bool, check: bool) -> tuple[Any, Any]:
     fixed = lax.stop_gradient(adjoint(A) if upper else A)
     failed = jnp.any(jnp.isnan(jnp.real(lax.stop_gradient(factor))), (-2, -1))
     info = lax.cond(jnp.any(failed), _failed_minor, lambda x: jnp.zeros(x.shape[:-2], jnp.int32), fixed)
+    # Of a matrix that is singular but for rounding LAPACK and `_failed_minor` may think differently: the factor decides.
+    info = jnp.where(failed, jnp.where(info == 0, A.shape[-1], info), 0)
     if check:
         report(info, name, _not_positive)
     return adjoint(factor) if upper else factor, info
