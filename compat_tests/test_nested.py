@@ -30,6 +30,8 @@ JAGGED = """
 x.size() | x.shape | len(x) | x.offsets() | x.lengths() | list(x) | x @ w.T | x.sum() | x.sum(-1) | x.sum(1) | x.mean()
 x.mean(-1)
 x.permute(0, 2, 1) | x.argmax(-1) | x.max(dim=-1) | x.amax(-1, keepdim=True) | x.sum(dim=None) | x.view(2, x.size(1), 3, 1)
+x.unflatten(-1, (3, 1)) | x.unflatten(2, [-1, 3]) | x.unflatten(1, (1, -1)) | x.unflatten(-1, (2, 2)) | x.unsqueeze(-1).flatten(2)
+x.unsqueeze(-1).flatten(start_dim=-2) | x.flatten(1) | x.flatten() | x.unsqueeze(1).flatten(1, 2)
 x.select(2, 1) | x.permute(0, 2) | t.cat([x, x], 1) | t.cat([x, x], 0)
 x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t.where(x > 1, x, x) | x == x
 """
@@ -42,6 +44,7 @@ EQUAL = """
 x.shape | x.transpose(1, 2).shape | x.transpose(1, 2).values() | x.transpose(1, 2).offsets() | x.unsqueeze(1).shape
 x.view(2, -1, 3, 1).transpose(1, 2).shape | x.permute(0, 2, 1).shape | x.unsqueeze(-1).shape
 x.transpose(1, 2).sum(1).shape | x.sum(-1).shape | x.sum(-1, keepdim=True).shape | x.sum(1) | (x.transpose(1, 2) * 2).shape
+x.unflatten(-1, (1, 3)).transpose(1, 2).shape | x.unflatten(-1, (1, 3)).transpose(1, 2).transpose(1, 2).flatten(-2).shape
 F.linear(x, w).transpose(-1, -2).shape | t.cat([x, x], -1).transpose(1, 2).shape | x.select(2, 0).shape | x.chunk(3, -1)[0].shape
 """
 MADE = """

@@ -393,6 +393,28 @@ def _squeezed(name: str, func: Any, x: NestedTensor, dim: int | None = None) -> 
     return _packed(_flat(x), shapes, x._ragged, _without(x, inner + 1))
 
 
+def _unflattened(name: str, func: Any, x: NestedTensor, dim: int, sizes: Any) -> Any:
+    inner = _regular(x, dim, name)
+    shapes = tuple([(*s[:inner], *strides.infer_size(tuple(sizes), s[inner]), *s[inner + 1 :]) for s in x._shapes])
+    return _packed(_flat(x), shapes, x._ragged, x._ragged_dim + (len(sizes) - 1) * (inner + 1 < x._ragged_dim))
+
+
+def _flattened(name: str, func: Any, x: NestedTensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+    first, last = _regular(x, start_dim, name), _regular(x, end_dim, name)
+    if x._ragged is not None and first < x._ragged_dim - 1 < last:
+        raise RuntimeError(f"{name}: not possible across the ragged dimension of a nested tensor")
+    shapes = tuple([(*s[:first], math.prod(s[first : last + 1]), *s[last + 1 :]) for s in x._shapes])
+    return _packed(_flat(x), shapes, x._ragged, x._ragged_dim - (last - first) * (last + 1 < x._ragged_dim))
+
+
+def _regular(x: NestedTensor, dim: int, name: str) -> int:
+    """A dimension of the nested tensor, not the ragged one, as one of its parts."""
+    inner = _inner(x, dim, name)
+    if x._ragged is not None and inner + 1 == x._ragged_dim:
+        raise RuntimeError(f"{name}: not possible along the ragged dimension of a nested tensor")
+    return inner
+
+
 def _reduced(name: str, func: Any, x: NestedTensor, dim: Any, keepdim: bool = False, **kwargs: Any) -> Any:
     """Along one dimension; a dimension that is irregular is gone afterwards, and the result a plain tensor."""
     if isinstance(dim, (tuple, list)):
@@ -416,6 +438,7 @@ _RULES: dict[str, tuple[dict[str, str], Any]] = {
     "transpose": ({}, _swapped), "swapaxes": ({"axis0": "dim0", "axis1": "dim1"}, _swapped), "permute": ({}, _permuted),
     "chunk": ({"chunks": "how"}, _cut), "split": ({"split_size": "how", "split_size_or_sections": "how"}, _cut),
     "view": ({}, _reshaped), "reshape": ({}, _reshaped), "unsqueeze": ({}, _unsqueezed), "squeeze": ({}, _squeezed),
+    "unflatten": ({}, _unflattened), "flatten": ({}, _flattened),
     "softmax": ({}, _softmax), "log_softmax": ({}, _softmax),
     **{name: ({"axis": "dim"}, _reduced) for name in "sum mean amax amin max min argmax argmin".split()},
 }  # fmt: skip
