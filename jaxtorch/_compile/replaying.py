@@ -386,6 +386,8 @@ class Replay:
 
         kernel = Kernel("compiled_call", call, tuple(plan.kinds), self.slot, [make for _, make, _ in self.flags])
         kernel.captured = True
+        if not runner.stays_on_host(plan):
+            kernel.cold_limit = 0
         return kernel
 
     @staticmethod

@@ -250,7 +250,7 @@ def run(
             _structures.pop(next(iter(_structures)))
         structure = _structures[key] = Structure(Plan(*key))
         steps = structure.plan.steps
-        if len(steps) > 1 and not structure.plan.captured:
+        if len(steps) > 1 or structure.plan.captured:
             structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
         new = len(steps) > 1 and structure.cold_limit == 0
@@ -280,6 +280,11 @@ def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> N
         for i, (v, array) in enumerate(zip(inputs, arrays, strict=True)):
             if v.owned and type(array) is np.ndarray:
                 v.array = arrays[i] = on_cpu(array, slot.jax)
+
+
+def stays_on_host(plan: Plan) -> bool:
+    """Is all of it done on NumPy sooner than XLA begins?"""
+    return cold.runs_of_program([kernel for kernel, _, _ in plan.steps]) >= cold.FOR_EVER
 
 
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
@@ -320,8 +325,7 @@ def whole(plan: Plan, packed: packs.Packed | None) -> Structure:
 def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
     """Run a structure whole: as one XLA program, or on NumPy where that is done sooner than XLA begins."""
     if structure.call is None:
-        kernels = [kernel for kernel, _, _ in structure.plan.steps]
-        if structure.packed is not None or structure.plan.captured or cold.runs_of_program(kernels) < cold.FOR_EVER:
+        if structure.packed is not None or structure.plan.captured or not stays_on_host(structure.plan):
             return _compile(slot, structure, arrays)
         structure.call, structure.on_host = _on_host(slot, structure.plan), True
     return at_top(structure.call, arrays)
