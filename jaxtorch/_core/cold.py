@@ -44,11 +44,13 @@ _BY_LAST_DIGITS = ("_grid_sample", "GridSampler")
 
 def suits(kernel: Any) -> bool:
     """Can NumPy run this kernel? The first time, it is made ready."""
+    if RUNS == 0:
+        return False
     if kernel.cold_limit is None:
         kernel.cold_limit = 0
         if kernel.name.startswith(_BY_LAST_DIGITS):
             kernel.traced = None
-        if RUNS > 0 and kernel.traced is not None and not kernel.traced.effects:
+        if kernel.traced is not None and not kernel.traced.effects:
             try:
                 program = NumpyProgram(kernel.traced)
             except NoRule:
@@ -151,7 +153,7 @@ def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any]
 
     however_often: the program that it stands in is one for NumPy, so what the kernel has cost by itself does not count.
     """
-    if not suits(kernel) or RUNS == 0:
+    if not suits(kernel):
         return None
     if not however_often:
         if kernel.cold_runs >= kernel.cold_limit:
