@@ -77,6 +77,15 @@ FOUND: dict[str, Program] = {
         "t0[...] = t2.clone()",
         "t2.sum().backward()",
     ],
+    "an integer out of range is found before the write is refused": [
+        "t0 = torch.tensor([-4, -4], dtype=torch.float64, requires_grad=True)",
+        "t1 = t0.repeat(2)",
+        "t2 = t1.unflatten(-1, (-1, 1))",
+        "t1.detach_()",
+        "t12 = t2.expand(1, -1, -1)",
+        "t21 = t12.tensor_split(2, 2)[-1]",
+        "t21[torch.tensor([-1, -1]), 1::2, 1, ...] = 3",
+    ],
     "a fill is by a tensor without dimensions only": [
         "t0 = torch.tensor([[-2], [-2]], dtype=torch.float64, requires_grad=True)",
         "t1 = t0 * t0",

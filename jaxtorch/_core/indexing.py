@@ -59,7 +59,7 @@ def plan(
     as_int: Callable[[Any], int | None] = operator.index,
 ) -> Plan:
     """The plan for `x[index]`, x of this size. Raises PyTorch's IndexError, TypeError or ValueError; an IndexError is marked
-    `viewed` where the items before it have made a view of the tensor by then.
+    `viewed` where the items before it have made a view of the tensor by then, and `basic` where its item is no index array.
 
     is_tensor(obj): is it a tensor (with .dtype, .shape, .tolist())? as_int(t): the value of a 0-d integer or
     boolean tensor, or None for an integer that cannot be read (it is then selected by `select_at`).
@@ -179,6 +179,7 @@ class _Planner:
                     self._take(item, position)
                 except IndexError as error:
                     error.viewed = bool(self.steps)  # pyright: ignore[reportAttributeAccessIssue]
+                    error.basic = not self.is_tensor(item) and not _is_sequence(item)  # pyright: ignore[reportAttributeAccessIssue]
                     raise
 
     def _dims_named(self, item: Any) -> int:

@@ -193,7 +193,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         found = plan(None if index is True else index, aval.shape, _is_tensor, _number_of)
     except IndexError as error:
         parts = index if isinstance(index, tuple) else (index,)
-        arrays = any(isinstance(i, (list, Tensor, np.ndarray)) for i in parts)
+        arrays = not getattr(error, "basic", False) and any(isinstance(i, (list, Tensor, np.ndarray)) for i in parts)
         if arrays and not str(error).startswith("too many") and (self._rg or self._alias is not None):
             check_fillable(self)  # PyTorch looks at index arrays last
         raise
