@@ -313,8 +313,21 @@ def pack(values: Any, tensors: dict[int, Tensor]) -> Packed:
     with no_grad():
         for v in values:
             if id(v) not in made and not v.aval.wrapped:
-                made[id(v)] = hooks[0](tensors[id(v)] if id(v) in tensors else wrap(v))
+                made[id(v)] = packed_by(hooks[0], tensors[id(v)] if id(v) in tensors else wrap(v))
     return Packed([(v, None) if v.aval.wrapped else (None, made[id(v)]) for v in values], hooks[1])
+
+
+def packed_by(hook: Any, t: Tensor) -> Any:
+    """What a pack hook makes of a tensor, which it must leave as it is."""
+    before = t._version
+    found = hook(t)
+    if t._version != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+            "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+            "perform in-place operations on the input to a pack hook."
+        )
+    return found
 
 
 def unpacked(packed: Packed) -> list[Value]:

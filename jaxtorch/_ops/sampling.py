@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes, sampling, strides
+from .._core import draws, dtypes, sampling, strides
 from .._core.layouts import strides_of
 from .._core.op import Array, function, functions, op
 from .._core.random import Generator, check_generator, draw, key_of
@@ -51,6 +51,16 @@ def _host(t: Tensor) -> np.ndarray[Any, Any]:
     return known(t._array())
 
 
+def _traced(*tensors: Tensor) -> bool:
+    """Is one a tracer? RuntimeError where `vmap` maps over it and all examples are to have the same numbers."""
+    tracers = [a for a in [t._array() for t in tensors] if is_tracer(a)]
+    for tracer in tracers:
+        mapped = draws.mapped_by(tracer._trace)
+        if mapped is not None and mapped.randomness == "same":
+            raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input.")
+    return bool(tracers)
+
+
 def _keyed(generator: Generator | None, t: Tensor) -> Tensor:
     """The key of a draw on the device of a tensor."""
     slot = t._value.aval.slot
@@ -76,7 +86,7 @@ def _flips(p: Tensor, generator: Generator | None, dtype: dtypes.dtype) -> Tenso
     """0 or 1 in `dtype`, with the probabilities given."""
     if not _on_cpu(p):
         return _bernoulli_tensor_on(_keyed(generator, p), p, dtype)
-    if is_tracer(p._array()):
+    if _traced(p):
         return (functions["rand_like"](p, generator=generator) < p).to(dtype)
     array = _host(p)
     if not ((array >= 0) & (array <= 1)).all():
@@ -153,7 +163,10 @@ def normal(
     found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
     check_normal(found)
     node = f"NormalBackward{3 if len(tensors) == 2 else 1 if isinstance(mean, Tensor) else 2}"
-    if _on_cpu(tensors[0]):
+    if _traced(*tensors):
+        base = like_filled((tensors[0] + tensors[-1]).detach(), 0, found, None, False, None, "normal")
+        result = cast(functions["randn_like"](base, generator=generator) * std + mean, found).detach()
+    elif _on_cpu(tensors[0]):
         arguments = [_host(x).astype(found.np, copy=False) if isinstance(x, Tensor) else float(x) for x in (mean, std)]
         try:
             shape = np.broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
@@ -189,7 +202,10 @@ def multinomial(
     """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.scalar_name(out.dtype)}")
-    if _on_cpu(input):
+    if _traced(input) and (num_samples == 1 or not replacement):
+        times = functions["empty_like"](input).exponential_(generator=generator)  # the first to arrive are drawn
+        result = (input.detach() / times).topk(num_samples, -1)[1]
+    elif _on_cpu(input):
         stride = strides.preserved(input.shape, strides_of(input))
         result = from_host(draw(generator, sampling.multinomial, _host(input), num_samples, replacement, stride))
     else:

@@ -14,7 +14,7 @@ from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
 from .._core.permissions import check_history
 from .._core.sparsity import is_sparse
-from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, wrap
+from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
 from . import _traced_function
 
@@ -115,7 +115,7 @@ class BackwardCFunction(tape.Node):
                 kept.append((None, None, None))
             elif isinstance(t, Tensor) and state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
                 pack, unpack = state.saved_hooks[-1]
-                kept.append((_Unpack(pack(t.detach()), unpack), None, None))
+                kept.append((_Unpack(packed_by(pack, t.detach()), unpack), None, None))
             elif not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"

@@ -17,8 +17,8 @@ Tensors = tuple[Tensor, ...]
 
 def _as_tuple(x: Any, what: str, where: str) -> tuple[bool, Tensors]:
     """Whether `x` is a tuple, and its tensors; TypeError if they are not tensors."""
-    several = isinstance(x, (tuple, list))
-    found = tuple(x) if several else (x,)
+    several = isinstance(x, tuple)
+    found = x if several else (x,)
     for i, t in enumerate(found):
         if not isinstance(t, Tensor):
             if several:
@@ -30,7 +30,7 @@ def _as_tuple(x: Any, what: str, where: str) -> tuple[bool, Tensors]:
                 f"The {what} given to {where} must be either a Tensor or a tuple of Tensors but the given {what} has type "
                 f"{type(t)}."
             )
-    return isinstance(x, tuple), found
+    return several, found
 
 
 def _prepared(inputs: Tensors, create_graph: bool) -> Tensors:
@@ -48,6 +48,17 @@ def _require_outputs(outputs: Tensors, strict: bool) -> None:
             raise RuntimeError(
                 f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
                 "differentiable manner from the input when running in strict mode."
+            )
+
+
+def _require_dependence(first: Tensors) -> None:
+    for i, g in enumerate(first):
+        if not g.requires_grad:
+            raise RuntimeError(
+                "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+                f"{i} is independent of the input. This is not allowed in strict mode. You should ensure that your function "
+                "is twice differentiable and that the jacobian depends on the inputs (this would be violated by a linear "
+                "function for example)."
             )
 
 
@@ -162,8 +173,8 @@ def jacobian(
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError(
-            f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
-            f'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode". Got: {strategy}'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than '
+            'inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         return _forward_jacobian(func, inputs, create_graph, strict, vectorize)
@@ -172,6 +183,11 @@ def jacobian(
         given = _prepared(given, create_graph)
         out_several, outputs = _outputs_of(func, given, "jacobian")
         _require_outputs(outputs, strict)
+        if strict and vectorize:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
+                "either set `strict=False` or `vectorize=False`."
+            )
         rows = tuple([_rows(out, i, given, create_graph, strict) for i, out in enumerate(outputs)])
     if not create_graph:
         rows = tuple([tuple([t.detach() for t in row]) for row in rows])
@@ -262,20 +278,17 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The Hessian of a function with a single-element result: shape (*input, *input), for several inputs nested tuples."""
+    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     several, given = _as_tuple(inputs, "inputs", "hessian")
     checked = _scalar(func, "hessian")
 
     def gradient(*args: Tensor) -> Tensors:
         if outer_jacobian_strategy == "forward-mode":
             args = tuple([t.requires_grad_() for t in args])  # or else they are detached, and lose their tangents
-        found = jacobian(checked, args, create_graph=True, strict=strict)
+        found = jacobian(checked, args, create_graph=True)
         if strict:
-            for i, g in enumerate(found):
-                if not g.requires_grad:
-                    raise RuntimeError(
-                        f"The jacobian of the user-provided function with respect to input {i} is independent of the input. "
-                        "This is not allowed in strict mode."
-                    )
+            _require_dependence(found)
         return found
 
     found = jacobian(
@@ -306,6 +319,8 @@ def _hessian_product(where: str, func: Function, inputs: Any, v: Any, create_gra
             raise RuntimeError(f"The Tensor returned by the function given to {where} should contain a single element")
         _require_outputs(outputs, strict)
         first = _filled(_gradients(outputs, given, (None,), True), given, strict, False, _INDEPENDENT, "jacobian")
+        if strict:
+            _require_dependence(first)
         found = _gradients(first, given, vectors, create_graph)
         product = _filled(found, given, strict, create_graph, _INDEPENDENT, "hessian")
     return _result(outputs, False, create_graph), _result(product, several, create_graph)

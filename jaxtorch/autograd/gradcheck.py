@@ -156,6 +156,13 @@ def gradcheck(
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=2,
             )
+        layout = given[i]._layout
+        if layout is not None and 0 in layout[0] and given[i].numel() > 1:
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+                "able to compute the numerical gradients correctly. You should call .contiguous on the input before passing it "
+                "to gradcheck."
+            )
     try:
         if check_forward_ad:
             _forward_checked(check, atol, rtol)

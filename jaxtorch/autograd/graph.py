@@ -90,7 +90,7 @@ def increment_version(tensor: Any) -> None:
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place in the graph where the tensor's gradient is computed: (node, output number)."""
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients.")
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node = tensor.grad_fn
     return GradientEdge(*public_edge((tensor, 0) if node is None else (node, tensor._index)))
 

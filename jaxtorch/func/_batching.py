@@ -205,6 +205,11 @@ def _move(array: Any, d: int) -> Any:
 
 def _out_dims(func: Any, out_dims: Any, spec: Spec) -> list[Any]:
     """The place of the mapped dimension in each result."""
+    if not all(d is None or (isinstance(d, int) and not isinstance(d, bool)) for d in flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
+            "representing where in the outputs the vmapped dimension should appear."
+        )
     if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     found = spread(out_dims, spec)

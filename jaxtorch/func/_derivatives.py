@@ -58,7 +58,7 @@ class _Problem:
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
             if not is_inexact(x):
                 if forward:
-                    raise ValueError(f"Expected a floating point or complex tensor, but got one of {x.dtype}")
+                    raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
         begins, position = [], 0
         for a in args:
@@ -250,7 +250,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
                 f"supported. Tensor is of size {list(p.shape)} while the given forward gradient is of size {list(t.shape)}."
             )
         if not is_inexact(p):
-            raise RuntimeError(f"{name}: Expected primals of a floating point or complex type, but got {p.dtype}")
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
     call = Call(func, primals, {})
     specs: list[Spec] = [LEAF, LEAF]
     k = len(own)

@@ -56,6 +56,28 @@ def _with_ties(given: dict[str, Any], places: dict[str, Any]) -> dict[str, Any]:
     return full
 
 
+_NOTHING: Any = object()
+
+
+def _elsewhere(module: Module, name: str) -> tuple[dict[str, Any], str]:
+    """Where a tensor goes that is no parameter or buffer: a plain attribute, which there need not be yet."""
+    path, _, key = name.rpartition(".")
+    if not key:
+        raise KeyError('tensor name can\'t be empty string ""')
+    parts = path.split(".") if path else []
+    for i, part in enumerate(parts):
+        if not hasattr(module, part):
+            raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
+        inner = getattr(module, part)
+        if not isinstance(inner, Module):
+            raise TypeError(f"submodule `{'.'.join(parts[: i + 1])}`: {inner} is not an instance of torch.nn.Module")
+        module = inner
+    held = getattr(module, key, None)
+    if held is not None and not isinstance(held, Tensor):
+        raise TypeError(f"attribute `{key}`: {held} is not an instance of torch.Tensor")
+    return module.__dict__, key
+
+
 @contextmanager
 def _holding(module: Module, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
     """Context in which the module has other parameters and buffers."""
@@ -67,25 +89,27 @@ def _holding(module: Module, given: dict[str, Any], tie: bool, strict: bool) -> 
         problems = []
         for what, names in (("Unexpected", unexpected), ("Missing", missing)):
             if names:
-                problems.append(f"{what} key(s): " + ", ".join([f"'{n}'" for n in names]) + ".")
+                problems.append(f"{what} key(s): " + ", ".join([f"'{n}'" for n in sorted(names)]) + ".")
         if problems:
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
     before = []
-    for name, value in full.items():
-        if name in places:
-            if not isinstance(value, Tensor):
-                raise TypeError(f"functional_call: '{name}' must be a Tensor, not {type(value).__name__}")
-            table, key = places[name]
-            before.append((table, key, table[key], name))
-            table[key] = value
     try:
+        for name, value in full.items():
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{value} is not an instance of torch.Tensor")
+            table, key = places[name] if name in places else _elsewhere(module, name)
+            before.append((table, key, table.get(key, _NOTHING), name))
+            table[key] = value
         yield
     finally:
         for table, key, value, name in reversed(before):
             now = table.get(key)
             if now is not full[name] and name in given:
                 given[name] = now  # the module has put another tensor there: the caller gets it
-            table[key] = value
+            if value is _NOTHING:
+                table.pop(key, None)
+            else:
+                table[key] = value
 
 
 def functional_call(
