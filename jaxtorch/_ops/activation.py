@@ -114,7 +114,7 @@ def prelu(input: Array, weight: Array):
     return _preferred(input, weight.reshape(shape))
 
 
-@op(promote=True, method=False, function=False, out=False, grad="RreluWithNoiseBackward0")
+@op(promote=True, inplace=True, method=False, function=False, out=False, grad="RreluWithNoiseBackward0")
 def _rrelu(input: Array, noise: Array):
     return jnp.where(input > 0, input, input * noise)
 
@@ -129,11 +129,17 @@ def rrelu(
     """Leaky ReLU whose slope is drawn from [lower, upper) where the input is not positive; their mean in
     evaluation.
     """
+    return _randomly_leaky((leaky_relu, _rrelu), input, lower, upper, training, generator)
+
+
+def _randomly_leaky(
+    forms: tuple[Any, Any], input: Tensor, lower: float, upper: float, training: bool, generator: Any
+) -> Tensor:
+    """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        out = leaky_relu(input, (lower + upper) / 2)
-        return out
+        return forms[0](input, (lower + upper) / 2)
     aval = input._value.aval
     if not aval.dtype.is_floating_point:
         raise NotImplementedError(
@@ -143,7 +149,7 @@ def rrelu(
     noise = np.ones(low.shape, np.float64)
     drawn = engine_for(generator, aval.slot).uniform((int(low.sum()),), np.float64, float(lower), float(upper))
     noise[low] = drawn
-    return _rrelu(input, from_host(noise.astype(aval.dtype.np), aval.slot.device))
+    return forms[1](input, from_host(noise.astype(aval.dtype.np), aval.slot.device))
 
 
 function("rrelu")(rrelu)
@@ -158,7 +164,7 @@ def rrelu_(
     generator: Any = None,
 ) -> Tensor:
     """In-place form of `rrelu`."""
-    return input._rebind(rrelu(input, lower, upper, training, generator))
+    return _randomly_leaky((leaky_relu.inplace, _rrelu.inplace), input, lower, upper, training, generator)
 
 
 # -- exponential and sigmoid units -------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def _batch_norm_name(operands: Any, statics: Any) -> str:
     return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name)
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=["input"])
 def _batch_norm_train(
     input: Array,
     running_mean: Array | None,
@@ -107,7 +107,7 @@ def _batch_norm_train(
     return tuple(outs)
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name)
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=["input"])
 def _batch_norm_eval(
     input: Array,
     running_mean: Array | None,
@@ -165,7 +165,7 @@ def _store_running(new: Any, *running: Tensor | None) -> None:
 # -- instance, group ---------------------------------------------------------------------------------------
 
 
-@op(function=False, method=False, out=False, grad="ViewBackward0", unsaved=["weight"])
+@op(function=False, method=False, out=False, grad="ViewBackward0", unsaved=["weight", "result"], saved=["input"])
 def _instance_norm(
     input: Array,
     running_mean: Array | None,
@@ -220,7 +220,7 @@ def instance_norm(
     return outs[0]
 
 
-@op(method=False, out=False, grad="NativeGroupNormBackward0")
+@op(method=False, out=False, grad="NativeGroupNormBackward0", unsaved=["result"], saved=["input"])
 def group_norm(
     input: Array,
     num_groups: int,
@@ -285,7 +285,7 @@ def _normalised_axes(x: Any, shape: Any, star: str, **parameters: Any) -> tuple[
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
-@op(method=False, out=False, grad="NativeLayerNormBackward0", saved=["bias"])
+@op(method=False, out=False, grad="NativeLayerNormBackward0", unsaved=["result"], saved=["input", "bias"])
 def layer_norm(
     input: Array,
     normalized_shape: Any,
