@@ -83,13 +83,9 @@ COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compi
 FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
 AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled
 SETTLED = 16  # runs in a row without a new program
-LONG, SMALL = (
-    500,
-    8e3,
-)  # equations of a program that NumPy is given time with, and nanoseconds of each up to which that pays
-LIKELY = (
-    8  # how often a program will yet run that comes again in a process with few or no new programs: as it did, so often
-)
+LONG = 500  # equations of a program that NumPy is given time with,
+SMALL = 8e3  # and nanoseconds of each up to which that pays
+LIKELY = 8  # a program that comes again where few are new will yet run so often as it did
 
 
 class _Process:
@@ -128,6 +124,14 @@ def seen(new: bool) -> None:
         _Process.known = 0
     else:
         _Process.known += 1
+
+
+def are_small(kernels: list[Any]) -> bool:
+    """Has a program of these kernels small arrays only? NumPy's calls themselves are then most of what they cost there."""
+    if not all(kernel.on_numpy is not None and kernel.cold_limit for kernel in kernels):
+        return False
+    equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
+    return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL * equations
 
 
 def worth_compiling(kernels: list[Any], runs: int) -> bool:

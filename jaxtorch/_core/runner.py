@@ -125,12 +125,13 @@ class Structure:
           engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
-    on_host: `call` is a function of NumPy's, whose results are host arrays (numpy_code.py).
+    written: the function of NumPy's that runs it (numpy_code.py), if there is one.
+    on_host: `call` is that, and it stays so: its results are host arrays.
     """
 
     __slots__ = (
         "runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit", "made", "packed",
-        "on_host",
+        "on_host", "written",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -147,6 +148,7 @@ class Structure:
         self.made: dict[int, int] = {}
         self.packed: packs.Packed | None = None
         self.on_host = False
+        self.written: Any = None
 
 
 class Plan:
@@ -258,13 +260,14 @@ def run(
     cold.seen(new)
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
-        if cheap and structure.runs > cold.WRITTEN_AFTER and structure.cold_limit >= cold.FOR_EVER:
-            structure.call, structure.on_host = _on_host(slot, plan), True
-            return structure, structure.call(packs.arguments(None, inputs, packed, arrays))
-        if not cheap:
-            to_device(slot, inputs, arrays)
         if cheap or (not plan.captured and not _compiled_now(structure)):
+            if structure.runs > cold.WRITTEN_AFTER and _is_written(slot, structure):
+                return structure, structure.written(packs.arguments(None, inputs, packed, arrays))
+            if not cheap:
+                to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
+        structure.written = None
+        to_device(slot, inputs, arrays)
         links = _links(structure, inputs)
         plan.pair(links)
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
@@ -280,6 +283,19 @@ def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> N
         for i, (v, array) in enumerate(zip(inputs, arrays, strict=True)):
             if v.owned and type(array) is np.ndarray:
                 v.array = arrays[i] = on_cpu(array, slot.jax)
+
+
+def _is_written(slot: DeviceSlot, structure: Structure) -> bool:
+    """Does a function run this program, until it is compiled or for good?"""
+    if structure.written is None:
+        plan = structure.plan
+        stays = structure.cold_limit >= cold.FOR_EVER
+        if not stays and (cold.RUNS < cold.FOR_EVER or not cold.are_small([kernel for kernel, _, _ in plan.steps])):
+            return False
+        structure.written = _on_host(slot, plan)
+        if stays:
+            structure.call, structure.on_host = structure.written, True
+    return True
 
 
 def stays_on_host(plan: Plan) -> bool:
