@@ -56,6 +56,8 @@ def _check_cat(shapes: list[Any], dim: int) -> int:
     """The dimension to join along, for these shapes without the legacy empty ones."""
     first = shapes[0]
     d = strides.wrap_dim(dim, len(first))
+    if shapes.count(first) == len(shapes):
+        return d
     for i, shape in enumerate(shapes):
         if len(shape) != len(first):
             raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
@@ -70,10 +72,9 @@ def _check_cat(shapes: list[Any], dim: int) -> int:
 
 
 def _join(tensors: list[Tensor], dim: int) -> Tensor:
-    for i, t in enumerate(tensors):
-        if not t._value.aval.ndim:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     shapes = [t._value.aval.shape for t in tensors]
+    if () in shapes:
+        raise RuntimeError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
     first = shapes[0]
     if (0,) in shapes:
         full = [s for s in shapes if s != (0,)]
