@@ -251,3 +251,17 @@ def test_which_devices_autocast_knows():
         assert [torch.amp.is_autocast_available(name) for name in ("cpu", "cuda", "meta")] == [True, True, False]
         with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
             torch.amp.is_autocast_available("nonsense")
+
+
+def test_what_writes_to_out_is_not_cast():
+    found = []
+    for t in (reference, candidate()):
+        a, wrong = t.arange(4.0).reshape(2, 2), t.ones(2, 2, dtype=t.bfloat16)
+        kinds = []
+        with t.autocast("cpu"):
+            kinds += [t.mm(a, a, out=t.empty(2, 2)), t.matmul(a, a, out=t.empty(2, 2)), t.mm(a, a)]
+            kinds += [t.softmax(wrong, 0, out=wrong.clone()), t.bmm(wrong[None], wrong[None], out=wrong[None].clone())]
+            with pytest.raises(RuntimeError):
+                t.mm(a, wrong, out=t.empty(2, 2))
+        found.append([str(k.dtype).rpartition(".")[2] for k in kinds])
+    assert found[0] == found[1]

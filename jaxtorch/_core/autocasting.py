@@ -173,15 +173,23 @@ def in_widest(composition: Any, a: Any, b: Any, *rest: Any) -> Any:
     target = _target("widest", avals, kind, dict(casts))
     if target is not None:
         a, b = (t.to(target) if _eligible(v, kind) else t for t, v in zip((a, b), avals, strict=True))
-    set_casts(None)
-    try:
-        return composition(a, b, *rest)
-    finally:
-        set_casts(casts)
+    return uncast(composition, a, b, *rest)
 
 
 def _eligible(a: Aval, kind: str | None) -> bool:
     return not a.wrapped and a.slot.device.type == kind and a.dtype.is_floating_point and a.dtype is not dtypes.float64
+
+
+def uncast(fn: Any, *args: Any, **kwargs: Any) -> Any:
+    """`fn` without autocast: as PyTorch calls what writes to `out=`."""
+    casts = state.casts
+    if casts is None:
+        return fn(*args, **kwargs)
+    set_casts(None)
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        set_casts(casts)
 
 
 def _target(policy: str | None, flat: list[Aval], kind: Any, casts: dict[str, Any]) -> Any:

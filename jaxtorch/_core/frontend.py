@@ -59,7 +59,7 @@ class _Source:
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
-            "_APART": refuse_shared,
+            "_APART": refuse_shared, "_UNCAST": autocasting.uncast,
         }  # fmt: skip
         self.out = out
         self._write()
@@ -132,7 +132,8 @@ class _Source:
                 self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
             if op.name in _ACCUMULATING:
                 self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
-            self.add(f"return _OUT(out, {op.name}({self._given()}), {op.name!r})", 2)
+            given = self._given()
+            self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {op.name!r})", 2)
         first = op.params[0].name if op.params else ""
         if self.inplace:
             self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
