@@ -281,3 +281,19 @@ def test_a_loop_of_several_programs_is_compiled_by_its_third_step(monkeypatch: p
         compiled.append(Counts.compiled - before)
     assert compiled[3:] == [0, 0]
     assert sum(compiled) >= 1
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_embeddings_run_on_numpy(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    suits, found = cold.suits, {}
+    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    results = []
+    for t in (torch, pytorch):
+        weight = t.arange(24.0).reshape(6, 4).sin().requires_grad_()
+        index, offsets = t.tensor([5, 0, 0, 3, 2, 1, 4]), t.tensor([0, 2, 2, 5, 7, 7])  # empty bags, some at the end
+        bags = t.nn.functional.embedding_bag(index, weight, offsets, mode=mode)
+        (bags * bags).sum().backward()
+        results.append((bags.detach().numpy(), weight.grad.numpy()))
+    for got, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    assert found and all(found.values())

@@ -149,7 +149,8 @@ def _embedding_bag(
     else:
         starts = offsets[:-1] if include_last_offset else offsets
         bags = starts.shape[0]
-        bag = jnp.searchsorted(starts, jnp.arange(index.shape[0]), side="right") - 1
+        begun = jnp.zeros(index.shape[0] + 1, jnp.int64).at[starts].add(1)  # the last place: bags after the last index
+        bag = jnp.cumsum(begun[:-1]) - 1
         flag((starts[0] != 0).astype(jnp.int64) if bags else jnp.int64(0), _bad_offsets)
     rows = _rows(weight, index)
     if mode != "max" and weight.dtype in (jnp.float16, jnp.bfloat16):
