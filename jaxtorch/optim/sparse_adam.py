@@ -10,6 +10,18 @@ from . import _sparse_steps
 from .optimizer import Optimizer, number, run_closure
 
 
+def _sparse_places(params: Any) -> list[list[int]]:
+    """Where the sparse ones are among parameters or groups of them: [group, place]."""
+    groups = params if isinstance(params, list) and params and isinstance(params[0], dict) else [{"params": params}]
+    return [
+        [i, j]
+        for i, group in enumerate(groups)
+        if isinstance(group.get("params"), (list, tuple))
+        for j, p in enumerate(group["params"])
+        if isinstance(p, Tensor) and is_sparse(p)
+    ]
+
+
 class SparseAdam(Optimizer):
     """Adam (Kingma and Ba, 2015) whose moments move only where a sparse gradient has rows; dense gradients are refused."""
 
@@ -26,6 +38,10 @@ class SparseAdam(Optimizer):
         for i, b in enumerate(betas):
             if not 0.0 <= b < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {i}: {b}")
+        params = params if isinstance(params, (Tensor, dict)) else list(params)
+        found = _sparse_places(params)
+        if found:
+            raise ValueError(f"Sparse params at indices {found}: SparseAdam requires dense parameter tensors")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
         found = [[i, j] for i, g in enumerate(self.param_groups) for j, p in enumerate(g["params"]) if p.is_complex()]
         if found:

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from .._core import capture, modes, program, random, tape
 from .._core.entry import Kernel
 from .._core.random import get_rng_state, set_rng_state
+from .._core.size import Size
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value
 from ..amp._settings import settings
@@ -31,6 +32,10 @@ __all__ = [
     "detach_variable", "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
     "set_device_states",
 ]  # fmt: skip
+
+
+def _metadata(aval: Any) -> dict[str, Any]:
+    return {"shape": Size(aval.shape), "dtype": aval.dtype, "device": aval.slot.device}
 
 
 class CheckpointError(RuntimeError):
@@ -362,8 +367,8 @@ class _Frame:
                 if self.check and x._read().aval is not self.types[index]:
                     raise CheckpointError(
                         "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
-                        f"during the forward pass.\ntensor at position {index}:\nsaved metadata: {self.types[index]!r}\n"
-                        f"recomputed metadata: {x._read().aval!r}"
+                        f"during the forward pass.\ntensor at position {index}:\nsaved metadata: {_metadata(self.types[index])}\n"
+                        f"recomputed metadata: {_metadata(x._read().aval)}"
                     )
                 if self.saved[index]() is not None:
                     self.computed[index] = x.detach()
