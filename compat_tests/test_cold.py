@@ -297,3 +297,18 @@ def test_bags_of_embeddings_run_on_numpy(mode: str, monkeypatch: pytest.MonkeyPa
     for got, expected in zip(*results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
     assert found and all(found.values())
+
+
+def test_a_loop_that_divides_floats_runs_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    suits, found = cold.suits, {}
+    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    results = []
+    scores = np.random.default_rng(0).standard_normal((7, 2, 5)).astype(np.float32)
+    for t in (torch, pytorch):
+        x = t.tensor(scores, requires_grad=True)
+        loss = t.nn.functional.ctc_loss(x.log_softmax(-1), t.tensor([[1, 2], [3, 3]]), [7, 6], [2, 2])
+        loss.backward()
+        results.append((loss.detach().numpy(), x.grad.numpy()))
+    for got, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+    assert found["_ctc_fwd"] if "_ctc_fwd" in found else found["_ctc"]

@@ -22,9 +22,6 @@ from .transfer import fetched
 _BY_SHAPE = frozenset(("reshape", "squeeze", "transpose", "rev", "slice", "copy", "copy_p", "stop_gradient"))
 """Moves: of a single repeated element they make another."""
 
-_ONLY_INTEGERS = frozenset(("div", "rem", "convert_element_type"))
-"""What NumPy and XLA do alike where the result is not an integer."""
-
 
 def written(plan: Any) -> Callable[[list[Any]], list[Any] | None]:
     """`call(arrays)`: the live results of a program, new host arrays; None where NumPy would give something else than XLA."""
@@ -119,7 +116,7 @@ class _Writer:
             narrow = np.broadcast_shapes(*shapes)
         else:
             ins = [self._whole(name, shape) for name, (shape, _) in zip(ins, step.given, strict=True)]
-        if step.doubt is not None and (step.name not in _ONLY_INTEGERS or step.made[0][1].kind in "iu"):
+        if step.doubt is not None:
             self.lines.append(f"if {self._known(partial(step.doubt, **step.params))}({', '.join(ins)}): raise Doubt")
         ins = [f"{name}.astype('f4')" if i in step.halves else name for i, name in enumerate(ins)]
         text = self._shape_only(step, ins[0]) if ins else None

@@ -113,7 +113,7 @@ class NumpyProgram:
             outs = tuple([self._new(names, v) for v in eqn.outvars])
             kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
             halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])
-            self.steps.append(Step(found.run, found.doubt, ins, eqn.params, halves, outs, kinds,
+            self.steps.append(Step(found.run, _doubt(found, eqn), ins, eqn.params, halves, outs, kinds,
                                    eqn.primitive.multiple_results, name, _typed(eqn.invars), _typed(eqn.outvars)))  # fmt: skip
 
     def _free(self) -> None:
@@ -159,6 +159,17 @@ def _expanded(eqn: Any) -> Any:
     structs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
     with x64():
         return jax.make_jaxpr(partial(EXPANDED[eqn.primitive.name], **eqn.params))(*structs)
+
+
+_ONLY_INTEGERS = frozenset(("div", "rem", "convert_element_type"))
+"""What NumPy and XLA do alike where the result is not an integer."""
+
+
+def _doubt(found: Rule, eqn: Any) -> Any:
+    """The rule's doubt, where this equation's types leave any."""
+    if eqn.primitive.name in _ONLY_INTEGERS and np.dtype(eqn.outvars[0].aval.dtype).kind not in "iu":
+        return None
+    return found.doubt
 
 
 def _cost(found: Rule, eqn: Any) -> float:
