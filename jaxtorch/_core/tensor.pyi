@@ -788,7 +788,7 @@ class Tensor:
     def is_set_to(self, tensor: Tensor) -> _bool:
         """Do both tensors view the same memory in the same way?"""
     def is_shared(self) -> _bool:
-        """Is the memory shared with forked processes, after `share_memory_`? Tensors on a GPU always say True, as in PyTorch."""
+        """Is the memory shared with other processes, after `share_memory_`? Tensors on a GPU always say True, as in PyTorch."""
     def is_signed(self) -> _bool:
         """Can the element type hold negative numbers?"""
     @property
@@ -1214,7 +1214,7 @@ class Tensor:
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
-        """Move the tensor, and all on its storage, into memory that processes forked from here on share; a no-op if it is there."""
+        """Move the tensor, and all on its storage, into memory shared with processes that are started from here on, by fork or with the tensor among their arguments; a no-op if it is there."""
     def short(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int16; itself where it is already."""
     def sigmoid(self, *, out: Any = ...) -> Tensor:
