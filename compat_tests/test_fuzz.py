@@ -77,6 +77,17 @@ FOUND: dict[str, Program] = {
         "t0[...] = t2.clone()",
         "t2.sum().backward()",
     ],
+    "a conjugate view that is written keeps its name in the graph": [
+        "t0 = torch.tensor([[1, 3]], dtype=torch.float64, requires_grad=True)",
+        "t5 = t0.to(torch.complex128).conj()",
+        "t9 = t5[:2]",
+        "t9[torch.arange(2).reshape((1, 2)) % 2 == 0] *= 2",
+    ],
+    "the strides of nothing found": [
+        "t0 = torch.zeros(2, 3, dtype=torch.float64)",
+        "t1 = t0.nonzero()",
+        "t2 = t1.unbind(-1)[-1]",
+    ],
     "an integer out of range is found before the write is refused": [
         "t0 = torch.tensor([-4, -4], dtype=torch.float64, requires_grad=True)",
         "t1 = t0.repeat(2)",

@@ -195,10 +195,14 @@ def _read_entry(aval: Aval, steps: Any, numbers: list[Value]) -> Entry:
             aval.slot,
         )
         entry = _reads[key] = Entry(None, kernel, None)
-        entry.grad_name = "AsStridedBackward0"
+        last = steps[-1][0] if steps else None
+        own = last is not None and last.name in _UNSTRIDED
+        entry.grad_name = last.grad_name if own else "AsStridedBackward0"
     return entry
 
 
+_UNSTRIDED = frozenset(("_conj", "view_as_real", "view_as_complex"))
+"""Views that no strides lead to: in the graph they keep their names when their base is written."""
 _REPEATING = frozenset(("unfold", "_as_strided"))
 """Views with several elements in one place: of these only the part that is written may be put back."""
 _RETYPING = frozenset(("_view_dtype", "_part", "view_as_real", "view_as_complex"))

@@ -205,8 +205,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         rows = np.stack(found, axis=1)
     result = from_host(rows, device)
     count, ndim = rows.shape
-    if ndim and (1, max(count, 1)) != strides.contiguous((count, ndim)):
-        result._layout = ((1, max(count, 1)), 0)
+    if ndim and (1, count) != strides.contiguous((count, ndim)):
+        result._layout = ((1, count), 0)
     return result if out is None else write_out(out, result, "nonzero")
 
 
