@@ -196,8 +196,9 @@ def _read_entry(aval: Aval, steps: Any, numbers: list[Value]) -> Entry:
         )
         entry = _reads[key] = Entry(None, kernel, None)
         last = steps[-1][0] if steps else None
-        own = last is not None and last.name in _UNSTRIDED
-        entry.grad_name = last.grad_name if own else "AsStridedBackward0"
+        entry.grad_name = "AsStridedBackward0"
+        if last is not None and last.name in _UNSTRIDED:
+            entry.grad_name = last.grad_name
     return entry
 
 
