@@ -20,7 +20,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import cold, log, numpy_code, packs
+from . import cold, executables, log, numpy_code, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -71,6 +71,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
 
         outs = inside.run(kernel, arrays)
     else:
+        executables.made_room()
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
             outs = kernel.alone(*[_placed(a, kernel.slot) for a in arrays])
     made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
@@ -248,6 +249,8 @@ def run(
     structure = _structures.get(key)
     new = False
     if structure is None:
+        if executables.made_room():
+            _structures.clear()
         if len(_structures) >= _MAX_STRUCTURES:
             _structures.pop(next(iter(_structures)))
         structure = _structures[key] = Structure(Plan(*key))
