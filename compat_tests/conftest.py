@@ -92,3 +92,10 @@ def run_python(tmp_path: Path) -> Run:
         return result
 
     return run
+
+
+@pytest.fixture
+def functions_as_written() -> None:
+    """Skips a test of signatures and source lines where another one has had the functions ask classes with `__torch_function__`."""
+    if sys.modules["jaxtorch._core.overrides"]._active:
+        pytest.skip("another test in this process has exchanged the public functions' code")

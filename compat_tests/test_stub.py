@@ -71,6 +71,7 @@ def test_an_operation_with_two_results_is_not_called_one_tensor():
     assert isinstance(node, ast.FunctionDef) and node.returns is not None and ast.unparse(node.returns) == "Any"
 
 
+@pytest.mark.usefixtures("functions_as_written")
 def test_signatures_take_what_the_methods_take():
     for name, node in members().items():
         function = inspect.getattr_static(torch.Tensor, name, None)

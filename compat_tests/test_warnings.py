@@ -85,6 +85,7 @@ def opening(w: warnings.WarningMessage) -> str:
     return " ".join(str(w.message).replace("(Triggered", " (Triggered").split()[:6])
 
 
+@pytest.mark.usefixtures("functions_as_written")
 @pytest.mark.parametrize("name", [*ONCE, *FIRST, *EACH])
 def test_what_is_warned_of(name: str):
     call = (ONCE | FIRST | EACH)[name]
