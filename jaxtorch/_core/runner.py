@@ -264,8 +264,9 @@ def run(
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
         if cheap or (not plan.captured and not _compiled_now(structure)):
-            if structure.runs > cold.WRITTEN_AFTER and _is_written(slot, structure):
-                return structure, structure.written(packs.arguments(None, inputs, packed, arrays))
+            written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
+            if written is not None:
+                return structure, written(packs.arguments(None, inputs, packed, arrays))
             if not cheap:
                 to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
@@ -288,17 +289,17 @@ def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> N
                 v.array = arrays[i] = on_cpu(array, slot.jax)
 
 
-def _is_written(slot: DeviceSlot, structure: Structure) -> bool:
-    """Does a function run this program, until it is compiled or for good?"""
+def _written(slot: DeviceSlot, structure: Structure) -> Any:
+    """The function that runs this program, until it is compiled or for good; None where its kernels run one by one."""
     if structure.written is None:
         plan = structure.plan
         stays = structure.cold_limit >= cold.FOR_EVER
         if not stays and (cold.RUNS < cold.FOR_EVER or not cold.are_small([kernel for kernel, _, _ in plan.steps])):
-            return False
+            return None
         structure.written = _on_host(slot, plan)
         if stays:
             structure.call, structure.on_host = structure.written, True
-    return True
+    return structure.written
 
 
 def stays_on_host(plan: Plan) -> bool:

@@ -189,9 +189,9 @@ def wrap(value: Value) -> Tensor:
 def is_inference(t: Tensor) -> bool:
     """Was the tensor made in inference mode?"""
     alias = t._alias
-    return (
-        alias.storage.inferred if type(alias) is Alias else getattr(t, "_inferred", False)
-    )  # a sparse tensor has no storage
+    if type(alias) is not Alias:  # no memory shared; a sparse tensor's alias has no storage
+        return getattr(t, "_inferred", False)
+    return alias.storage.inferred
 
 
 def refuse_inference(t: Tensor) -> None:
