@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -540,3 +541,25 @@ def test_conjugating_views_of_shared_memory() -> None:
         return [*found, w.grad.tolist()]
 
     assert run(reference()) == run(jaxtorch)
+
+
+@pytest.mark.skipif(program.IMMEDIATE, reason="about recorded programs")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_batch_that_comes_again_moves_to_the_device(compiled: bool) -> None:
+    """What several programs read is copied for XLA once; memory that the user may write is read as it is each time."""
+    given = np.ones((128, 128), np.float32)
+    shared, kept, w = jaxtorch.from_numpy(given), jaxtorch.tensor(given), jaxtorch.ones(128, 128)
+
+    def product(x: Any) -> Any:
+        return (x @ w @ w @ w).sum()
+
+    if compiled:
+        product = jaxtorch.compile(product)
+    for k in range(8):
+        given[0, 0] = k
+        assert product(shared).item() == (128 * 128 + k - 1) * 128**3
+        assert product(kept).item() == 128**5
+    assert isinstance(kept._value.array, jax.Array)
+    kept.numpy()[0, 0] = 8
+    assert product(kept).item() == (128 * 128 + 7) * 128**3
+    assert shared[0, 0] == 7

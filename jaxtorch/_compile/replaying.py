@@ -60,11 +60,11 @@ def _gradient() -> tuple[int, int]:
 _GRAD_HELD, _GRAD_VALUE_HELD = _gradient()
 
 
-def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) -> Any:
+def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) -> tuple[Any, list[int]]:
     """`read(arguments, draws, numbers)`: the values of the donors, all arrays in the order of the inputs but the packed ones,
-    and whether the engine made all of the donors' arrays."""
+    whether the engine made all of the donors' arrays, and the values of the other tensors; and which inputs those are."""
     scope: dict[str, Any] = {"force": program.force}
-    lines, values, arrays = [], [], []
+    lines, values, arrays, others = [], [], [], []
     for i, source in enumerate(sources):
         v = f"v{i}"
         if i in packed:
@@ -96,10 +96,13 @@ def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) 
         arrays.append(f"{v}.array if {v}.pack is None else force({v})")
         if i in donors:
             values.append(v)
+        else:
+            others.append(i)
     body = "".join(f"    {line}\n" for line in lines)
     owned = " and ".join(f"{v}.owned" for v in values) or "True"
-    text = f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}"
-    return define(text, scope, "read")
+    rest = ", ".join([f"v{i}" for i in others])
+    text = f"def read(A, D, N):\n{body}    return [{', '.join(values)}], [{', '.join(arrays)}], {owned}, [{rest}]"
+    return define(text, scope, "read"), others
 
 
 def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
@@ -153,7 +156,7 @@ class Replay:
         taken = [] if packed is None else packed.taken
         apart = [] if packed is None else packed.apart
         self.single = [i for i in self.donors if i not in taken]
-        self.read = _generated(self.sources, self.single, taken)
+        self.read, self._others = _generated(self.sources, self.single, taken)
         self._viewable = [i for i in self.single if self.sources[i].kind != "storage"]
         self._held = [_VALUE_HELD] * len(self.single), [_ARRAY_HELD] * len(self.single)
         self.state = self.gradients = None
@@ -268,14 +271,19 @@ class Replay:
         return runner.run_whole(self.slot, self._structure, arrays) if call is None else at_top(call, arrays)
 
     def _alone(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
-        values, arrays, owned = self.read(arguments, draws, numbers)
+        values, arrays, owned, others = self.read(arguments, draws, numbers)
         exclusive = owned and self._only_here(values, arrays)
         if owned and not exclusive and any([owned_again(self.sources[i].tensor(arguments)) for i in self._viewable]):  # noqa: C419
-            values, arrays, owned = self.read(arguments, draws, numbers)
+            values, arrays, owned, others = self.read(arguments, draws, numbers)
             exclusive = self._only_here(values, arrays)
         if not exclusive:
             for v, position in zip(values, self.single, strict=True):
                 arrays[position] = _copy(program.force(v))
+        if np.ndarray in map(type, arrays) and not self._structure.on_host:
+            for v, position in zip(others, self._others, strict=True):
+                if type(v.array) is np.ndarray:
+                    arrays[position] = runner.moved(v, self.slot)
+        others = None
         state, here = self.state, False
         if state is not None:
             here = state.here()

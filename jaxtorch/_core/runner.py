@@ -282,11 +282,21 @@ def run(
 
 
 def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> None:
-    """Move what a program on NumPy has made, and an XLA program reads, to the device for good."""
+    """Move host arrays that an XLA program reads to the device for good, where that pays."""
     if np.ndarray in map(type, arrays):
         for i, (v, array) in enumerate(zip(inputs, arrays, strict=True)):
-            if v.owned and type(array) is np.ndarray:
-                v.array = arrays[i] = on_cpu(array, slot.jax)
+            if type(array) is np.ndarray:
+                arrays[i] = moved(v, slot)
+
+
+def moved(v: Value, slot: DeviceSlot) -> Any:
+    """The array of a value that has a host array, for an XLA program: on the device for good, if a program on NumPy has made it
+    or another program has read it before. What is read once, as most batches are, XLA copies by itself in less time."""
+    if v.owned or packs.was_read_elsewhere(v):
+        v.array = on_cpu(v.array, slot.jax)
+    else:
+        packs.read_elsewhere(v)
+    return v.array
 
 
 def _written(slot: DeviceSlot, structure: Structure) -> Any:
