@@ -12,7 +12,7 @@ from parity import candidate
 
 CALLS = """
 a | a + 1 | a + a | a * d | d + a | -a | a / 2 | a**2 | a > 1 | a == a | abs(a) | a.sin() | t.sqrt(a) | a.clamp(1, 2)
-a.clone().neg_()
+a.clone().neg_() | t.abs(input=a) | t.pow(a, a) | a**M.masked_tensor(d, ~m) | t.clamp(a, min=d) | a.type() | a.type(t.float64)
 a.sum() | a.sum(1) | t.sum(a, dim=0, keepdim=True) | a.mean(0) | a.mean() | a.amax(1) | a.amin() | a.prod(1) | a.argmax(1)
 a.argmin() | a.var(1) | a.std() | a.all() | t.softmax(a, 1) | a.to(t.float64) | a.long() | a.bool() | a.float() | a.clone()
 a.t() | a.transpose(0, 1) | a.mT | a.reshape(3, 2) | a.view(6) | a.flatten() | a[0] | a[:, 1:] | a.unsqueeze(0) | a.expand(2, 2, 3)

@@ -36,6 +36,7 @@ x.select(2, 1) | x.permute(0, 2) | t.cat([x, x], 1) | t.cat([x, x], 0)
 x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t.where(x > 1, x, x) | x == x
 """
 STRIDED = """
+t.nested.to_padded_tensor(x, 0.0, (1, 4, 3)) | t.nested.to_padded_tensor(x, 0.0, (4, 3)) | x.type(t.float64) | x.reshape(())
 1 - x | x.size(1) | x.size() | x.shape | t.bmm(x, x.transpose(1, 2)) | F.scaled_dot_product_attention(x, x, x)
 x._nested_tensor_size() | x.offsets()
 """
@@ -56,6 +57,8 @@ N.nested_tensor([t.ones(2, 2), t.ones(2, 3)], layout=t.jagged) | N.as_nested_ten
 N.as_nested_tensor(t.ones(2, 3, 4), layout=t.jagged) | N.nested_tensor_from_jagged(t.arange(6.0)[:, None], t.tensor([0, 2, 6]))
 N.nested_tensor_from_jagged(t.arange(6.0)[:, None], t.tensor([0, 2, 6])).unbind() | N.nested_tensor_from_jagged(t.arange(6.0))
 N.nested_tensor_from_jagged(t.arange(6.0)[:, None], lengths=t.tensor([2, 4])) | N.masked_select(t.ones(2, 3), t.eye(2, 3).bool())
+N.nested_tensor([], layout=t.jagged) | N.nested_tensor([]).to_padded_tensor(0.0)
+repr(N.nested_tensor([t.ones(2)], requires_grad=True))
 N.narrow(t.arange(12.0).reshape(2, 6), 1, t.tensor([0, 1]), t.tensor([2, 3]), layout=t.jagged).unbind()
 """
 

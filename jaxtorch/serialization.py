@@ -263,7 +263,7 @@ def register_package(priority: int, tagger: Any, deserializer: Any) -> None:
     or `cuda`, or None. priority: lower ones are asked first; 10 is that of the devices that jaxtorch knows.
     """
     _saving.packages.append((priority, tagger, deserializer))
-    _saving.packages.sort()
+    _saving.packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage: Any) -> str:

@@ -39,8 +39,8 @@ def belongs(value: object, module: ModuleType) -> bool:
 
 def public_names() -> list[str]:
     lines = []
-    for module in public_modules():
-        theirs = in_pytorch(module.__name__)
+    pairs = [(module, in_pytorch(module.__name__)) for module in public_modules()]
+    for module, theirs in pairs:  # all of them imported by now: a package has its submodules as attributes from then on
         for name in getattr(module, "__all__", vars(module)):
             if name.startswith("_") or not belongs(getattr(module, name), module):
                 continue

@@ -555,5 +555,11 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def method(name: str = "", *, aliases: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Any]:
-    """Register a function as a method of `Tensor` only."""
-    return function(name, method=True, function=False, aliases=aliases)
+    """Register a function as a method of `Tensor` only. It takes the method's name, which `__torch_function__` is told."""
+    register = function(name, method=True, function=False, aliases=aliases)
+
+    def define(fn: Callable[..., Any]) -> Any:
+        fn.__name__ = name or fn.__name__
+        return register(fn)
+
+    return define

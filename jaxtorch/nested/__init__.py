@@ -18,13 +18,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _ragged(layout: Any, name: str) -> _Ragged | None:
+def _ragged(layout: Any) -> _Ragged | None:
     if layout not in (None, constants.strided, constants.jagged):
         raise RuntimeError(f"Specified layout is unsupported for nested tensors: {layout}")
     return _Ragged() if layout is constants.jagged else None
 
 
 def _checked(parts: list[Any], jagged: bool) -> list[Any]:
+    """The tensors for a nested tensor, of one rank each; for a jagged one, some, and different in one dimension at most."""
+    if jagged and not parts:
+        raise RuntimeError("a nested tensor of the layout torch.jagged needs at least one tensor")
     for i, p in enumerate(parts):
         if p.dim() != parts[0].dim():
             raise RuntimeError(
@@ -45,7 +48,7 @@ def nested_tensor(
     """A nested tensor, a leaf, of copies of the tensors (or lists of numbers) in a list."""
     if not isinstance(tensor_list, (list, tuple)):
         raise TypeError("Only lists (List[Tensor] and List[List...[Scalar]]) are accepted in nested_tensor")
-    ragged = _ragged(layout, "nested_tensor")
+    ragged = _ragged(layout)
     parts = [x.detach() if isinstance(x, Tensor) else functions["tensor"](x) for x in tensor_list]
     dtype = parts[0].dtype if dtype is None and parts else dtype
     parts = [p.to(device=device or p.device, dtype=dtype) for p in _checked(parts, ragged is not None)]
@@ -61,7 +64,7 @@ def as_nested_tensor(ts: Any, dtype: Any = None, device: Any = None, layout: Any
         raise TypeError(
             f"as_nested_tensor(): Expected first argument to be a tensor or a list / tuple of tensors, got {type(ts)}"
         )
-    ragged = _ragged(layout, "as_nested_tensor")
+    ragged = _ragged(layout)
     parts = list(ts.unbind(0)) if isinstance(ts, Tensor) else list(ts)
     dtype = parts[0].dtype if dtype is None and parts else dtype
     return _made([p.to(device=device or p.device, dtype=dtype) for p in _checked(parts, ragged is not None)], ragged)
@@ -78,7 +81,7 @@ def nested_tensor_from_jagged(
     dim = (1 if jagged_dim is None else jagged_dim) - 1
     if offsets is None:
         sizes = lengths.tolist()  # pyright: ignore[reportOptionalMemberAccess]
-        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        starts = [0, *itertools.accumulate(sizes[:-1])]
     else:
         ends: list[int] = offsets.tolist()
         starts = ends[:-1]
@@ -88,12 +91,12 @@ def nested_tensor_from_jagged(
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = None) -> Tensor:
-    """Row i of `tensor` from start[i] on, length[i] elements of dimension 1 (`dim`)."""
+    """Of row i of `tensor`, length[i] elements from start[i] on, as a nested tensor. `dim` must be 1; PyTorch has views here."""
     if dim != 1:
         raise RuntimeError("torch.nested.narrow: only dim=1 is possible")
     n = tensor.shape[0]
     starts, lengths = ([x] * n if isinstance(x, int) else x.tolist() for x in (start, length))
-    return _made([tensor[i].narrow(0, starts[i], lengths[i]) for i in range(n)], _ragged(layout, "narrow"))
+    return _made([tensor[i].narrow(0, starts[i], lengths[i]) for i in range(n)], _ragged(layout))
 
 
 def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
@@ -105,7 +108,9 @@ def masked_select(tensor: Tensor, mask: Tensor) -> Tensor:
 
 
 def to_padded_tensor(input: Tensor, padding: float, output_size: Any = None, out: Any = None) -> Tensor:
-    """A plain tensor with `padding` behind the elements of each part."""
+    """A plain tensor with `padding` behind the elements of each part; its shape is `output_size` or that of the largest parts."""
+    if out is not None:
+        raise NotImplementedError("to_padded_tensor: jaxtorch has no out= here")
     if not isinstance(input, _NestedTensor):
         raise RuntimeError("to_padded_tensor: expected a nested tensor")
     return input.to_padded_tensor(padding, output_size)

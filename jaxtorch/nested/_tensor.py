@@ -167,11 +167,17 @@ class NestedTensor(Tensor):
         """A plain tensor with `padding` behind the elements of each part, of the sizes of the largest or `output_size`."""
         with disable_subclass():
             parts = _parts(self)
+            if not parts:
+                return _flat(self)
             size = [max(n) for n in zip(*self._shapes, strict=True)]
             if output_size is not None:
-                if len(output_size) != len(size) + 1 or any(a < b for a, b in zip(output_size[1:], size, strict=True)):
+                if len(output_size) != len(size) + 1:
                     raise RuntimeError(
-                        "Value in output_size is less than NestedTensor padded size. Truncation is not supported."
+                        f"to_padded_tensor: output_size={output_size} must have {len(size) + 1} dimensions"
+                    )
+                if any(a < b for a, b in zip(output_size, [len(parts), *size], strict=True)):
+                    raise RuntimeError(
+                        f"to_padded_tensor: output_size={output_size} must not be less than {[len(parts), *size]}"
                     )
                 size = list(output_size[1:])
             pads = [
@@ -202,7 +208,8 @@ class NestedTensor(Tensor):
                 history = f", grad_fn=<{type(self.grad_fn).__name__}>"
             if self._ragged is not None:
                 return f"NestedTensor(size={tuple(self.size())}, offsets={self.offsets()}{history}, contiguous=True)"
-            lines = ",\n".join("\n".join("  " + line for line in repr(p).split("\n")) for p in _parts(self))
+            parts = [p.detach().requires_grad_(self.requires_grad) for p in _parts(self)]
+            lines = ",\n".join("\n".join("  " + line for line in repr(p).split("\n")) for p in parts)
             return f"nested_tensor([\n{lines}\n]{history})"
 
     __str__ = __repr__
@@ -358,8 +365,10 @@ def _cut(name: str, func: Any, x: NestedTensor, how: Any, dim: int = 0) -> Any:
 def _reshaped(name: str, func: Any, x: NestedTensor, *size: Any) -> Any:
     """Another shape for each part: one -1 is worked out, and where there are several, each keeps that dimension as it is."""
     size = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    if size[0] not in (-1, len(x._shapes)):
-        raise RuntimeError(f"{name}: the batch dimension of the nested tensor is {len(x._shapes)}, not {size[0]}")
+    if not size or size[0] not in (-1, len(x._shapes)):
+        raise RuntimeError(
+            f"{name}: shape {list(size)} must begin with {len(x._shapes)}, the nested tensor's batch size"
+        )
     inner = [-1 if isinstance(n, Ragged) else n for n in size[1:]]
     open_dims = [d for d, n in enumerate(inner) if n == -1]
     shapes = []

@@ -36,7 +36,7 @@ _OPERATORS = {
 }  # fmt: skip
 _VIEWS = frozenset(
     """view reshape t transpose swapaxes swapdims unsqueeze expand select flatten split split_with_sizes chunk narrow
-    movedim moveaxis getitem _reshape _matrix_transposed""".split()
+    movedim moveaxis __getitem__ _matrix_transposed""".split()
 )
 _REDUCTIONS = frozenset("sum mean amax amin prod argmax argmin var std".split())
 
@@ -150,7 +150,10 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     first: Any = args[0] if args else None
     binary = plain in _BINARY or (name in ("max", "min") and len(args) == 2 and isinstance(args[1], Tensor))
     if plain in _UNARY or binary:
-        mask = _common([*args, *kwargs.values()]) if binary else _masks(args)[0]
+        given = [*args, *kwargs.values()]
+        if not binary and sum(isinstance(a, Tensor) for a in given) > 1:
+            raise TypeError(f"{name}: of MaskedTensors, this takes one tensor and numbers")
+        mask = _common(given)
         result = func(*map(_data, args), **{k: _data(v) for k, v in kwargs.items()})
         if plain != name:
             return first
