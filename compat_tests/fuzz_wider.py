@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fuzz_compare import Program
-from fuzz_programs import KINDS, Generator
+from fuzz_lines import KINDS, Generator
 
 FUNCTIONS = [
     """class Double(torch.autograd.Function):
