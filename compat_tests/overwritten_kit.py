@@ -37,13 +37,13 @@ def sample_of(key: str) -> Any:
     raise Absent("no type with a gradient")
 
 
-def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, torch.Tensor | candidate().Tensor):
         return change(value)
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)([_mapped(v, change) for v in value])
+        return type(value)([mapped(v, change) for v in value])
     if isinstance(value, dict):
-        return {k: _mapped(v, change) for k, v in value.items()}
+        return {k: mapped(v, change) for k, v in value.items()}
     return value
 
 
@@ -57,7 +57,7 @@ def _write(t: Any) -> None:
         t.zero_()
 
 
-def _ramp(module: Any, t: Any) -> Any:
+def ramp(module: Any, t: Any) -> Any:
     """A gradient that is not the same everywhere."""
     values = (np.arange(t.numel()) % 7 + 1).reshape(tuple(t.shape)) * 0.25
     return module.tensor(values).to(t.dtype)
@@ -78,7 +78,7 @@ def outcome(module: Any, op: Callable[..., Any], arguments: Any, target: tuple[s
             copies.append(known[id(t)])
         return known[id(t)]
 
-    given = _mapped(arguments, fresh)
+    given = mapped(arguments, fresh)
     seed()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -93,7 +93,7 @@ def outcome(module: Any, op: Callable[..., Any], arguments: Any, target: tuple[s
         except Exception as error:  # it may not be written at all
             return type(error).__name__
         try:
-            found = module.autograd.grad(graded, leaves, [_ramp(module, r) for r in graded], allow_unused=True)
+            found = module.autograd.grad(graded, leaves, [ramp(module, r) for r in graded], allow_unused=True)
         except Exception as error:
             return "modified" if MODIFIED in str(error) else f"{type(error).__name__}: {str(error)[:80]}"
     return [None if g is None else g for g in found]

@@ -400,6 +400,9 @@ class Replay:
 
     @staticmethod
     def _write(t: Tensor, value: Value, writes: int) -> None:
+        if not writes:  # a batch normalisation's running statistics
+            t._write_uncounted(value)
+            return
         t._write(value)
         if writes > 1:
             alias = t._alias

@@ -120,6 +120,14 @@ class Tensor:
 
             write(self, alias, value)  # pyright: ignore[reportArgumentType]
 
+    def _write_uncounted(self, value: Value) -> None:
+        """Give this tensor new content in a way that autograd does not see: where backward has saved the old, it reads the new."""
+        if self._alias is None:
+            self._value.guard = value
+            self._value = value
+        else:
+            self.data._write(value)
+
     def _rebind(self, result: Tensor) -> Tensor:
         """Make this tensor be `result`: the effect of every in-place operation."""
         if watch:

@@ -16,7 +16,7 @@ from .._core.op import Array, Arrays, Number, function, functions, methods, op
 from .._core.random import engine_for
 from .._core.tensor import Tensor, from_host, write_out
 from .activation import normal_dim
-from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide
+from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide, store_running
 from .resample import _affine_grid, _grid_sample
 from .rules import kind
 from .standardising import moments
@@ -59,7 +59,7 @@ def native_group_norm(
     method=False,
     out=False,
     grad="NativeBatchNormBackward0",
-    saved=["result1", "result2"],
+    saved=["result1", "result2", "running_mean", "running_var"],
 )
 def _native_batch_norm(
     input: Array,
@@ -115,10 +115,8 @@ def native_batch_norm(
     In training the running moments, where given, are updated in place.
     """
     found = _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    fresh = iter(found[3:])
-    for running in (running_mean, running_var) if training else ():
-        if running is not None:
-            running._write(next(fresh)._value)
+    if training:
+        store_running(found[3:], running_mean, running_var)
     return found[:3] if out is None else write_out(out, found[:3], "native_batch_norm")
 
 

@@ -74,11 +74,14 @@ def _updated(running: Any, fresh: Any, momentum: Any) -> Any:
     return (running * (1 - momentum) + fresh.reshape(-1) * momentum).astype(running.dtype)
 
 
+_BATCH_NORM_SAVES = ("input", "running_mean", "running_var")
+
+
 def _batch_norm_name(operands: Any, statics: Any) -> str:
     return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=["input"])
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=_BATCH_NORM_SAVES)
 def _batch_norm_train(
     input: Array,
     running_mean: Array | None,
@@ -107,7 +110,7 @@ def _batch_norm_train(
     return tuple(outs)
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=["input"])
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=_BATCH_NORM_SAVES)
 def _batch_norm_eval(
     input: Array,
     running_mean: Array | None,
@@ -151,21 +154,29 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     _check_more_than_one(input._value.aval.shape)
     outs = _batch_norm_train(input, running_mean, running_var, weight, bias, momentum, eps)
-    _store_running(outs[1:], running_mean, running_var)
+    store_running(outs[1:], running_mean, running_var)
     return outs[0]
 
 
-def _store_running(new: Any, *running: Tensor | None) -> None:
+def store_running(new: Any, *running: Tensor | None) -> None:
+    """Update the running moments that are given, as PyTorch does: unseen by autograd."""
     fresh = iter(new)
     for buffer in running:
         if buffer is not None:
-            buffer._write(next(fresh)._value)
+            buffer._write_uncounted(next(fresh)._value)
 
 
 # -- instance, group ---------------------------------------------------------------------------------------
 
 
-@op(function=False, method=False, out=False, grad="ViewBackward0", unsaved=["weight", "result"], saved=["input"])
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad="ViewBackward0",
+    unsaved=["weight", "result", "running_mean", "running_var"],
+    saved=["input"],
+)
 def _instance_norm(
     input: Array,
     running_mean: Array | None,
@@ -216,7 +227,10 @@ def instance_norm(
         )
     outs = _instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats:
-        _store_running(outs[1:], running_mean, running_var)
+        fresh = iter(outs[1:])
+        for buffer in (running_mean, running_var):
+            if buffer is not None:
+                buffer._write(next(fresh)._value)
     return outs[0]
 
 
