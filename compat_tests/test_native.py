@@ -18,7 +18,7 @@ from jax import lax
 
 from jaxtorch._core import native
 from jaxtorch._core.convolution import Window
-from jaxtorch._ops._recurrent_scans import lstm_scan
+from jaxtorch._ops._recurrent_scans import gru_scan, lstm_scan, rnn_scan
 from jaxtorch._ops.activation import _gelu, _gelu_p
 from jaxtorch._ops.attention import _heads_p
 from jaxtorch._ops.products import times, times_and_plus, times_transposed
@@ -198,13 +198,61 @@ def test_products_and_biases(monkeypatch: pytest.MonkeyPatch, rows: int, columns
     same_as_xla(monkeypatch, lambda x, w, a, b: jnp.tanh(times_and_plus(x, w * 0.1, a, b)), *args)
 
 
+def lengths_of(steps: int, batch: int) -> Any:
+    """(T, B): 1 inside each sequence and 0 after it, with one of no length."""
+    return (jnp.arange(steps)[:, None] < (jnp.arange(batch) * 7 + steps) % (steps + 1)).astype(jnp.float32)
+
+
 @built
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("steps,batch,units", [(1, 1, 1), (5, 3, 20), (7, 16, 64), (4, 13, 100)])
-def test_lstm(monkeypatch: pytest.MonkeyPatch, steps: int, batch: int, units: int, reverse: bool) -> None:
-    state = (batch, units)
-    args = arrays((steps, batch, 4 * units), state, state, (4 * units, units))
-    same_as_xla(monkeypatch, lambda xw, h, c, w: lstm_scan(xw, h, c, w * 0.1, None, None, reverse), *args)
+@pytest.mark.parametrize(
+    "steps,batch,units,reverse,ragged",
+    [(1, 1, 1, False, True), (5, 3, 20, True, True), (7, 16, 64, True, False), (4, 13, 100, False, True)],
+)
+@pytest.mark.parametrize("cell", ["lstm", "gru", "tanh", "relu"])
+def test_recurrent_layers(
+    monkeypatch: pytest.MonkeyPatch, cell: str, steps: int, batch: int, units: int, reverse: bool, ragged: bool
+) -> None:
+    monkeypatch.setattr(native, "SMALL", 0)
+    gates = {"lstm": 4, "gru": 3}.get(cell, 1)
+    state, valid = (batch, units), lengths_of(steps, batch) if ragged else None
+    shapes = [(steps, batch, gates * units), state, (gates * units, units)]
+    if cell == "lstm":
+        fn = lambda xw, h, w, c: lstm_scan(xw, h, c, w * 0.1, None, valid, reverse)  # noqa: E731
+        args = arrays(*shapes, state)
+    elif cell == "gru":
+        fn = lambda xw, h, w, b: gru_scan(xw, h, w * 0.1, b, valid, reverse)  # noqa: E731
+        args = arrays(*shapes, (3 * units,))
+    else:
+        fn = lambda xw, h, w: rnn_scan(xw, h, w * 0.1, valid, cell, reverse)  # noqa: E731
+        args = arrays(*shapes)
+    same_as_xla(monkeypatch, fn, *args)
+
+
+@built
+@pytest.mark.parametrize("value", [-np.inf, np.nan, 3e38])
+@pytest.mark.parametrize("cell", ["lstm", "gru", "relu"])
+def test_recurrent_layers_with_unusual_numbers(monkeypatch: pytest.MonkeyPatch, cell: str, value: float) -> None:
+    gates = {"lstm": 4, "gru": 3}.get(cell, 1)
+    xw, h, w, b = arrays((3, 9, gates * 64), (9, 64), (gates * 64, 64), (192,))
+    for xw, h in ((xw.at[1, 2, 3].set(value), h), (xw, h.at[4, 5].set(value))):  # noqa: B020
+        if cell == "lstm":
+            run = lambda *a: lstm_scan(*a[:2], a[1], a[2] * 0.1, None, None, False)  # noqa: E731
+        elif cell == "gru":
+            run = lambda *a: gru_scan(*a[:2], a[2] * 0.1, b, None, False)  # noqa: E731
+        else:
+            run = lambda *a: rnn_scan(*a[:2], a[2] * 0.1, None, cell, False)  # noqa: E731
+
+        def both(*a: Any, run: Any = run) -> Any:
+            out, back = jax.vjp(run, *a)
+            return out, back(jax.tree.map(jnp.ones_like, out))
+
+        got = jax.jit(both)(xw, h, w)
+        with monkeypatch.context() as without:
+            without.setattr(native, "available", lambda: False)
+            without.setattr(native, "matrix_units", lambda: False)
+            expected = jax.jit(lambda *a: both(*a))(xw, h, w)
+        for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(g, e, rtol=1e-4, atol=1e-4)
 
 
 @built

@@ -27,7 +27,7 @@ def _name(operands: Any, statics: Any) -> str:
 
 
 def _valid(input: Any, lengths: Any) -> Any:
-    return None if lengths is None else jnp.arange(input.shape[0])[:, None] < lengths
+    return None if lengths is None else (jnp.arange(input.shape[0])[:, None] < lengths).astype(input.dtype)
 
 
 def _affine(x: Any, w: Any, *biases: Any) -> Any:
@@ -68,7 +68,8 @@ def _gru_layer(
 ):
     """(T, B, I) -> all hidden states (T, B, H), the last one."""
     check_types(h0, w_hh, b_hh)
-    hs = scans.gru_scan(_affine(input, w_ih, b_ih), h0, w_hh, b_hh, _valid(input, lengths), reverse)
+    bias = jnp.zeros(len(w_hh), w_hh.dtype) if b_hh is None else b_hh
+    hs = scans.gru_scan(_affine(input, w_ih, b_ih), h0, w_hh, bias, _valid(input, lengths), reverse)
     return jnp.copy(hs), hs[0 if reverse else -1]
 
 

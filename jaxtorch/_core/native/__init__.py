@@ -2,6 +2,7 @@
 
 They are an option: built when jaxtorch is installed where there is a C++ compiler and the processor is an x86 with AVX2 or
 AVX-512. Without them, or with `JAXTORCH_NATIVE=0`, everything runs as XLA's own operations. Float32 only, on the CPU only.
+`JAXTORCH_NATIVE=avx2` or `avx512` leaves out what the processor has beyond that: for tests.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 9  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = """convolve convolve_of_kernel product linear sums lstm lstm_states lstm_back attention attention_back
-    layer_norm layer_norm_back gelu gelu_back""".split()
+VERSION = 10  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel product linear sums lstm lstm_states lstm_back gru gru_states gru_back
+    rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
 
 
 def available() -> bool:
@@ -119,25 +120,58 @@ def product(a: Any, b: Any, a_turned: bool = False, b_turned: bool = False) -> A
     return _call("product", shape)(a, b, a_turned=a_turned, b_turned=b_turned)
 
 
-def lstm(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
-    """All hidden states and cell states (T, B, H) and gates (T, B, 4 * H) of an LSTM layer; xw (T, B, 4 * H), w (4 * H, H)."""
-    states = (*xw.shape[:2], w.shape[1])
-    return _call("lstm", states, states, xw.shape)(xw, h0, c0, w, reverse=reverse)
-
-
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias`."""
     return _call("linear", (x.shape[0], weight.shape[0]))(x, weight, bias)
 
 
-def lstm_states(xw: Any, h0: Any, c0: Any, w: Any, reverse: bool) -> Any:
+# The loops of recurrent layers. xw (T, B, gates * H), states (B, H), w (gates * H, H); `valid`, which may be left out, is
+# (T, B): where it is 0 the states stay as they were.
+
+
+def lstm(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
+    """All hidden states and cell states (T, B, H) and gates (T, B, 4 * H) of an LSTM layer."""
+    states = (*xw.shape[:2], w.shape[1])
+    return _call("lstm", states, states, xw.shape)(xw, h0, c0, w, *valid, reverse=reverse)
+
+
+def lstm_states(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
     """All hidden states (T, B, H) and the last cell state (B, H)."""
-    return _call("lstm_states", (*xw.shape[:2], w.shape[1]), c0.shape)(xw, h0, c0, w, reverse=reverse)
+    call = _call("lstm_states", (*xw.shape[:2], w.shape[1]), c0.shape)
+    return call(xw, h0, c0, w, *valid, reverse=reverse)
 
 
-def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, reverse: bool) -> Any:
+def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
     """The gradients of xw, h0 and c0 from those of the hidden states and of the last cell state."""
-    return _call("lstm_back", gates.shape, c0.shape, c0.shape)(g_hs, g_c, gates, cs, c0, w, reverse=reverse)
+    call = _call("lstm_back", gates.shape, c0.shape, c0.shape)
+    return call(g_hs, g_c, gates, cs, c0, w, *valid, reverse=reverse)
+
+
+def gru(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H) of a GRU layer, and r, z, n and the product's part of n side by side (T, B, 4 * H)."""
+    states = (*xw.shape[:2], w.shape[1])
+    return _call("gru", states, (*states[:2], 4 * states[2]))(xw, h0, w, b, *valid, reverse=reverse)
+
+
+def gru_states(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool) -> Any:
+    """All hidden states (T, B, H)."""
+    return _call("gru_states", (*xw.shape[:2], w.shape[1]))(xw, h0, w, b, *valid, reverse=reverse)
+
+
+def gru_back(g_hs: Any, gates: Any, hs: Any, h0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
+    """The gradients of xw, of the products with w and of h0."""
+    shape = (*hs.shape[:2], w.shape[0])
+    return _call("gru_back", shape, shape, h0.shape)(g_hs, gates, hs, h0, w, *valid, reverse=reverse)
+
+
+def rnn(xw: Any, h0: Any, w: Any, *valid: Any, relu: bool, reverse: bool) -> Any:
+    """All hidden states (T, B, H) of an Elman network, with tanh or relu."""
+    return _call("rnn", xw.shape)(xw, h0, w, *valid, relu=relu, reverse=reverse)
+
+
+def rnn_back(g_hs: Any, hs: Any, w: Any, *valid: Any, relu: bool, reverse: bool) -> Any:
+    """The gradients of xw and h0."""
+    return _call("rnn_back", hs.shape, hs.shape[1:])(g_hs, hs, w, *valid, relu=relu, reverse=reverse)
 
 
 def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:

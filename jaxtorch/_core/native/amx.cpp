@@ -276,15 +276,17 @@ struct Product {
 
 // -- some rows at a time, with a matrix that is kept in pieces -------------------------------------------------
 
-// out[i] (16, 16; rows kBlock apart) = the product of one row of tiles with another, for four of them.
-void multiply_four(const Piece* const* a, const Piece* const* b, int64_t blocks, float* const* out) {
+// out[i] (16, 16; rows kBlock apart) = the product of one row of tiles with another, for up to four of them.
+template <int count>
+void multiply_some(const Piece* const* a, const Piece* const* b, int64_t blocks, float* const* out) {
   static const TileShapes shapes;
   asm volatile("" ::: "memory");
   _tile_loadconfig(&shapes);
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+#define EACH(what)              \
+  what(0);                      \
+  if constexpr (count > 1) what(1); \
+  if constexpr (count > 2) what(2); \
+  if constexpr (count > 3) what(3)
 #define ADD_PRODUCTS(i)                              \
   {                                                  \
     const Piece *left = a[i] + k, *right = b[i] + k; \
@@ -301,33 +303,26 @@ void multiply_four(const Piece* const* a, const Piece* const* b, int64_t blocks,
     _tile_dpbf16ps(i, 7, 6);                         \
     _tile_dpbf16ps(i, 4, 6);                         \
   }
+#define STORE(i) _tile_stored(i, out[i], kBlock * sizeof(float))
+  EACH(_tile_zero);
   for (int64_t k = 0; k < blocks * kBlockPieces; k += kBlockPieces) {
-    ADD_PRODUCTS(0)
-    ADD_PRODUCTS(1)
-    ADD_PRODUCTS(2)
-    ADD_PRODUCTS(3)
+    EACH(ADD_PRODUCTS);
   }
+  EACH(STORE);
+#undef EACH
 #undef ADD_PRODUCTS
-  _tile_stored(0, out[0], kBlock * sizeof(float));
-  _tile_stored(1, out[1], kBlock * sizeof(float));
-  _tile_stored(2, out[2], kBlock * sizeof(float));
-  _tile_stored(3, out[3], kBlock * sizeof(float));
+#undef STORE
   _tile_release();
 }
 
-bool present() {
+}  // namespace
+
+bool matrix_units_present() {
   unsigned a, b, c, d;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & bit_AMX_BF16) || !(d & bit_AMX_TILE)) return false;
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & bit_AVX512BF16)) return false;
   constexpr int kAllow = 0x1023, kTileData = 18;  // of asm/prctl.h: a process has to ask for the registers
   return syscall(SYS_arch_prctl, kAllow, kTileData) == 0;
-}
-
-}  // namespace
-
-bool matrix_units() {
-  static const bool found = present();
-  return found;
 }
 
 int64_t held_floats(int64_t steps) { return over(steps, kBlock) * kBlockPieces / 2; }
@@ -365,13 +360,16 @@ bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, f
   return sizes.below_overflow();
 }
 
-void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out) {
-  const Piece *a[4], *b[4];
-  float* to[4];
-  for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < 4; ++i) a[i] = (const Piece*)pieces[i], b[i] = (const Piece*)held[i] + half * kTile, to[i] = out[i] + half * 16;
-    multiply_four(a, b, over(steps, kBlock), to);
+void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out, int64_t count) {
+  static constexpr decltype(&multiply_some<1>) multiply[] = {&multiply_some<1>, &multiply_some<2>, &multiply_some<3>, &multiply_some<4>};
+  const Piece *a[8], *b[8];
+  float* to[8];
+  const int64_t tiles = 2 * count;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t one = i % count, half = i / count;
+    a[i] = (const Piece*)pieces[one], b[i] = (const Piece*)held[one] + half * kTile, to[i] = out[one] + half * 16;
   }
+  for (int64_t i = 0; i < tiles; i += 4) multiply[least(4, tiles - i) - 1](a + i, b + i, over(steps, kBlock), to + i);
 }
 
 bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) {
@@ -387,7 +385,7 @@ bool product_on_matrix_units(const ProductArrays& of, const Parallel& parallel) 
 #else
 
 namespace jaxtorch {
-bool matrix_units() { return false; }
+bool matrix_units_present() { return false; }
 bool product_on_matrix_units(const ProductArrays&, const Parallel&) { return false; }
 int64_t held_floats(int64_t) { return 0; }
 bool hold(const float*, int64_t, bool, int64_t, int64_t, float*) { return false; }
@@ -395,7 +393,7 @@ bool hold_at(const float*, const int64_t*, int64_t, int64_t, float*) { return fa
 bool cut_at(const float*, const int64_t*, bool, int64_t, int64_t, float*, int64_t) { return false; }
 void times_held(const float*, const float*, int64_t, float*, int64_t, bool) {}
 bool cut_rows(const float*, int64_t, int64_t, int64_t, float*) { return false; }
-void rows_times_held(const float* const*, const float* const*, int64_t, float* const*) {}
+void rows_times_held(const float* const*, const float* const*, int64_t, float* const*, int64_t) {}
 }  // namespace jaxtorch
 
 #endif

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -66,9 +67,15 @@ void run_tasks(void* pool, int64_t count, void (*task)(void*, int64_t), void* co
   claims->all_ended.wait(lock, [&] { return claims->ended.load() == count; });
 }
 
+// JAXTORCH_NATIVE=avx2 or avx512, for tests: no more than these instructions, and no matrix units.
+bool limited_to(const char* set) {
+  const char* wanted = std::getenv("JAXTORCH_NATIVE");
+  return wanted && !std::strcmp(wanted, set);
+}
+
 const Kernels* kernels() {
-  static const Kernels* found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+  static const Kernels* found = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                                        __builtin_cpu_supports("avx512dq") && !limited_to("avx2")
                                     ? &avx512_kernels
                                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &avx2_kernels
                                                                                                    : nullptr;
@@ -130,37 +137,81 @@ ffi::Error linear(ffi::ThreadPool pool, Rows x, Rows w, Row bias, RowsOut out) {
   return multiply(pool, x, w, bias.typed_data(), out, false, true);
 }
 
-LstmArrays lstm_arrays(const Sequence& gates, const Rows& c0, const Rows& w, bool reversed) {
-  LstmArrays of{};
-  of.steps = gates.dimensions()[0], of.batch = gates.dimensions()[1], of.units = w.dimensions()[1], of.reversed = reversed;
-  of.c0 = c0.typed_data(), of.w = w.typed_data();
+// An argument that may be left out, the last one.
+const float* last_of(const ffi::RemainingArgs& rest) { return rest.size() ? rest.get<Any>(0)->typed_data() : nullptr; }
+
+// `like`: (steps, batch, ...).
+RecurrentArrays recurrent_arrays(const Sequence& like, const Rows& w, const ffi::RemainingArgs& rest, bool reversed) {
+  RecurrentArrays of{};
+  of.steps = like.dimensions()[0], of.batch = like.dimensions()[1], of.units = w.dimensions()[1], of.reversed = reversed;
+  of.w = w.typed_data(), of.valid = last_of(rest);
   return of;
 }
 
-ffi::Error lstm(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, SequenceOut hs, SequenceOut cs, SequenceOut gates,
+ffi::Error run_forward(ffi::ThreadPool& pool, const RecurrentKernels& loops, RecurrentArrays& of, const Sequence& xw, const Rows& h0, SequenceOut& hs) {
+  of.xw = xw.typed_data(), of.h0 = h0.typed_data(), of.hs = hs->typed_data();
+  loops.forward(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error run_back(ffi::ThreadPool& pool, const RecurrentKernels& loops, RecurrentArrays& of, const Sequence& g_hs, SequenceOut& g_xw, RowsOut& g_h0) {
+  of.g_hs = g_hs.typed_data(), of.g_xw = g_xw->typed_data(), of.g_h0 = g_h0->typed_data();
+  loops.back(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error lstm(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, SequenceOut cs, SequenceOut gates,
                 bool reversed) {
-  LstmArrays of = lstm_arrays(xw, c0, w, reversed);
-  of.xw = xw.typed_data(), of.h0 = h0.typed_data();
-  of.hs = hs->typed_data(), of.cs = cs->typed_data(), of.gates = gates->typed_data();
-  kernels()->lstm_forward(of, {&run_tasks, &pool, pool.num_threads()});
-  return ffi::Error::Success();
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+  of.c0 = c0.typed_data(), of.cs = cs->typed_data(), of.gates = gates->typed_data();
+  return run_forward(pool, kernels()->lstm, of, xw, h0, hs);
 }
 
-ffi::Error lstm_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, SequenceOut hs, RowsOut c, bool reversed) {
-  LstmArrays of = lstm_arrays(xw, c0, w, reversed);
-  of.xw = xw.typed_data(), of.h0 = h0.typed_data();
-  of.hs = hs->typed_data(), of.cs = c->typed_data();
-  kernels()->lstm_forward(of, {&run_tasks, &pool, pool.num_threads()});
-  return ffi::Error::Success();
+ffi::Error lstm_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, RowsOut c, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+  of.c0 = c0.typed_data(), of.cs = c->typed_data();
+  return run_forward(pool, kernels()->lstm, of, xw, h0, hs);
 }
 
-ffi::Error lstm_back(ffi::ThreadPool pool, Sequence g_hs, Rows g_c, Sequence gates, Sequence cs, Rows c0, Rows w, SequenceOut g_xw,
-                     RowsOut g_h0, RowsOut g_c0, bool reversed) {
-  LstmArrays of = lstm_arrays(gates, c0, w, reversed);
-  of.gates = gates.typed_data(), of.cs = cs.typed_data(), of.g_hs = g_hs.typed_data(), of.g_c = g_c.typed_data();
-  of.g_xw = g_xw->typed_data(), of.g_h0 = g_h0->typed_data(), of.g_c0 = g_c0->typed_data();
-  kernels()->lstm_back(of, {&run_tasks, &pool, pool.num_threads()});
-  return ffi::Error::Success();
+ffi::Error lstm_back(ffi::ThreadPool pool, Sequence g_hs, Rows g_c, Sequence gates, Sequence cs, Rows c0, Rows w, ffi::RemainingArgs rest,
+                     SequenceOut g_xw, RowsOut g_h0, RowsOut g_c0, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(gates, w, rest, reversed);
+  of.gates = gates.typed_data(), of.cs = cs.typed_data(), of.c0 = c0.typed_data();
+  of.g_c = g_c.typed_data(), of.g_c0 = g_c0->typed_data();
+  return run_back(pool, kernels()->lstm, of, g_hs, g_xw, g_h0);
+}
+
+ffi::Error gru(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, SequenceOut gates, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+  of.b = b.typed_data(), of.gates = gates->typed_data();
+  return run_forward(pool, kernels()->gru, of, xw, h0, hs);
+}
+
+ffi::Error gru_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+  of.b = b.typed_data();
+  return run_forward(pool, kernels()->gru, of, xw, h0, hs);
+}
+
+ffi::Error gru_back(ffi::ThreadPool pool, Sequence g_hs, Sequence gates, Sequence hs, Rows h0, Rows w, ffi::RemainingArgs rest, SequenceOut g_xw,
+                    SequenceOut g_uw, RowsOut g_h0, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(gates, w, rest, reversed);
+  of.gates = gates.typed_data(), of.hs = hs.typed_data(), of.h0 = h0.typed_data(), of.g_uw = g_uw->typed_data();
+  return run_back(pool, kernels()->gru, of, g_hs, g_xw, g_h0);
+}
+
+const RecurrentKernels& plain_loops(bool relu) { return relu ? kernels()->rnn_relu : kernels()->rnn_tanh; }
+
+ffi::Error rnn(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, bool relu, bool reversed) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+  return run_forward(pool, plain_loops(relu), of, xw, h0, hs);
+}
+
+ffi::Error rnn_back(ffi::ThreadPool pool, Sequence g_hs, Sequence hs, Rows w, ffi::RemainingArgs rest, SequenceOut g_xw, RowsOut g_h0, bool relu,
+                    bool reversed) {
+  RecurrentArrays of = recurrent_arrays(hs, w, rest, reversed);
+  of.hs = hs.typed_data();
+  return run_back(pool, plain_loops(relu), of, g_hs, g_xw, g_h0);
 }
 
 // `q` and the like: (heads, rows, width).
@@ -219,6 +270,11 @@ ffi::Error gelu_back(ffi::ThreadPool pool, Any g, Any x, AnyOut out) {
 
 }  // namespace
 
+bool matrix_units() {
+  static const bool found = matrix_units_present() && !limited_to("avx2") && !limited_to("avx512");
+  return found;
+}
+
 float* scratch(int slot, size_t floats) {
   thread_local Memory memory;
   if (memory.floats[slot] < floats) {
@@ -245,6 +301,11 @@ XLA_FFI_Error* jaxtorch_linear(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_states(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_gru(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_gru_states(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_gru_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_rnn(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_rnn_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm(XLA_FFI_CallFrame*);
@@ -255,7 +316,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 9; }
+int jaxtorch_native_version() { return 10; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -272,11 +333,19 @@ HANDLER(convolve_of_kernel,
         .Arg<Array>().Arg<Array>() .Ret<Any>() .Attr<int64_t>("groups").Attr<Numbers>("window").Attr<Numbers>("layout"));
 HANDLER(product, .Arg<Rows>().Arg<Rows>() .Ret<Rows>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
 HANDLER(linear, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>());
-HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse"));
+HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse"));
 HANDLER(lstm,
-        .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
+        .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
 HANDLER(lstm_back,
-        .Arg<Sequence>().Arg<Rows>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>().Ret<Rows>().Ret<Rows>() .Attr<bool>("reverse"));
+        .Arg<Sequence>().Arg<Rows>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs()
+            .Ret<Sequence>().Ret<Rows>().Ret<Rows>() .Attr<bool>("reverse"));
+HANDLER(gru_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("reverse"));
+HANDLER(gru, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
+HANDLER(gru_back,
+        .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>().Ret<Rows>()
+            .Attr<bool>("reverse"));
+HANDLER(rnn, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("relu").Attr<bool>("reverse"));
+HANDLER(rnn_back, .Arg<Sequence>().Arg<Sequence>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("relu").Attr<bool>("reverse"));
 HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>() .Attr<bool>("causal"));
 HANDLER(attention_back,
         .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal"));

@@ -42,14 +42,20 @@ struct ProductArrays {
   float* out;
 };
 
-// What the loops of an LSTM layer read and write.
-struct LstmArrays {
+// What the loops of a recurrent layer read and write. Its cell has 4 gates (LSTM), 3 (GRU) or 1.
+struct RecurrentArrays {
   int64_t steps, batch, units;
   bool reversed;
-  const float *xw, *h0, *c0, *w;  // (steps, batch, 4 units), (batch, units) twice, (4 units, units)
-  float *hs, *cs, *gates;         // (steps, batch, units) twice, (steps, batch, 4 units); without gates, cs is the last one only
-  const float *g_hs, *g_c;        // the gradients of hs and of the last c
-  float *g_xw, *g_h0, *g_c0;
+  const float *xw, *h0, *c0, *w, *b;  // (steps, batch, gates * units), (batch, units) twice, (gates * units, units); GRU: (3 units)
+  const float* valid;                 // (steps, batch), or null: where it is 0 the states stay as they were
+  float *hs, *cs, *gates;             // (steps, batch, units) twice, (steps, batch, 4 units); without gates, cs is the last one only
+  const float *g_hs, *g_c;            // the gradients of hs and of the last c
+  float *g_xw, *g_uw, *g_h0, *g_c0;   // g_uw: of the product with w, for a GRU
+};
+
+struct RecurrentKernels {
+  void (*forward)(const RecurrentArrays&, const Parallel&);
+  void (*back)(const RecurrentArrays&, const Parallel&);
 };
 
 // Attention: q (heads, rows, width), k (heads, columns, width), v (heads, columns, out_width); causal: a row sees no later column.
@@ -74,8 +80,7 @@ struct Kernels {
   // w = its gradient, from x and the gradient g of the result; x is not spread.
   void (*of_kernel)(const Convolution&, const float* x, const float* g, float* w, const Parallel&);
   void (*product)(const ProductArrays&, const Parallel&);
-  void (*lstm_forward)(const LstmArrays&, const Parallel&);
-  void (*lstm_back)(const LstmArrays&, const Parallel&);
+  RecurrentKernels lstm, gru, rnn_tanh, rnn_relu;
   void (*attention)(const AttentionArrays&, const Parallel&);
   void (*attention_back)(const AttentionArrays&, const Parallel&);
   void (*layer_norm)(const LayerNormArrays&, const Parallel&);
@@ -87,7 +92,8 @@ struct Kernels {
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
-bool matrix_units();
+bool matrix_units_present();
+bool matrix_units();  // whether to use them
 bool product_on_matrix_units(const ProductArrays&, const Parallel&);
 
 // For products of what is gathered, or with a matrix that is used again and again. Pieces are in memory aligned to 64 bytes; a panel, 32
@@ -104,8 +110,8 @@ bool cut_at(const float* data, const int64_t* places, bool along, int64_t count,
 void times_held(const float* pieces, const float* held, int64_t steps, float* out, int64_t stride, bool add);
 // Up to 16 rows, in as many floats as a panel.
 bool cut_rows(const float* rows, int64_t stride, int64_t count, int64_t steps, float* pieces);
-// Four products of rows with a panel: out[i] (16, 32).
-void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out);
+// Up to four products of rows with a panel: out[i] (16, 32).
+void rows_times_held(const float* const* pieces, const float* const* held, int64_t steps, float* const* out, int64_t count);
 
 extern const Kernels avx512_kernels, avx2_kernels;
 
