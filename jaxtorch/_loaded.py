@@ -193,7 +193,7 @@ def _rebuild_from_type_v2(function: Callable[..., Any], kind: type, args: Any, s
     if kind is not type(t):
         t = t.as_subclass(kind)
     if hasattr(kind, "__setstate__"):
-        t.__setstate__(state)  # pyright: ignore[reportAttributeAccessIssue]
+        t.__setstate__(state)
     else:
         t.__dict__.update(state[0] if isinstance(state, tuple) else state)
     return t

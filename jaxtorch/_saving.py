@@ -92,7 +92,7 @@ def _name(module: str, name: str) -> Name:
     return _names.setdefault((module, name), Name(module, name))
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C's writes no name that it cannot import
+class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cannot import
     """Writes an object, tensors by reference to `memories`. old: for the format before PyTorch 1.6."""
 
     def __init__(self, file: IO[bytes], protocol: int, old: bool = False) -> None:
@@ -148,7 +148,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # Python's own: C
         self.write(pickle.GLOBAL + f"{pending[0]}\n{pending[1]}\n".encode())  # pyright: ignore[reportAttributeAccessIssue]
         self.memoize(obj)  # pyright: ignore[reportAttributeAccessIssue]
 
-    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch: dict[Any, Any] = dict(pickle._Pickler.dispatch)
     dispatch[type(lambda: 0)] = save_global
 
     def _tensor(self, t: Tensor) -> Any:

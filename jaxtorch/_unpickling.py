@@ -21,7 +21,7 @@ def _named(full: str) -> Any:
     return GLOBALS.get(full)
 
 
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]  # Python's own, whose steps can be checked
+class _Unpickler(pickle._Unpickler):  # Python's own, whose steps can be checked
     """Reads an object; `storage_of` gives the storage that a persistent id names."""
 
     def __init__(self, file: IO[bytes], storage_of: Callable[[Any], Any], **options: Any) -> None:
@@ -182,7 +182,7 @@ class _RestrictedUnpickler(_Unpickler):
     def _forbidden(self) -> None:
         raise _refuse("The file uses a pickle instruction that is not allowed.")
 
-    dispatch: dict[int, Any] = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+    dispatch: dict[int, Any] = dict(pickle._Unpickler.dispatch)
     dispatch[pickle.REDUCE[0]] = _reduce
     dispatch[pickle.NEWOBJ[0]] = _newobj
     dispatch[pickle.BUILD[0]] = _build

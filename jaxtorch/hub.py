@@ -25,7 +25,7 @@ try:
     from tqdm import tqdm  # pyright: ignore[reportAssignmentType]
 except ImportError:
 
-    class tqdm:  # pyright: ignore[reportAssignmentType, reportRedeclaration]
+    class tqdm:
         """Stands in for the progress bar of the package tqdm where that is absent, and shows nothing."""
 
         def __init__(self, iterable: Any = None, *args: Any, **kwargs: Any) -> None:

@@ -191,7 +191,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
             return -1
 
         answer.__name__ = function.__name__
-        answer.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        answer.__signature__ = inspect.signature(function)
         return answer
 
     return {item: dummy(item) for item in _all()}

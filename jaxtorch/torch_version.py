@@ -31,7 +31,7 @@ class TorchVersion(str):
         try:
             return _parts(str(self)) == _parts(other)
         except ValueError:
-            return str.__eq__(self, other)  # pyright: ignore[reportArgumentType]
+            return str.__eq__(self, other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -33,12 +33,12 @@ class OptimizedModule(Module):
     @property
     def training(self) -> bool:
         """The mode of the module."""
-        return self._modules["_orig_mod"].training  # type: ignore[union-attr]
+        return self._modules["_orig_mod"].training
 
     @training.setter
     def training(self, value: bool) -> None:
         if "_orig_mod" in self.__dict__.get("_modules", ()):  # not while Module.__init__ runs
-            self._modules["_orig_mod"].training = value  # type: ignore[union-attr]
+            self._modules["_orig_mod"].training = value
 
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":

@@ -128,7 +128,7 @@ def entry(op: Any, key: tuple[Any, ...]) -> Entry:
 
 def _make(op: Any, key: tuple[Any, ...]) -> Entry:
     plain = op.entries.get(key)
-    casts = dict(state.casts)  # pyright: ignore[reportArgumentType]
+    casts = dict(state.casts)
     flat = [a for k in key[: op.n_operands] if k is not None for a in (k if isinstance(k, tuple) else (k,))]
     kind = next((a.slot.device.type for a in flat if not a.wrapped and a.slot.device.type in casts), None)
     policy = _POLICIES["cpu" if kind == "cpu" else "cuda"].get(op.name) if kind is not None else None
@@ -143,7 +143,7 @@ def _make(op: Any, key: tuple[Any, ...]) -> Entry:
     target = _target(policy, flat, kind, casts)
 
     def cast(a: Aval) -> Aval:
-        return aval_of(a.shape, target, a.slot) if _eligible(a, kind) else a  # pyright: ignore[reportArgumentType]
+        return aval_of(a.shape, target, a.slot) if _eligible(a, kind) else a
 
     if target is None or all(cast(a) is a for a in flat):
         return op.build(key) if plain is None else plain

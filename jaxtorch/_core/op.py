@@ -273,7 +273,7 @@ class Op:
 def _named(names: Any, operands: Any, statics: Any) -> frozenset[str]:
     if callable(names):
         names = names(operands, statics)
-    return frozenset(names)  # pyright: ignore[reportArgumentType]
+    return frozenset(names)
 
 
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)

@@ -61,7 +61,7 @@ class FunctionalModuleWithBuffers(Module):
 class FunctionalModule(FunctionalModuleWithBuffers):
     """A module without buffers, called with its parameters before its arguments."""
 
-    def forward(self, params: Any, *args: Any, **kwargs: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def forward(self, params: Any, *args: Any, **kwargs: Any) -> Any:
         return super().forward(params, (), *args, **kwargs)
 
 

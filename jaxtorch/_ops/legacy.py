@@ -85,7 +85,7 @@ def _tensor_new(cls: type, *args: Any, device: Any = None, data: Any = None, **k
     return become(construct(args, dtypes.default(), device, checked=False), cls)
 
 
-methods["__new__"] = staticmethod(_tensor_new)  # type: ignore[assignment]
+methods["__new__"] = staticmethod(_tensor_new)
 
 
 def _tensor_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
@@ -108,7 +108,7 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs
     return out.requires_grad_(True) if require_grad else out
 
 
-methods["_make_subclass"] = staticmethod(_make_subclass)  # type: ignore[assignment]
+methods["_make_subclass"] = staticmethod(_make_subclass)
 
 
 @function("as_subclass", method=True, function=False)

@@ -82,7 +82,7 @@ class GradScaler:
             return outputs * self._started("scale")[0].to(outputs.device)
         if isinstance(outputs, Iterable) and not isinstance(outputs, str):
             made = [self.scale(x) for x in outputs]
-            return type(outputs)(made) if isinstance(outputs, (list, tuple)) else made  # type: ignore[call-arg]
+            return type(outputs)(made) if isinstance(outputs, (list, tuple)) else made
         raise ValueError("outputs must be a Tensor or an iterable of Tensors")
 
     def _unscale_grads_(

@@ -1,8 +1,5 @@
 """The Bernoulli distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -87,5 +84,5 @@ class Bernoulli(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (torch.logit(self.probs),)
 
-    def _log_normalizer(self, x: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any) -> Tensor:
         return torch.log1p(torch.exp(x))

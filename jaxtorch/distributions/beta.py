@@ -1,8 +1,5 @@
 """The beta distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from typing import Any
@@ -74,5 +71,5 @@ class Beta(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.concentration1, self.concentration0
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)

@@ -1,8 +1,5 @@
 """Which transform leads from unconstrained numbers into a region: `biject_to` and `transform_to`."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false, reportOperatorIssue=false, reportReturnType=false
 from __future__ import annotations
 
 import numbers

@@ -1,8 +1,5 @@
 """`torch.distributions.constraints`: regions of values, of which each can say whether a value lies inside."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -42,13 +39,13 @@ class _Dependent(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         if self._is_discrete is NotImplemented:
             raise NotImplementedError(".is_discrete cannot be determined statically")
         return self._is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         if self._event_dim is NotImplemented:
             raise NotImplementedError(".event_dim cannot be determined statically")
         return self._event_dim
@@ -76,7 +73,7 @@ class _DependentProperty(property, _Dependent):
         self._is_discrete = is_discrete
         self._event_dim = event_dim
 
-    def __call__(self, fn: Callable[[Any], Any]) -> _DependentProperty:  # type: ignore[override]
+    def __call__(self, fn: Callable[[Any], Any]) -> _DependentProperty:
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
@@ -89,11 +86,11 @@ class _IndependentConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
@@ -115,11 +112,11 @@ class MixtureSameFamilyConstraint(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return self.base_constraint.is_discrete
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
@@ -165,7 +162,7 @@ class _IntegerInterval(_Bounded):
         super().__init__(lower_bound=lower_bound, upper_bound=upper_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[attr-defined]
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _IntegerLessThan(_Bounded):
@@ -175,7 +172,7 @@ class _IntegerLessThan(_Bounded):
         super().__init__(upper_bound=upper_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value <= self.upper_bound)  # type: ignore[attr-defined]
+        return (value % 1 == 0) & (value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_Bounded):
@@ -185,7 +182,7 @@ class _IntegerGreaterThan(_Bounded):
         super().__init__(lower_bound=lower_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return (value % 1 == 0) & (value >= self.lower_bound)  # type: ignore[attr-defined]
+        return (value % 1 == 0) & (value >= self.lower_bound)
 
 
 class _Real(Constraint):
@@ -198,12 +195,12 @@ class _GreaterThan(_Bounded):
         super().__init__(lower_bound=lower_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return value > self.lower_bound  # type: ignore[attr-defined]
+        return value > self.lower_bound
 
 
 class _GreaterThanEq(_GreaterThan):
     def check(self, value: Tensor) -> Tensor:
-        return value >= self.lower_bound  # type: ignore[attr-defined]
+        return value >= self.lower_bound
 
 
 class _LessThan(_Bounded):
@@ -211,7 +208,7 @@ class _LessThan(_Bounded):
         super().__init__(upper_bound=upper_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return value < self.upper_bound  # type: ignore[attr-defined]
+        return value < self.upper_bound
 
 
 class _Interval(_Bounded):
@@ -219,12 +216,12 @@ class _Interval(_Bounded):
         super().__init__(lower_bound=lower_bound, upper_bound=upper_bound)
 
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value <= self.upper_bound)  # type: ignore[attr-defined]
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Interval):
     def check(self, value: Tensor) -> Tensor:
-        return (self.lower_bound <= value) & (value < self.upper_bound)  # type: ignore[attr-defined]
+        return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _Simplex(Constraint):
@@ -306,11 +303,11 @@ class _Joined(Constraint):
         super().__init__()
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         return any(c.is_discrete for c in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
 
@@ -329,7 +326,7 @@ class _Cat(_Joined):
 
 class _Stack(_Joined):
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         dim = super().event_dim
         return dim + 1 if self.dim + dim < 0 else dim
 

@@ -1,8 +1,5 @@
 """The continuous Bernoulli distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -140,7 +137,7 @@ class ContinuousBernoulli(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.logits,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any) -> Tensor:
         far = (x <= self._lims[0] - 0.5) | (x > self._lims[1] - 0.5)
         safe = torch.where(far, x, (self._lims[0] - 0.5) * torch.ones_like(x))
         exact = torch.log(torch.abs(torch.exp(safe) - 1)) - torch.log(torch.abs(safe))

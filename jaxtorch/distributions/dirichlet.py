@@ -1,8 +1,5 @@
 """The Dirichlet distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from typing import Any
@@ -80,5 +77,5 @@ class Dirichlet(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor]:
         return (self.concentration,)
 
-    def _log_normalizer(self, x: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any) -> Tensor:
         return x.lgamma().sum(-1) - torch.lgamma(x.sum(-1))

@@ -1,8 +1,5 @@
 """The generalized Pareto distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math

@@ -1,8 +1,5 @@
 """|x| of a Cauchy variable x around 0."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -22,7 +19,7 @@ class HalfCauchy(TransformedDistribution):
 
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
-    has_rsample = True  # pyright: ignore[reportAssignmentType]
+    has_rsample = True
 
     def __init__(self, scale: Any, validate_args: Any = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)

@@ -1,8 +1,5 @@
 """1 / x of a gamma variable x."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -22,7 +19,7 @@ class InverseGamma(TransformedDistribution):
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
-    has_rsample = True  # pyright: ignore[reportAssignmentType]
+    has_rsample = True
 
     def __init__(self, concentration: Any, rate: Any, validate_args: Any = None) -> None:
         base = Gamma(concentration, rate, validate_args=validate_args)

@@ -1,8 +1,5 @@
 """Kullback-Leibler divergences, and the registry of them."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -77,7 +74,7 @@ class _Match:
                 break
         return True
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def _dispatch(p: type, q: type) -> Any:

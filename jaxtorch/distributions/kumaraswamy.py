@@ -1,8 +1,5 @@
 """The Kumaraswamy distribution, close to the beta distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -23,7 +20,7 @@ class Kumaraswamy(TransformedDistribution):
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
-    has_rsample = True  # pyright: ignore[reportAssignmentType]
+    has_rsample = True
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: Any = None) -> None:
         self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)

@@ -1,8 +1,5 @@
 """The LKJ distribution of the Cholesky factors of correlation matrices."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math

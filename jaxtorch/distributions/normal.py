@@ -1,8 +1,5 @@
 """The normal distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -76,5 +73,5 @@ class Normal(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(2).reciprocal()
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
         return -0.25 * x.pow(2) / y + 0.5 * torch.log(-math.pi / y)

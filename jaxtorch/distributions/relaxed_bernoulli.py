@@ -1,8 +1,5 @@
 """The relaxed Bernoulli distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from typing import Any
@@ -72,8 +69,8 @@ class RelaxedBernoulli(TransformedDistribution):
     """A number between 0 and 1 that comes close to a Bernoulli variable as the temperature falls to 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
-    support = constraints.unit_interval  # type: ignore[assignment]
-    has_rsample = True  # type: ignore[assignment]
+    support = constraints.unit_interval
+    has_rsample = True
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
@@ -85,14 +82,14 @@ class RelaxedBernoulli(TransformedDistribution):
     @property
     def temperature(self) -> Any:
         """The temperature."""
-        return self.base_dist.temperature  # type: ignore[attr-defined]
+        return self.base_dist.temperature
 
     @property
     def logits(self) -> Tensor:
         """Log odds."""
-        return self.base_dist.logits  # type: ignore[attr-defined]
+        return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
         """Probabilities."""
-        return self.base_dist.probs  # type: ignore[attr-defined]
+        return self.base_dist.probs

@@ -1,8 +1,5 @@
 """The relaxed one-hot categorical distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from typing import Any
@@ -74,8 +71,8 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     """A point of the simplex that comes close to a one-hot vector as the temperature falls to 0."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.simplex  # type: ignore[assignment]
-    has_rsample = True  # type: ignore[assignment]
+    support = constraints.simplex
+    has_rsample = True
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
@@ -87,14 +84,14 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     @property
     def temperature(self) -> Any:
         """The temperature."""
-        return self.base_dist.temperature  # type: ignore[attr-defined]
+        return self.base_dist.temperature
 
     @property
     def logits(self) -> Tensor:
         """Log probabilities."""
-        return self.base_dist.logits  # type: ignore[attr-defined]
+        return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
         """Probabilities."""
-        return self.base_dist.probs  # type: ignore[attr-defined]
+        return self.base_dist.probs

@@ -1,8 +1,5 @@
 """`torch.distributions.transforms`: invertible maps with the logarithm of their Jacobian's determinant."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -71,7 +68,7 @@ class PowerTransform(Transform):
         return self if self._cache_size == cache_size else PowerTransform(self.exponent, cache_size=cache_size)
 
     @lazy_property
-    def sign(self) -> Any:  # type: ignore[override]
+    def sign(self) -> Any:
         return self.exponent.sign()
 
     def __eq__(self, other: object) -> bool:
@@ -188,11 +185,11 @@ class AffineTransform(Transform):
         return constraints.real if self.event_dim == 0 else constraints.independent(constraints.real, self.event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self._region()
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return self._region()
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -369,7 +366,7 @@ class CatTransform(Transform):
         self.dim = dim
 
     @lazy_property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         return max(t.event_dim for t in self.transforms)
 
     @lazy_property
@@ -403,15 +400,15 @@ class CatTransform(Transform):
         return torch.cat(found, dim=dim) if dim < 0 else sum(found)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return all(t.bijective for t in self.transforms)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.cat([t.domain for t in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
 
@@ -442,15 +439,15 @@ class StackTransform(Transform):
         return torch.stack([t.log_abs_det_jacobian(a, b) for t, a, b in triples], dim=self.dim)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return all(t.bijective for t in self.transforms)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return constraints.stack([t.domain for t in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
 
@@ -466,7 +463,7 @@ class CumulativeDistributionTransform(Transform):
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         return self.distribution.support
 
     def _call(self, x: Any) -> Any:

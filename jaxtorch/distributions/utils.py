@@ -1,8 +1,5 @@
 """`torch.distributions.utils`: parameters in a common shape, and the two ways to give probabilities."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -66,7 +63,7 @@ class lazy_property:
 
     def __init__(self, wrapped: Callable[[Any], Any]) -> None:
         self.wrapped = wrapped
-        update_wrapper(self, wrapped)  # type: ignore[arg-type]
+        update_wrapper(self, wrapped)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:

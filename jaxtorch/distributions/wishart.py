@@ -1,8 +1,5 @@
 """The Wishart distribution."""
 
-# Descriptors and class attributes take the place of the base class's properties.
-# pyright: reportAssignmentType=false, reportAttributeAccessIssue=false, reportIncompatibleMethodOverride=false
-# pyright: reportIncompatibleVariableOverride=false, reportCallIssue=false, reportArgumentType=false
 from __future__ import annotations
 
 import math
@@ -171,7 +168,7 @@ class Wishart(ExponentialFamily):
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return -self.precision_matrix / 2, (self.df - self._event_shape[-1] - 1) / 2
 
-    def _log_normalizer(self, x: Any, y: Any) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _log_normalizer(self, x: Any, y: Any) -> Tensor:
         n = self._event_shape[-1]
         return (y + (n + 1) / 2) * (-torch.linalg_slogdet(-2 * x)[1] + n * math.log(2)) + torch.mvlgamma(
             y + (n + 1) / 2, n

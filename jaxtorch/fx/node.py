@@ -58,7 +58,7 @@ class immutable_list(list):
 
     append = clear = extend = insert = pop = remove = reverse = sort = __setitem__ = __delitem__ = __iadd__ = _immutable
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         return hash(tuple(self))
 
     def __reduce__(self) -> Any:
@@ -72,7 +72,7 @@ class immutable_dict(dict):
 
     clear = pop = popitem = setdefault = update = __setitem__ = __delitem__ = _immutable
 
-    def __hash__(self) -> int:  # type: ignore[override]
+    def __hash__(self) -> int:
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> Any:

@@ -205,7 +205,7 @@ class Attribute(Proxy):
         self._node: Node | None = None
 
     @property
-    def node(self) -> Node:  # type: ignore[override]
+    def node(self) -> Node:
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node  # pyright: ignore[reportReturnType]
@@ -262,4 +262,4 @@ for _word in (_BINARY + " " + _OTHER).split():
     setattr(Proxy, f"__{_word}__", _magic(f"__{_word}__", _function, False))
     if _word in _BINARY.split():
         setattr(Proxy, f"__r{_word}__", _magic(f"__r{_word}__", _function, True))
-Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
+Proxy.__hash__ = object.__hash__

@@ -78,7 +78,7 @@ class ProcessContext:
         ready = multiprocessing.connection.wait(list(self.sentinels), timeout=timeout)
         failed = None
         for sentinel in ready:
-            index = self.sentinels.pop(sentinel)  # pyright: ignore[reportArgumentType]
+            index = self.sentinels.pop(sentinel)
             self.processes[index].join()
             if self.processes[index].exitcode != 0:
                 failed = index

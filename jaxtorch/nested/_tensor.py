@@ -76,16 +76,16 @@ class NestedTensor(Tensor):
     is_nested = True  # pyright: ignore[reportAssignmentType]
 
     @property
-    def layout(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def layout(self) -> Any:
         return constants.strided if self._ragged is None else constants.jagged
 
     def dim(self) -> int:
         return 1 + len(self._shapes[0]) if self._shapes else 1
 
     ndimension = dim
-    ndim = property(dim)  # pyright: ignore[reportAssignmentType]
+    ndim = property(dim)
 
-    def size(self, dim: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def size(self, dim: Any = None) -> Any:
         if dim is None:
             if self._ragged is None:
                 raise RuntimeError("a nested tensor of the layout torch.strided has no size: ask for one dimension's")
@@ -104,7 +104,7 @@ class NestedTensor(Tensor):
             raise RuntimeError(f"Given dimension {dim} is irregular and does not have a size.")
         return sizes.pop()
 
-    shape = property(size)  # pyright: ignore[reportAssignmentType]
+    shape = property(size)
 
     def __len__(self) -> int:
         return len(self._shapes)

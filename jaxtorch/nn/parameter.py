@@ -218,7 +218,7 @@ class UninitializedTensorMixin:
         self._take(fresh)
         self._alias = None
         self._rg = self.__dict__.pop("_wanted")
-        self.__class__ = self.cls_to_become  # pyright: ignore[reportAttributeAccessIssue]
+        self.__class__ = self.cls_to_become
 
     def _take(self, fresh: Any) -> None:
         self._value: Any = fresh._read()

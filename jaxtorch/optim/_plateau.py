@@ -46,7 +46,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
         """Look at the measure of an epoch (a number, or a tensor, which is waited for), and reduce the rates if due."""
         current = float(metrics)
         if epoch is None:

@@ -276,7 +276,7 @@ class SequentialLR(_Combined):
         elif hasattr(sched, "last_epoch"):
             sched.last_epoch -= 1
 
-    def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self) -> None:
         """Step the scheduler whose turn it is."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
@@ -297,10 +297,10 @@ class ChainedScheduler(_Combined):
         optimizer = optimizer or schedulers[0].optimizer
         _check_members("ChainedScheduler", schedulers, optimizer)
         self._schedulers = schedulers  # pyright: ignore[reportAttributeAccessIssue]
-        self.optimizer = optimizer  # pyright: ignore[reportAttributeAccessIssue]
+        self.optimizer = optimizer
         self._last_lr = self._rates()
 
-    def step(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def step(self) -> None:
         """Step them all, in their order."""
         for scheduler in self._schedulers:
             scheduler.step()

@@ -205,7 +205,7 @@ def add(a: Any, b: Any, *, alpha: Any = 1, made_by: str = "AddBackward0") -> Ten
         if a._kind in BLOCKED or batch_dims(a):
             unsupported("add", (a,))
         out = add(to_coo(a), to_coo(b), alpha=alpha)
-        return compress(coalesce(out), a._kind)  # pyright: ignore[reportArgumentType]
+        return compress(coalesce(out), a._kind)
     if a._sparse != b._sparse:
         raise RuntimeError("add: expected 'self' and 'other' to have same number of sparse dimensions")
     first, second = a._parts[1], _scaled(b._parts[1], alpha)
@@ -258,7 +258,7 @@ def mul(a: Any, b: Any) -> Tensor:
         if a._kind in BLOCKED or batch_dims(a):
             unsupported("mul", (a,))
         other = to_coo(b) if isinstance(b, SparseTensor) else b
-        return compress(coalesce(mul(to_coo(a), other)), a._kind)  # pyright: ignore[reportArgumentType]
+        return compress(coalesce(mul(to_coo(a), other)), a._kind)
     if not isinstance(b, SparseTensor):
         return coo(a._parts[0], a._parts[1] * _ops._sparse_gather(b.expand(a.shape), a._parts[0]), a.shape, a._merged)
     _same_size("mul", a, b)
@@ -277,7 +277,7 @@ def _mul_(a: Any, b: Any) -> Tensor:
         unsupported("mul_", (b,))
     if _is_number(b):
         return become(a, with_values(a, (a._parts[-1] * b).to(a.dtype)))
-    return become(a, mul(a, b))  # pyright: ignore[reportArgumentType]
+    return become(a, mul(a, b))
 
 
 @on("div", "divide", "true_divide", "floor_divide")

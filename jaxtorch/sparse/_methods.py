@@ -130,7 +130,7 @@ def dense_dim(self: SparseTensor) -> int:
     return dense_dims(self)
 
 
-SparseTensor._dimI, SparseTensor._dimV = sparse_dim, dense_dim  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor._dimI, SparseTensor._dimV = sparse_dim, dense_dim
 
 
 # -- conversions
@@ -209,7 +209,7 @@ def sparse_resize_(self: SparseTensor, size: Any, sparse_dim: int, dense_dim: in
         raise RuntimeError(
             "sparse_resize_: shrinking the size of sparse dimensions of a tensor with values is not supported"
         )
-    return become(self, coo(self._parts[0], self._parts[1], size, self._merged))  # pyright: ignore[reportArgumentType]
+    return become(self, coo(self._parts[0], self._parts[1], size, self._merged))
 
 
 @method
@@ -304,7 +304,7 @@ def abs_(self: SparseTensor) -> SparseTensor:
     return _answers.TABLE["abs_"](self)
 
 
-SparseTensor.absolute_ = abs_  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor.absolute_ = abs_
 
 
 def _no(name: str, message: str) -> None:

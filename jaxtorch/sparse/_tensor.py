@@ -52,7 +52,7 @@ class SparseTensor(Tensor):
     _merged: bool
     _made_by: str
 
-    __torch_function__ = disabled_torch_function  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    __torch_function__ = disabled_torch_function  # pyright: ignore[reportAssignmentType]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("SparseTensor: use torch.sparse_coo_tensor or torch.sparse_csr_tensor")
@@ -209,7 +209,7 @@ def requires_grad_(self: SparseTensor, requires_grad: bool = True) -> SparseTens
     return self
 
 
-SparseTensor.requires_grad = property(  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor.requires_grad = property(
     lambda self: self._parts[-1].requires_grad, requires_grad_, doc="Is a gradient to be computed for the values?"
 )
 
@@ -246,7 +246,7 @@ def _set_grad(self: SparseTensor, value: Any) -> None:
     self._parts[-1].grad, self._grad = value._parts[-1], value
 
 
-SparseTensor.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
 
 
 @method
@@ -262,7 +262,7 @@ def detach_(self: SparseTensor) -> SparseTensor:
     return self
 
 
-SparseTensor.data = property(detach, doc="The same memory without its history.")  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor.data = property(detach, doc="The same memory without its history.")
 
 
 @method
@@ -349,7 +349,7 @@ def numpy(self: SparseTensor, *, force: bool = False) -> NoReturn:
     raise TypeError(f"can't convert {TITLES[self._kind]} layout tensor to numpy. Use Tensor.to_dense() first.")
 
 
-SparseTensor.__array__ = lambda self, *args, **kwargs: numpy(self)  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor.__array__ = lambda self, *args, **kwargs: numpy(self)
 
 
 @method

@@ -116,7 +116,7 @@ class WeakIdKeyDictionary(MutableMapping):
             return NotImplemented
         return {id(key): value for key, value in self._living()} == {id(key): other[key] for key in other}
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def keyrefs(self) -> list[Any]:
         """The references to the keys."""

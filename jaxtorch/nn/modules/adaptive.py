@@ -75,7 +75,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.head.reset_parameters()
-        for down, out in self.tail:  # pyright: ignore[reportGeneralTypeIssues]
+        for down, out in self.tail:
             down.reset_parameters()
             out.reset_parameters()
 

@@ -277,7 +277,7 @@ class _LazyNormBase(LazyModuleMixin):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()  # pyright: ignore[reportAttributeAccessIssue]
 
-    def initialize_parameters(self, input: Tensor) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Materialize parameters and running moments for this input."""
         if not self.has_uninitialized_params():
             return

@@ -391,19 +391,19 @@ class _LazyConv(_LazyConvXdMixin):
         self._make_lazy(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyConv, Conv1d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConv1d(_LazyConv, Conv1d):
     """`Conv1d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv1d
 
 
-class LazyConv2d(_LazyConv, Conv2d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConv2d(_LazyConv, Conv2d):
     """`Conv2d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv2d
 
 
-class LazyConv3d(_LazyConv, Conv3d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConv3d(_LazyConv, Conv3d):
     """`Conv3d` that takes `in_channels` from its first input."""
 
     cls_to_become = Conv3d
@@ -430,19 +430,19 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         self._make_lazy(out_channels, bias, device, dtype)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
     """`ConvTranspose1d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
     """`ConvTranspose2d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):  # pyright: ignore[reportIncompatibleVariableOverride]
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
     """`ConvTranspose3d` that takes `in_channels` from its first input."""
 
     cls_to_become = ConvTranspose3d

@@ -144,7 +144,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Materialize weight and bias for this input."""
         if self.has_uninitialized_params():
             with no_grad():

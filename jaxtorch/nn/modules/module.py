@@ -233,7 +233,7 @@ class Module(Registry):
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after state_dict; it returns None."""
-        hook._from_public_api = True  # type: ignore[attr-defined]
+        hook._from_public_api = True
         return _hooks.add(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

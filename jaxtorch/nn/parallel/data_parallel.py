@@ -57,7 +57,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
         parts = zip(*[scatter(x, target_gpus, dim) for x in inputs], strict=False)
         if hasattr(inputs, "_fields"):
             return [type(inputs)(*part) for part in parts]
-        return [type(inputs)(part) for part in parts]  # pyright: ignore[reportCallIssue]
+        return [type(inputs)(part) for part in parts]
     if isinstance(inputs, dict) and inputs:
         parts = zip(*[scatter(x, target_gpus, dim) for x in inputs.values()], strict=False)
         return [type(inputs)(zip(inputs, part, strict=True)) for part in parts]

@@ -177,7 +177,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
     @classmethod
-    def apply(cls, module: Module, name: str) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(cls, module: Module, name: str) -> BasePruningMethod:
         return super().apply(module, name)
 
 
@@ -200,7 +200,7 @@ class RandomUnstructured(BasePruningMethod):
         return mask
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: float) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(cls, module: Module, name: str, amount: float) -> BasePruningMethod:
         return super().apply(module, name, amount=amount)
 
 
@@ -223,7 +223,7 @@ class L1Unstructured(BasePruningMethod):
         return mask
 
     @classmethod
-    def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(
         cls, module: Module, name: str, amount: float, importance_scores: Tensor | None = None
     ) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, importance_scores=importance_scores)
@@ -251,7 +251,7 @@ class RandomStructured(BasePruningMethod):
         return default_mask.to(dtype=t.dtype) * _channel_mask(t, prob > threshold, self.dim)
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: float, dim: int = -1) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(cls, module: Module, name: str, amount: float, dim: int = -1) -> BasePruningMethod:
         return super().apply(module, name, amount=amount, dim=dim)
 
 
@@ -280,7 +280,7 @@ class LnStructured(BasePruningMethod):
         return default_mask.to(dtype=t.dtype) * _channel_mask(t, channels, self.dim)
 
     @classmethod
-    def apply(  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(
         cls,
         module: Module,
         name: str,
@@ -308,7 +308,7 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:
         return super().apply(module, name, mask=mask)
 
 

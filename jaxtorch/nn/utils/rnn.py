@@ -69,7 +69,7 @@ class PackedSequence(PackedSequence_):
         return padded_of(self.data, self.batch_sizes) if kept is None else kept
 
     @property
-    def data(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def data(self) -> Tensor:
         """(sum of lengths, *). From now on it is what counts, as it may be written to."""
         kept = self.__dict__.get("_padded")
         if kept is not None:

@@ -49,7 +49,7 @@ class _RequiresIter(ABCMeta):
 class IterableDataset(Dataset[T_co], Iterable[T_co], metaclass=_RequiresIter):
     """A stream of samples: subclasses implement `__iter__`. Each worker iterates over its own copy."""
 
-    def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset:
         return ChainDataset([self, other])
 
 

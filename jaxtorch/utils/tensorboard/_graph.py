@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorboard.compat.proto.attr_value_pb2 import AttrValue  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.graph_pb2 import GraphDef  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.node_def_pb2 import NodeDef  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.versions_pb2 import VersionDef  # pyright: ignore[reportMissingImports]
+from tensorboard.compat.proto.attr_value_pb2 import AttrValue
+from tensorboard.compat.proto.graph_pb2 import GraphDef
+from tensorboard.compat.proto.node_def_pb2 import NodeDef
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+from tensorboard.compat.proto.versions_pb2 import VersionDef
 
 from ..._core.modes import no_grad
 from ..._core.tensor import Tensor

@@ -8,13 +8,13 @@ import wave
 from typing import Any
 
 import numpy as np
-from tensorboard.compat.proto.summary_pb2 import (  # pyright: ignore[reportMissingImports]
+from tensorboard.compat.proto.summary_pb2 import (
     HistogramProto,
     Summary,
     SummaryMetadata,
 )
-from tensorboard.compat.proto.tensor_pb2 import TensorProto  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto  # pyright: ignore[reportMissingImports]
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 
 
 def as_array(x: Any) -> np.ndarray:
@@ -179,7 +179,7 @@ def curve(labels: Any, predictions: Any, thresholds: int, weights: Any) -> np.nd
 
 def curve_value(tag: str, data: np.ndarray, thresholds: int) -> Summary.Value:
     """A precision-recall curve, of six rows, as a value."""
-    from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData  # pyright: ignore[reportMissingImports]
+    from tensorboard.plugins.pr_curve.plugin_data_pb2 import PrCurvePluginData
 
     about = PrCurvePluginData(version=0, num_thresholds=thresholds).SerializeToString()
     data_of = SummaryMetadata.PluginData(plugin_name="pr_curves", content=about)
@@ -188,7 +188,7 @@ def curve_value(tag: str, data: np.ndarray, thresholds: int) -> Summary.Value:
 
 def layout(categories: Any) -> Summary.Value:
     """Charts by category and title: ['Multiline', tags] or ['Margin', [value, lower, upper]]."""
-    from tensorboard.plugins.custom_scalar import layout_pb2  # pyright: ignore[reportMissingImports]
+    from tensorboard.plugins.custom_scalar import layout_pb2
 
     found = []
     for category, charts in categories.items():
@@ -212,8 +212,8 @@ def layout(categories: Any) -> Summary.Value:
 
 def mesh(tag: str, vertices: Any, colors: Any, faces: Any, config: Any) -> list[Summary.Value]:
     """Meshes or clouds of points, each part (batch, n, 3) a value of its own."""
-    from tensorboard.plugins.mesh import metadata  # pyright: ignore[reportMissingImports]
-    from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData  # pyright: ignore[reportMissingImports]
+    from tensorboard.plugins.mesh import metadata
+    from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 
     kinds = (vertices, MeshPluginData.VERTEX), (faces, MeshPluginData.FACE), (colors, MeshPluginData.COLOR)
     parts = [(as_array(part), kind) for part, kind in kinds if part is not None]

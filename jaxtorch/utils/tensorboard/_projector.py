@@ -15,8 +15,8 @@ def write(
     folder: str, known: list[Any], mat: Any, metadata: Any, images: Any, step: Any, tag: str, header: Any
 ) -> None:
     """Write points (n, dim), and the configuration of all `known` embeddings, of which these become one."""
-    from google.protobuf import text_format  # pyright: ignore[reportMissingImports]
-    from tensorboard.plugins.projector import projector_config_pb2 as config  # pyright: ignore[reportMissingImports]
+    from google.protobuf import text_format
+    from tensorboard.plugins.projector import projector_config_pb2 as config
 
     points = as_array(mat)
     place = f"{str(step).zfill(5)}/{_encoded(tag)}"

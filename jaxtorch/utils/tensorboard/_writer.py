@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.tensor_pb2 import TensorProto  # pyright: ignore[reportMissingImports]
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto  # pyright: ignore[reportMissingImports]
-from tensorboard.summary.writer.event_file_writer import EventFileWriter  # pyright: ignore[reportMissingImports]
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
 from . import _graph, _messages, _projector
 
@@ -187,7 +187,7 @@ class SummaryWriter:
         global_step: Any = None,
     ) -> None:  # fmt: skip
         """A run's hyperparameters, and the numbers to compare it by."""
-        from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2  # pyright: ignore[reportMissingImports]
+        from tensorboard.plugins.hparams import api_pb2, metadata, plugin_data_pb2
 
         if not isinstance(hparam_dict, dict) or not isinstance(metric_dict, dict):
             raise TypeError("hparam_dict and metric_dict should be dictionary.")
