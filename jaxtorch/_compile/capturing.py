@@ -452,7 +452,7 @@ def nodes_below(roots: list[Any]) -> list[Node]:
         node = stack.pop()
         if isinstance(node, Node) and id(node) not in found:
             found[id(node)] = node
-            stack.extend(target for target, _ in node.edges)
+            stack.extend(node.ends)
     return list(found.values())
 
 

@@ -42,7 +42,8 @@ class _CompiledNode(node_type("CompiledFunctionBackward")):
     __slots__ = ("graph",)
 
     def __init__(self, graph: Graph, edges: Any, saved: Any) -> None:
-        super().__init__(graph.form, edges, saved)
+        super().__init__(graph.form, saved)
+        self.edges = edges
         self.graph = graph
 
     def run_values(self, mode: Any, grads: list[Any]) -> Any:
@@ -64,8 +65,8 @@ class Passage(node_type("AliasBackward0")):
     __slots__ = ("outside",)
 
     def __init__(self, t: Any) -> None:
-        super().__init__(_Form((t._value.aval,), 1), [backward.edge_of(t)], ())
-        self.outside = self.edges
+        super().__init__(_Form((t._value.aval,), 1))
+        self.edges = self.outside = [backward.edge_of(t)]
 
     def run_values(self, mode: Any, grads: list[Any]) -> Any:
         """The gradient as it came."""
@@ -241,7 +242,7 @@ def _leaves(roots: list[Any]) -> list[Any]:
     for node in nodes_below(roots):
         if node.pre_hooks or node.post_hooks or node.node_pre_hooks or node.retains:
             raise Uncapturable("a hook waits on the graph of a tensor inside")
-        found.update({id(t): t for t, _ in node.edges if not isinstance(t, Node)})
+        found.update({id(t): t for t in node.ends if not isinstance(t, Node)})
     return list(found.values())
 
 

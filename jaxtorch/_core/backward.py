@@ -184,12 +184,12 @@ class Capture:
         while stack:
             node, done = stack.pop()
             if done:
-                if any(self.wants(e) for e in _edges(node)):
+                if any(e is not None and self.wants(e) for e in node.edges):
                     self.needed.add(id(node))
             elif id(node) not in seen:
                 seen.add(id(node))
                 stack.append((node, True))
-                stack.extend((t, False) for t, _ in _edges(node) if isinstance(t, Node) and id(t) not in seen)
+                stack.extend((t, False) for t in node.ends if isinstance(t, Node) and id(t) not in seen)
 
 
 def edge_of(place: Any) -> tuple[Any, int]:
@@ -202,10 +202,6 @@ def edge_of(place: Any) -> tuple[Any, int]:
     if type(place._node) is Nowhere:
         return Nowhere(), 0  # one that no gradient reaches
     return (place, 0) if place._node is None else (place._node, place._index)
-
-
-def _edges(node: Any) -> Any:
-    return [e for e in node.edges if e is not None]
 
 
 def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
@@ -222,7 +218,7 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
     walk.roots = [edge for edge, _ in starts]
     try:
         for edge, g in starts:
-            walk.send(edge, walk.mode.of_tensor(g))
+            walk.send(*edge, walk.mode.of_tensor(g))
             walk.arrived([edge])
         heap, buffers, visit, node = walk.heap, walk.buffers, walk.visit, None
         try:
@@ -260,7 +256,7 @@ class _Walk:
         self.retain = retain
         self.capture = capture
         self.buffers: dict[Any, list[Any]] = {}
-        self.heap: list[Any] = []
+        self.heap: list[tuple[int, Any]] = []  # no two nodes have the same number
         self.leaves: dict[int, tuple[Any, Any]] = {}
         self.waiting: dict[int, int] | None = None
         self.roots: list[Any] = []
@@ -320,7 +316,7 @@ class _Walk:
             if id(target) not in seen:
                 seen.add(id(target))
                 if isinstance(target, Node):
-                    stopped.extend(t for t, _ in _edges(target))
+                    stopped.extend([end for end in target.ends if end is not None])
         if self.capture is None:
             for leaf, g in list(self.leaves.values()):
                 if id(leaf) not in seen:
@@ -347,26 +343,25 @@ class _Walk:
             results = _after_node(node, grads, results, mode)
         if not self.retain:
             node.release()
-        send = self.send
-        if capture is None:
-            for edge, g in zip(node.edges, results, strict=True):
-                if g is not None and edge is not None:
-                    send(edge, g)
+        send, indices = self.send, node.indices
+        if capture is None and indices is None:
+            for end, g in zip(node.ends, results, strict=True):
+                if g is not None and end is not None:
+                    send(end, 0, g)
         else:
             for edge, g in zip(node.edges, results, strict=True):
-                if g is not None and edge is not None and capture.wants(edge):
-                    send(edge, g)
+                if g is not None and edge is not None and (capture is None or capture.wants(edge)):
+                    send(edge[0], edge[1], g)
         if self.waiting is not None:
             self.arrived(node.edges)
 
-    def send(self, edge: Any, g: Any) -> None:
+    def send(self, target: Any, index: int, g: Any) -> None:
         """Add a gradient to the place an edge leads to."""
-        target, index = edge
         if isinstance(target, Node):
             slots = self.buffers.get(target)
             if slots is None:
                 slots = self.buffers[target] = [None] * target.form.n_out
-                heapq.heappush(self.heap, _Entry((-target.seq, target)))
+                heapq.heappush(self.heap, (-target.seq, target))
             slots[index] = g if slots[index] is None else self.mode.add(slots[index], g)
         else:
             before = self.leaves.get(id(target))
@@ -417,15 +412,6 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
             old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])
         except NoContent:
             t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
-
-
-class _Entry(tuple):
-    """A heap item ordered by sequence number alone."""
-
-    __slots__ = ()
-
-    def __lt__(self, other: Any) -> bool:
-        return self[0] < other[0]
 
 
 def _run_watched(node: Any, grads: list[Any], mode: Any) -> Any:

@@ -1,7 +1,7 @@
 """The autograd graph: nodes made while operations are recorded.
 
-A node points to what its inputs came from (`edges`: a node and an output index, or a leaf tensor), and holds the values its
-backward kernel needs. Nothing points forward, so there are no reference cycles: a graph dies with its last handle.
+A node points to what its inputs came from (an edge is a node and an output index, or a leaf tensor and 0), and holds the values
+its backward kernel needs. Nothing points forward, so there are no reference cycles: a graph dies with its last handle.
 """
 
 from __future__ import annotations
@@ -38,23 +38,49 @@ class Packed:
 
 
 class Node:
-    """One recorded operation, or one output-side view of it: what `Tensor.grad_fn` shows."""
+    """One recorded operation, or one output-side view of it: what `Tensor.grad_fn` shows.
+
+    ends:    where the gradients of the inputs go, in the order of `form.wanted`: nodes, leaf tensors, None for nowhere.
+    indices: which output of each of these nodes, or None for the first of all. Most are that, and what a graph does not hold
+             the garbage collector need not visit.
+    """
 
     __module__ = "jaxtorch.autograd.graph"
 
-    __slots__ = ("form", "edges", "saved", "own", "seq", "pre_hooks", "post_hooks", "node_pre_hooks", "retains", "metadata_",
-                 "__weakref__")  # fmt: skip
+    __slots__ = ("form", "ends", "indices", "saved", "own", "seq", "pre_hooks", "post_hooks", "node_pre_hooks", "retains",
+                 "metadata_", "__weakref__")  # fmt: skip
 
-    def __init__(self, form: Any, edges: Sequence[Any], saved: Sequence[Value] | None) -> None:
+    def __init__(
+        self,
+        form: Any,
+        saved: Sequence[Value] | None = (),
+        ends: Sequence[Any] = (),
+        indices: tuple[int, ...] | None = None,
+    ) -> None:
         self.form = form
-        self.edges = edges
         self.saved = saved
+        self.ends = ends
+        self.indices = indices
         self.own: Value | None = None  # what an in-place operation overwrote: saved as it was
         self.seq = next(counter)
         self.pre_hooks: dict[int, Any] | None = None
         self.post_hooks: Any = None
         self.node_pre_hooks: Any = None
         self.retains: dict[int, Any] | None = None
+
+    @property
+    def edges(self) -> list[Any]:
+        """Where the gradients of the inputs go: pairs of a node and an output's number, or of a leaf and 0; None for nowhere."""
+        indices = self.indices
+        if indices is None:
+            return [None if end is None else (end, 0) for end in self.ends]
+        return [None if end is None else (end, k) for end, k in zip(self.ends, indices, strict=True)]
+
+    @edges.setter
+    def edges(self, edges: Sequence[Any]) -> None:
+        self.ends = [None if edge is None else edge[0] for edge in edges]
+        indices = tuple([0 if edge is None else edge[1] for edge in edges])
+        self.indices = indices if any(indices) else None
 
     # -- what PyTorch shows
 
@@ -217,7 +243,7 @@ class Nowhere(Node):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__(_NoForm, (), ())
+        super().__init__(_NoForm)
 
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         return []

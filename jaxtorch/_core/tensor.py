@@ -259,18 +259,25 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     if form.has_extra and ("duals" in watch or any([is_tracer(v.array) for v in values])):  # noqa: C419
         form = form.traced()
     outs = emit(form.kernel, values)
-    edges = []
+    ends, indices = [], None
     for i in form.wanted:
         x = operands[i]
         node = x._node
-        edges.append((x, 0) if node is None else (node, x._index))
+        if node is None:
+            ends.append(x)
+        else:
+            ends.append(node)
+            if x._index and indices is None:
+                indices = tuple([0 if operands[j]._node is None else operands[j]._index for j in form.wanted])
     n = form.n_out
-    saved = [values[k] if kind == "in" else outs[k if kind == "out" else n + k] for kind, k in form.roots]
+    saved: Any = ()
+    if form.roots:
+        saved = [values[k] if kind == "in" else outs[k if kind == "out" else n + k] for kind, k in form.roots]
     if form.has_extra:
-        saved.extend(values)
+        saved = [*saved, *values]
     if form.kept:
-        saved.extend([values[k] if kind == "in" else outs[k] for kind, k in form.kept])
-    node = form.node_type(form, edges, saved)
+        saved = [*saved, *[values[k] if kind == "in" else outs[k] for kind, k in form.kept]]
+    node = form.node_type(form, saved, ends, indices)
     if watch:
         attend(node, operands)
     if entry.pack is None:

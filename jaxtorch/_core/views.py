@@ -435,7 +435,7 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     out = apply_entry(_write_entry(whole.aval, result._value.aval, steps, numbers), [base, result, *numbers])
     node = out._node
     if node is not None and t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):
-        node = out._node = Overlapping(node.form, node.edges, ())
+        node = out._node = Overlapping(node.form, (), node.ends, node.indices)
     if node is not None and node.saved:  # what it needs, if anything, it keeps: it does not mind later writes
         mine = whole, result._value
         node.saved = [kept_value(v) if any(v is m for m in mine) else v for v in node.saved]

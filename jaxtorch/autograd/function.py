@@ -42,7 +42,7 @@ class BackwardCFunction(tape.Node):
     _cls: Any
 
     def __init__(self) -> None:
-        super().__init__(None, (), ())
+        super().__init__(None)
         self.needs_input_grad: tuple[bool, ...] = ()
         self.materialize_grads = True
         self._to_save: tuple[Any, ...] = ()
@@ -536,4 +536,4 @@ class _ErrorNode(tape.Node):
 
 
 def _error_node() -> Any:
-    return _ErrorNode(_Form("DelayedError", 1, 0, (), [None]), (), ())
+    return _ErrorNode(_Form("DelayedError", 1, 0, (), [None]))

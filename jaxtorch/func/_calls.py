@@ -84,7 +84,7 @@ def _handle(t: Tensor, array: Any) -> Tensor:
     if t._rg:  # so that what depends on it can be told from what does not
         h._rg = True
         if t._node is not None:
-            h._node = tape.Node(_NOTHING, (), ())
+            h._node = tape.Node(_NOTHING)
         if _watchers.stack:
             _watchers.stack[-1].own[id(h)] = h
     return h
@@ -164,7 +164,7 @@ class Watch:
             elif target.seq < self.start:
                 self.outside = True
             else:
-                pending.extend([e[0] for e in target.edges if e is not None])
+                pending.extend([end for end in target.ends if end is not None])
 
 
 class _Watchers(threading.local):
@@ -235,7 +235,8 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     if _watchers.stack:  # an outer call depends on the same tensors
         for t in inputs:
             _watchers.stack[-1].look(t)
-    node = TransformBackward(_Form(inputs, results), _edges(inputs), (*values, *[t._read() for t in closed]))
+    node = TransformBackward(_Form(inputs, results), (*values, *[t._read() for t in closed]))
+    node.edges = _edges(inputs)
     node.job = _Job(run, tensors, arrays, wanted, closed, watch.outside, stream)
     for k, r in enumerate(results):
         if is_inexact(r):
