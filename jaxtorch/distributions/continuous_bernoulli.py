@@ -6,14 +6,15 @@ import math
 from typing import Any
 
 from . import constraints
+from ._families import Binary
 from ._torch import F, Tensor, torch
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(ExponentialFamily):
+class ContinuousBernoulli(Binary, ExponentialFamily):
     """Numbers in [0, 1] with a density proportional to probs^x (1 - probs)^(1 - x).
 
     lims: between these probabilities, around 1/2, formulas with a division by 1 - 2 probs give way to Taylor expansions.
@@ -32,17 +33,12 @@ class ContinuousBernoulli(ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: Any = None,
     ) -> None:
-        if (probs is None) == (logits is None):
-            raise ValueError("Either `probs` or `logits` must be specified, but not both.")
-        number = isinstance(probs if logits is None else logits, int | float)
+        self._give(probs, logits)
         if logits is None:
-            (self.probs,) = broadcast_all(probs)
             if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
                 raise ValueError("The parameter probs has invalid values")
-            self.probs = clamp_probs(self.probs)
-        else:
-            (self.logits,) = broadcast_all(logits)
-        self._param = self.probs if logits is None else self.logits
+            self.probs = self._param = clamp_probs(self.probs)
+        number = isinstance(probs if logits is None else logits, int | float)
         self._lims = lims
         super().__init__(torch.Size() if number else self._param.size(), validate_args=validate_args)
 
@@ -57,19 +53,9 @@ class ContinuousBernoulli(ExponentialFamily):
         return new
 
     @lazy_property
-    def logits(self) -> Tensor:
-        """The log odds."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
     def probs(self) -> Tensor:
         """The parameter, in (0, 1)."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @property
-    def param_shape(self) -> Any:
-        """The parameter's shape."""
-        return self._param.size()
 
     def _stable(self) -> tuple[Tensor, Tensor, Tensor]:
         """Where `probs` is far enough from 1/2; `probs` there, and a number that does no harm elsewhere; the distance."""
