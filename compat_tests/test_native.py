@@ -95,6 +95,26 @@ def test_random_windows(seed: int, least: int) -> None:
 
 
 @built
+@pytest.mark.parametrize("seed", range(12))
+def test_convolutions_with_few_results(seed: int) -> None:
+    """Of small images with kernels that lie as PyTorch's do."""
+    rng = np.random.default_rng(seed)
+    kernel, stride, dilation = (tuple(int(v) for v in rng.integers(1, n, 2)) for n in (4, 3, 3))
+    pads = tuple((int(a), int(b)) for a, b in rng.integers(0, 3, (2, 2)))
+    window = Window(stride, pads, (1, 1), dilation)
+    n, h, w, channels = (int(v) for v in rng.integers([1, 5, 5, 1], [3, 9, 9, 100]))
+    x = rng.standard_normal((n, h, w, channels), np.float32)
+    kernels = rng.standard_normal((*kernel, channels, 170), np.float32)
+    if seed == 0:
+        x[0, 1, 2, 0] = np.nan
+    expected = np.asarray(as_xla_does(x, kernels, window, 1))
+    array, layout = scattered(kernels, (3, 2, 0, 1), ())
+    run = jax.jit(lambda x, w: native.convolve(x, w, layout, 170, expected.shape[1:3], window))
+    size = float(np.nanmax(abs(expected), initial=1))
+    np.testing.assert_allclose(run(x, array), expected, rtol=1e-5, atol=1e-5 * size)
+
+
+@built
 @pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e-38])
 def test_convolutions_with_unusual_numbers(value: float) -> None:
     rng = np.random.default_rng(0)
