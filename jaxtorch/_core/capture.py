@@ -11,6 +11,13 @@ from typing import Any
 active: Any = None
 """None, or the capture of the call that runs now; see `_compile/capturing.py`."""
 
+staging: Any = None
+"""None, or the function of `torch.func` that is being traced to become part of that capture; see `staging.py`."""
+
+
+class Unstaged(BaseException):  # not for the user's `except Exception`
+    """The function that is being traced needs what only running it would give; the message says what."""
+
 
 class Again:
     """How an optimizer's update gets its numbers in another step than the one that was captured.

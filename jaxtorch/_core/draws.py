@@ -18,15 +18,24 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import core as _core
 
+from . import capture
 from .context import x64
+from .program import force
 from .traced import is_staging, kernel_p, trace
+from .value import Value
 
 
 class _Sources(threading.local):
-    """What draws in this thread go through, innermost last: `Mapped` or `_Key`."""
+    """What draws in this thread go through, innermost last: `Mapped` or `_Key`.
+
+    told:  lists that get the values which are drawn for a function that is being traced (`staging`).
+    again: those that are to be handed out instead of drawing.
+    """
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
+        self.told: list[list[Value]] = []
+        self.again: Iterator[Value] | None = None
 
 
 sources = _Sources()
@@ -100,8 +109,18 @@ def random_key(key: Any) -> Any:
     return _source(_Key(key))
 
 
-def draw(engine: Any, method: Any, args: tuple[Any, ...]) -> Any:
-    """What `engine.method(*args)` draws inside a transformation: a NumPy array or a tracer."""
+@contextlib.contextmanager
+def repeating(values: list[Value]) -> Iterator[None]:
+    """Context in which a function gets the numbers that it was told of before."""
+    before, sources.again = sources.again, iter(values)
+    try:
+        yield
+    finally:
+        sources.again = before
+
+
+def draw(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
+    """What `generator.engine.method(*args)` draws inside a transformation: a NumPy array or a tracer."""
     stack = sources.stack
     if stack and isinstance(stack[-1], _Key):
         return _with_key(stack[-1].next(), method, args)
@@ -123,9 +142,9 @@ def draw(engine: Any, method: Any, args: tuple[Any, ...]) -> Any:
         if source.randomness == "different":
             maps.append(source)
     if not maps:
-        return _call(engine, method, args)
+        return _call(generator, method, args)
     sizes = [m.size for m in reversed(maps)]
-    values = _several(engine, method, args, sizes)
+    values = _several(generator, method, args, sizes)
     with x64():
         found = jnp.asarray(values)
         for m in reversed(maps):
@@ -133,8 +152,17 @@ def draw(engine: Any, method: Any, args: tuple[Any, ...]) -> Any:
     return found
 
 
-def _call(engine: Any, method: Any, args: tuple[Any, ...]) -> Any:
-    return getattr(engine, method)(*args) if isinstance(method, str) else method(engine, *args)
+def _call(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
+    if sources.again is not None:
+        return force(next(sources.again))
+    engine = generator.engine
+    values = getattr(engine, method)(*args) if isinstance(method, str) else method(engine, *args)
+    if capture.staging is None:
+        return values
+    value = capture.staging.drew(values, generator, method, args)
+    for each in sources.told:
+        each.append(value)
+    return capture.staging.take(value)
 
 
 _SHAPE_AT = {
@@ -143,25 +171,26 @@ _SHAPE_AT = {
 }  # fmt: skip
 
 
-def _several(engine: Any, method: Any, args: tuple[Any, ...], sizes: list[int]) -> Any:
+def _several(generator: Any, method: Any, args: tuple[Any, ...], sizes: list[int]) -> Any:
     """Numbers for every example at once, as one larger draw where the method takes a shape."""
     at = _SHAPE_AT.get(method) if isinstance(method, str) else None
     if at is not None:
-        return _call(engine, method, (*args[:at], (*sizes, *args[at]), *args[at + 1 :]))
-    drawn = [_call(engine, method, args) for _ in range(int(np.prod(sizes)))]
-    return np.stack(drawn).reshape((*sizes, *drawn[0].shape))
+        return _call(generator, method, (*args[:at], (*sizes, *args[at]), *args[at + 1 :]))
+    drawn = [_call(generator, method, args) for _ in range(int(np.prod(sizes)))]
+    stack = np.stack if capture.staging is None else jnp.stack
+    return stack(drawn).reshape((*sizes, *drawn[0].shape))
 
 
 class Engine:
-    """Stands for an engine while a transformation runs: what is drawn from it goes through `draw`."""
+    """Stands for a generator's engine while a transformation runs: what is drawn from it goes through `draw`."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SHAPE_AT and name not in ("randperm", "bernoulli_tensor", "normal_tensor"):
-            return getattr(self._engine, name)
-        return lambda *args: draw(self._engine, name, args)
+            return getattr(self._generator.engine, name)
+        return lambda *args: draw(self._generator, name, args)
 
 
 # -- drawing with a key

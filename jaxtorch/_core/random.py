@@ -128,13 +128,12 @@ def check_generator(generator: Any, slot: DeviceSlot) -> None:
 def engine_for(generator: Generator | None, slot: DeviceSlot) -> MersenneTwister:
     """The stream an operation on a device draws from; RuntimeError if the generator belongs to another."""
     if generator is None:
-        engine = generator_of(slot).engine
+        generator = generator_of(slot)
     else:
         check_generator(generator, slot)
-        engine = generator.engine
     if draws.transforming():
-        return draws.Engine(engine)  # type: ignore[return-value]
-    return engine if on_draw is None and repeating is None else _Told(generator or generator_of(slot))  # type: ignore[return-value]
+        return draws.Engine(generator)  # type: ignore[return-value]
+    return generator.engine if on_draw is None and repeating is None else _Told(generator)  # type: ignore[return-value]
 
 
 on_draw: Any = None
@@ -154,11 +153,11 @@ def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any
         generator = default_generator
     elif generator.__class__ is not Generator or generator.slot is not cpu.slot:
         check_generator(generator, cpu.slot)
-    engine = generator.engine
     if draws.transforming():
-        return draws.draw(engine, method, args)
+        return draws.draw(generator, method, args)
     if repeating is not None:
         return repeating(generator, method, args)
+    engine = generator.engine
     values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
     if on_draw is not None:
         on_draw(values, generator, method, args)

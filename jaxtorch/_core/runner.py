@@ -20,7 +20,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import cold, executables, log, numpy_code, packs
+from . import capture, cold, executables, log, numpy_code, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -52,6 +52,8 @@ def known(array: Any) -> np.ndarray[Any, Any]:
 
         if (inner := beneath(array)) is not None:
             return known(inner)
+        if capture.staging is not None:
+            raise capture.Unstaged("it needs the content of a tensor")
         raise RuntimeError(
             "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
             "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
@@ -63,7 +65,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one instruction at once: in immediate mode, or on tracers inside a JAX transformation."""
     if kernel.slot.is_meta:
         return [Value(a, _META) for a in kernel.out_avals[: len(kernel.out_avals) - len(kernel.checks)]]
-    arrays = [_force(v) for v in values]
+    arrays = [_force(v) if capture.staging is None else capture.staging.take(v) for v in values]
     arrays = [_number(v, a) if v.aval.wrapped else a for v, a in zip(values, arrays, strict=True)]
     traced = any(isinstance(a, Tracer) for a in arrays)
     if traced:

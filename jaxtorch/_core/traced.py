@@ -23,6 +23,7 @@ from jax._src.interpreters.batching import BatchTrace, BatchTracer
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
+from . import capture
 from .context import caching, matmul_precision, x64
 from .entry import Kernel
 from .modes import state
@@ -91,11 +92,14 @@ def _settled(array: np.ndarray[Any, Any]) -> jax.Array:
 
 
 def is_staging() -> bool:
-    """Is a function being traced to be run later (`jax.jit`, `jax.lax.scan`, ...), so that Python runs only now?"""
+    """Is a function being traced to be run later (`jax.jit`, `jax.lax.scan`, ...), so that Python runs only now?
+
+    Not for a captured call, whose replays draw anew (`staging`).
+    """
     level: Any = _core.trace_ctx.trace
     while level is not None:
         if type(level).__name__ == "DynamicJaxprTrace":
-            return True
+            return capture.staging is None or level is not capture.staging.trace
         level = getattr(level, "parent_trace", None)
     return False
 

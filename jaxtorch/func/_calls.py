@@ -16,11 +16,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import dtypes, forward, tape
+from .._core import draws, dtypes, forward, tape
 from .._core.context import x64
 from .._core.modes import state
 from .._core.random import default_generator
 from .._core.runner import is_tracer
+from .._core.staging import staged
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
 from .._tensor.interop import from_jax, to_jax
@@ -142,14 +143,31 @@ def conj(array: Any) -> Any:
 
 
 class Watch:
-    """Collects the leaf tensors from outside that the results of one call depend on."""
+    """Collects the leaf tensors from outside that the results of one call depend on, and knows what it drew at random."""
 
     def __init__(self) -> None:
         self.start = next(tape.counter)
+        self._stream = default_generator.engine.get_state()
+        self.drawn: list[Value] = []  # where the function was traced
         self.leaves: dict[int, Tensor] = {}
         self.own: dict[int, Tensor] = {}  # the function's arguments, which are no closed-over tensors
         self.outside = False
         self._seen: set[int] = set()
+
+    @contextlib.contextmanager
+    def same_numbers(self) -> Iterator[None]:
+        """Context in which the function draws what it drew in that call."""
+        if self.drawn:
+            with draws.repeating(self.drawn):
+                yield
+            return
+        engine = default_generator.engine
+        now = engine.get_state()
+        engine.set_state(self._stream)
+        try:
+            yield
+        finally:
+            engine.set_state(now)
 
     def look(self, t: Tensor) -> None:
         pending = [t if t._node is None else t._node]
@@ -178,10 +196,12 @@ _watchers = _Watchers()
 @contextlib.contextmanager
 def _watching(watch: Watch) -> Iterator[Watch]:
     _watchers.stack.append(watch)
+    draws.sources.told.append(watch.drawn)
     try:
         yield watch
     finally:
         _watchers.stack.pop()
+        draws.sources.told.pop()
 
 
 @contextlib.contextmanager
@@ -200,18 +220,6 @@ def _holding(tensors: list[Tensor], arrays: Any) -> Iterator[None]:
 # -- as part of the autograd graph
 
 
-@contextlib.contextmanager
-def same_numbers(stream: Any) -> Iterator[None]:
-    """Context in which the default generator draws from a state that it was in before."""
-    engine = default_generator.engine
-    now = engine.get_state()
-    engine.set_state(stream)
-    try:
-        yield
-    finally:
-        engine.set_state(now)
-
-
 def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) -> list[Tensor]:
     """`run` on the arrays of tensors. The results depend on them, and on what `run` closes over, as autograd sees it.
 
@@ -220,11 +228,13 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     values = [t._read() for t in tensors]
     if forward.level is not None and any([forward.is_dual(v) for v in values]):  # noqa: C419
         return _with_tangents(run, tensors, watch)
-    arrays = [to_jax(t) for t in tensors]
-    stream = default_generator.engine.get_state() if state.grad else None
-    with _watching(watch or Watch()) as watch, x64():
-        outs = run(arrays)
-    results = [from_jax(o) for o in outs]
+    with _watching(watch or Watch()) as watch:
+        found = staged(run, values)
+        if found is None:
+            with x64():
+                results, read = [from_jax(o) for o in run([to_jax(t) for t in tensors])], []
+        else:
+            results, read = [wrap(v) for v in found[0]], found[1]
     if not state.grad:
         return results
     wanted = [i for i, t in enumerate(tensors) if t._rg]
@@ -235,9 +245,9 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     if _watchers.stack:  # an outer call depends on the same tensors
         for t in inputs:
             _watchers.stack[-1].look(t)
-    node = TransformBackward(_Form(inputs, results), (*values, *[t._read() for t in closed]))
+    node = TransformBackward(_Form(inputs, results), (*values, *[t._read() for t in closed], *read))
     node.edges = _edges(inputs)
-    node.job = _Job(run, tensors, arrays, wanted, closed, watch.outside, stream)
+    node.job = _Job(run, tensors, values, wanted, closed, watch)
     for k, r in enumerate(results):
         if is_inexact(r):
             r._node, r._index, r._rg = node, k, True
@@ -250,7 +260,7 @@ def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list
     moving = [i for i, t in enumerate(tangents) if t is not None]
     n = len(tensors)
     bare = [forward_free(t) for t in tensors]
-    stream = default_generator.engine.get_state()
+    watch = watch or Watch()
     results = differentiable(run, bare, watch)
 
     def along(arrays: list[Any]) -> list[Any]:
@@ -263,7 +273,7 @@ def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list
         outs, found = jax.jvp(of_moving, tuple([arrays[i] for i in moving]), tuple(arrays[n:]))
         return [t for o, t in zip(outs, found, strict=True) if jnp.issubdtype(o.dtype, jnp.inexact)]
 
-    with same_numbers(stream):
+    with watch.same_numbers():
         made = iter(differentiable(along, [*bare, *[tangents[i] for i in moving]]))
     for r in results:
         if is_inexact(r):
@@ -299,18 +309,22 @@ class _Job:
     """What running a transformed function again takes."""
 
     def __init__(
-        self, run: Run, tensors: list[Tensor], arrays: list[Any], wanted: list[int], closed: list[Tensor], outside: bool,
-        stream: Any,
-    ) -> None:  # fmt: skip
-        self.run, self.tensors, self.arrays, self.wanted = run, tensors, arrays, wanted
-        self.closed, self.outside, self.stream = closed, outside, stream
+        self,
+        run: Run,
+        tensors: list[Tensor],
+        values: list[Value],
+        wanted: list[int],
+        closed: list[Tensor],
+        watch: Watch,
+    ) -> None:
+        self.run, self.tensors, self.values, self.wanted = run, tensors, values, wanted
+        self.closed, self.watch = closed, watch
 
     def again(self, inputs: list[Any]) -> list[Any]:
         """The results as a function of the inputs that want a gradient."""
-        full = list(self.arrays)
-        for i, x in zip(self.wanted, inputs, strict=False):
-            full[i] = x
-        with same_numbers(self.stream), _holding(self.closed, inputs[len(self.wanted) :]):
+        moving = dict(zip(self.wanted, inputs, strict=False))
+        full = [moving[i] if i in moving else to_jax(wrap(v)) for i, v in enumerate(self.values)]
+        with self.watch.same_numbers(), _holding(self.closed, inputs[len(self.wanted) :]):
             return self.run(full)
 
 
@@ -327,7 +341,7 @@ class TransformBackward(tape.Node):
         """The gradients of the inputs, from those of the results."""
         self.checked()
         job = self.job
-        if job.outside:
+        if job.watch.outside:
             raise NotImplementedError(
                 "backward through a torch.func transformation whose function closes over a tensor that was computed from "
                 "others that require grad: pass that tensor to the function as an argument"

@@ -12,10 +12,8 @@ import numpy as np
 
 from .._core import draws, traced
 from .._core.modes import state
-from .._core.random import default_generator
 from .._core.tensor import Tensor
-from .._tensor.interop import to_jax
-from ._calls import Call, Watch, array_of, aux_arrays, conj, differentiable, is_inexact, out_arrays, same_numbers
+from ._calls import Call, Watch, array_of, aux_arrays, conj, differentiable, is_inexact, out_arrays
 from ._structure import LEAF, Spec, flatten, unflatten
 
 Argnums = int | tuple[int, ...]
@@ -169,7 +167,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             first.extend([arrays, values, back])
         return [*values, *rest]
 
-    before = default_generator.engine.get_state()
+    primal_values = [t._read() for t in call.tensors]
     watch = Watch()
     made = differentiable(forward, call.tensors, watch)
     n, m = specs[0].size, specs[1].size
@@ -181,7 +179,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if all([a is b for a, b in zip(arrays, first[0], strict=False)]):  # noqa: C419
             values, back = first[1:]
         else:  # autograd differentiates by the primals: run the function again
-            with same_numbers(before):
+            with watch.same_numbers():
                 values, back, _ = transposed(arrays[:k])
         return [conj(g) for g in back(_cotangents(values, arrays[k:]))]
 
@@ -201,7 +199,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         if problem is None:
             return ()
-        if any([to_jax(t) is not a for t, a in zip(call.tensors, first[0], strict=True)]):  # noqa: C419
+        if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
             raise RuntimeError(
                 "vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)"
             )
