@@ -122,8 +122,9 @@ def test_the_package_never_imports_pytorch(path: Path):
     assert not found
 
 
-def test_the_engines_readme_names_each_of_its_files():
-    folder = ROOT / "jaxtorch" / "_core"
+@pytest.mark.parametrize("name", ["_core", "_ops"])
+def test_a_readme_names_each_file(name: str):
+    folder = ROOT / "jaxtorch" / name
     text = (folder / "README.md").read_text(encoding="utf-8")
     assert [p.name for p in sorted(folder.glob("[!_]*.py")) if f"`{p.stem}`" not in text] == []
 

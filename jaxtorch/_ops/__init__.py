@@ -21,6 +21,7 @@ _FAMILIES = (
     "bitwise",
     "comparison",
     "extremes",
+    "pairwise",
     "pointwise",
     "special",
     "bessel",

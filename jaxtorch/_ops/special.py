@@ -10,7 +10,7 @@ from jax import lax
 from jax.scipy import special as scipy
 
 from .._core.op import Array, Operand, op
-from .extremes import no_product_at_zero
+from .pairwise import no_product_at_zero
 from .rules import (
     derivatives,
     full_precision,

@@ -20,7 +20,7 @@ from .._ops.bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from .._ops.extremes import xlogy
+from .._ops.pairwise import xlogy
 from .._ops.pointwise import exp2, expm1, log1p, logit, round, sinc
 from .._ops.pointwise import sigmoid as expit
 from .._ops.polynomials import polynomials as _polynomials
