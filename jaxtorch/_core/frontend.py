@@ -411,10 +411,7 @@ def install_operator(operator: str, public: Callable[..., Any], methods: dict[st
 
 
 def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> Any:
-    """An operator met something that is no tensor or number: take arrays in, leave the rest to the other side."""
-    if isinstance(other, np.ndarray):
-        other = _tensor.from_host(np.array(other))
-        return public(other, self) if swap else public(self, other)
+    """An operator met something that is no tensor or number: leave it to the other side, unless it overrides functions."""
     if overrides(type(other)):
         return public(other, self) if swap else public(self, other)
     return NotImplemented

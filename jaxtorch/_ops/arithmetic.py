@@ -569,7 +569,9 @@ def _reflected_sub(self: Tensor, other: Any) -> Any:
 def _reflected_div(self: Tensor, other: Any) -> Any:
     if not isinstance(self, Tensor):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute 'reciprocal'")
-    return mul(reciprocal(self), other) if isinstance(other, (Tensor, *_NUMBERS)) else _div_reflected(self, other)
+    if isinstance(other, (Tensor, np.ndarray, *_NUMBERS)):
+        return reciprocal(self) * other
+    return _div_reflected(self, other)
 
 
 _sub_reflected, _div_reflected = methods["__rsub__"], methods["__rtruediv__"]

@@ -180,13 +180,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         tensor = True
     else:
         tensor = False
-        if not isinstance(value, (int, float, complex, np.integer)) or isinstance(
-            value, np.floating | np.complexfloating
-        ):
+        if not isinstance(value, (int, float, complex, np.integer)):
             kind = type(value)
             name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
             raise TypeError(f"can't assign a {name} to a {_legacy_name(aval)}")
-        value = assignable(value.item() if isinstance(value, np.integer) else value, aval.dtype)
+        value = assignable(value.item() if isinstance(value, np.generic) else value, aval.dtype)
     if index is False:
         return
     try:

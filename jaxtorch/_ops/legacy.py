@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes, views
 from .._core.op import function, methods
 from .._core.overrides import admit, disable_all
@@ -30,10 +32,17 @@ def _wrong_type(wanted: dtypes.dtype, got: dtypes.dtype) -> TypeError:
 _OPTION_NAMES = {"int64": "long int", "uint8": "unsigned char", "int8": "signed char", "int16": "short int"}
 
 
+def _number(given: Any) -> Any:
+    """NumPy's whole numbers, arrays without dimensions among them, are sizes as Python's are."""
+    array = isinstance(given, np.ndarray) and given.ndim == 0 and given.dtype.kind in "iu"
+    return given.item() if array or isinstance(given, np.integer) else given
+
+
 def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: bool) -> Tensor:
     """The old constructor: sizes, one sequence of numbers, or one tensor (whose type must match if `checked`)."""
     if not args:
         return filled((0,), 0, dtype, device)
+    args = tuple([_number(a) for a in args])
     data = args[0]
     if len(args) > 1 or (isinstance(data, int) and not isinstance(data, bool)):
         if not all(isinstance(a, int) and not isinstance(a, bool) for a in args):

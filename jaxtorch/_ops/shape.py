@@ -44,7 +44,7 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
 @function("tile")
 def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
-    dims = _as_size(dims if isinstance(dims, (tuple, list)) else (dims,))
+    dims = _as_size(dims if isinstance(dims, (tuple, list)) else (dims,), "tile", "dims")
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
 
@@ -364,7 +364,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"torch.unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
     if isinstance(shape, Tensor):
         raise TypeError("torch.unravel_index(): expected shape to be int or sequence of ints, but got Tensor")
-    size = _as_size((shape,))
+    size = _as_size((shape,), "unravel_index", "shape")
     content, total = _content(indices), int(np.prod(size, dtype=np.int64))
     if content.size and (content.min() < 0 or content.max() >= total):
         raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")

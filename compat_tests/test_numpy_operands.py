@@ -1,0 +1,82 @@
+"""NumPy's numbers and arrays where a program hands them to a tensor: assigned, next to an operator, as sizes."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parity import parity_test
+
+NUMBERS = [
+    np.float64(1.5),
+    np.float32(1.5),
+    np.float16(1),
+    np.int64(2),
+    np.uint8(2),
+    np.bool_(True),
+    np.complex128(1),
+    np.complex64(1),
+]
+
+
+def outcome(call: Any) -> Any:
+    """What a call gives, with its type, or the exception that it raises."""
+    try:
+        found = call()
+    except (TypeError, RuntimeError, ValueError) as error:
+        return type(error).__name__
+    return found, type(found).__name__, getattr(found, "dtype", None)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool", "complex64"])
+@parity_test
+def test_numbers_assigned_to_elements(torch: Any, dtype: str) -> Any:
+    seen = []
+    for number in NUMBERS:
+        for index in ((0, 1), 0, slice(1, None), torch.tensor([True, False])):
+            x = torch.zeros(2, 3, dtype=getattr(torch, dtype))
+            seen += [outcome(lambda x=x, i=index, n=number: x.__setitem__(i, n)), x]
+    return seen
+
+
+ARRAYS = [
+    np.array(2.0), np.array(2), np.array([1.0, 2, 3]), np.array([1, 2, 3]), np.array([1, 2, 3], dtype=np.float32),
+    np.array([True, False, True]),
+]  # fmt: skip
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.floordiv, operator.matmul, operator.lt,
+    operator.and_, operator.iadd, operator.imul,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+@parity_test
+def test_operators_leave_arrays_to_numpy(torch: Any, op: Any) -> Any:
+    x, leaf = torch.tensor([1.0, 2.0, 3.0]), torch.ones(3, requires_grad=True)
+    seen = []
+    for t in (x, leaf):
+        for a in ARRAYS:
+            seen += [outcome(partial(op, t.clone(), a)), outcome(partial(op, a, t.clone()))]
+    return seen
+
+
+@parity_test
+def test_whole_numbers_are_sizes(torch: Any) -> Any:
+    sizes = [np.int64(2), np.int32(2), np.uint8(2), np.array(2)]
+    return [[torch.Tensor(n).shape, torch.Tensor(n, 2).shape, torch.ones(4).view(n, -1).shape] for n in sizes]
+
+
+@pytest.mark.parametrize("size", [1.5, np.float64(2), "2", None, True])
+def test_a_size_that_is_no_whole_number(size: Any):
+    import jaxtorch
+
+    x = jaxtorch.ones(4)
+    for name, call in (("view", x.view), ("reshape", x.reshape), ("expand", x.expand)):
+        kind = type(size).__name__
+        message = rf"{name}\(\): argument '\w+' \(position 1\) must be tuple of ints, but found element of type {kind} at pos 1"
+        with pytest.raises(TypeError, match=message):
+            call(2, size)
