@@ -393,5 +393,5 @@ def test_wrong_arguments():
             library.load(3)
         with pytest.raises(RuntimeError, match="pickle_module"):
             library.load(io.BytesIO(), weights_only=True, pickle_module=pickle)
-    with pytest.raises(NotImplementedError, match="pickle_module"):
-        jaxtorch.save(1, io.BytesIO(), pickle_module=io)
+        with pytest.raises(AttributeError, match="Pickler"):
+            library.save(1, io.BytesIO(), pickle_module=io)

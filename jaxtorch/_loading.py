@@ -22,7 +22,7 @@ import numpy as np
 from ._core.op import functions
 from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, shortened, typed
 from ._saving import MAGIC, PROTOCOL, skipping
-from ._unpickling import unpickle
+from ._unpickling import RestrictedUnpickler, unpickle
 from .utils.serialization import config
 
 _NEWEST = 10  # the version of the zip format that PyTorch 2.13 still reads
@@ -145,7 +145,7 @@ def _check_version(archive: _Archive) -> None:
         )
 
 
-def read_zip(file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool, options: dict[str, Any]) -> Any:
+def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, options: dict[str, Any]) -> Any:
     """Read an object in the zip format; with `mmap`, storages are mapped from the file as they are used."""
     archive = _Archive(file)
     if f"{archive.folder}constants.pkl" in archive.names:
@@ -163,7 +163,7 @@ def read_zip(file: IO[bytes], map_location: Any, weights_only: bool, mmap: bool,
             place(found, map_location)
         return found
 
-    return unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, weights_only, options)
+    return unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, reader, options)
 
 
 def pickle_of_zip(file: IO[bytes]) -> bytes:
@@ -200,14 +200,14 @@ def _content(file: IO[bytes], kind: StorageKind, swap: bool, expected: int | Non
     return typed(_exactly(file, _nbytes(kind, count)), kind, count, swap)
 
 
-def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options: dict[str, Any]) -> Any:
+def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[str, Any]) -> Any:
     """Read an object in the format that PyTorch wrote before 1.6: pickles, then the storages one after another."""
-    if unpickle(file, _refuse, weights_only, options) != MAGIC:
+    if unpickle(file, _refuse, reader, options) != MAGIC:
         raise RuntimeError("Invalid magic number; corrupt file?")
-    version = unpickle(file, _refuse, weights_only, options)
+    version = unpickle(file, _refuse, reader, options)
     if version != PROTOCOL:
         raise RuntimeError(f"Invalid protocol version: {shortened(version)}")
-    system = unpickle(file, _refuse, weights_only, options)
+    system = unpickle(file, _refuse, reader, options)
     if not isinstance(system, dict):
         raise RuntimeError("Invalid system information; corrupt file?")
     swap = bool(system.get("little_endian", True)) != (sys.byteorder == "little")
@@ -215,6 +215,8 @@ def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options:
     limit = _size_of(file)
 
     def storage_of(pid: Any) -> Any:
+        if reader is not RestrictedUnpickler and isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
+            return pid[1]  # a class, with its file's name and text
         _, kind, key, location, count, *view = _checked(pid)
         if key not in storages:
             if _nbytes(kind, count) > limit:
@@ -228,15 +230,15 @@ def read_legacy(file: IO[bytes], map_location: Any, weights_only: bool, options:
 
     # The bytes come after the pickle whose tensors they fill: read it once to learn the storages, then again with them there.
     begin = file.tell()
-    unpickle(file, storage_of, weights_only, options)
-    keys = unpickle(file, _refuse, weights_only, options)
+    unpickle(file, storage_of, reader, options)
+    keys = unpickle(file, _refuse, reader, options)
     if not isinstance(keys, list) or any(type(k) is not str for k in keys) or sorted(keys) != sorted(storages):
         raise RuntimeError("the file does not have the storages that its tensors name; corrupt file?")
     for key in keys:
         storage = storages[key]
         storage.flat, storage.owner = _content(file, StorageKind(storage.dtype), swap, storage.flat.size), None
     file.seek(begin)
-    return unpickle(file, storage_of, weights_only, options)
+    return unpickle(file, storage_of, reader, options)
 
 
 # -- the tar format, of before PyTorch 0.1.10
@@ -254,7 +256,7 @@ def is_tar(file: IO[bytes]) -> bool:
         file.seek(start)
 
 
-def read_tar(file: IO[bytes], map_location: Any, options: dict[str, Any]) -> Any:
+def read_tar(file: IO[bytes], map_location: Any, reader: type, options: dict[str, Any]) -> Any:
     """Read an object from a tar archive of storages, tensors on them, and a pickle that names the tensors by key."""
     with tarfile.open(fileobj=file, mode="r:") as archive:
         records = []
@@ -268,7 +270,7 @@ def read_tar(file: IO[bytes], map_location: Any, options: dict[str, Any]) -> Any
             raise RuntimeError("the tar archive has a link or folder where a record should be")
 
         def read(record: IO[bytes], refer: Any = _refuse) -> Any:
-            return unpickle(record, refer, False, options)
+            return unpickle(record, refer, reader, options)
 
         known: dict[Any, Any] = {}
         for _ in range(read(storages)):

@@ -92,6 +92,10 @@ def _name(module: str, name: str) -> Name:
     return _names.setdefault((module, name), Name(module, name))
 
 
+_PUBLIC = ("jaxtorch.nn.functional", "jaxtorch", "jaxtorch.linalg", "jaxtorch.fft", "jaxtorch.special")
+"""Where functions have names that PyTorch has too."""
+
+
 class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cannot import
     """Writes an object, tensors by reference to `memories`. old: for the format before PyTorch 1.6."""
 
@@ -144,6 +148,10 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
             found = name or obj.__qualname__
             if "." in found or getattr(sys.modules.get(module), found, None) is not obj:
                 raise pickle.PicklingError(f"Can't pickle {obj}: it's not found as {module}.{found}")
+            if module.startswith("jaxtorch._"):  # PyTorch has other private modules
+                names = [(m, found.removeprefix(m.rpartition(".")[2] + "_")) for m in _PUBLIC]
+                known = [(m, n) for m, n in names if getattr(sys.modules.get(m), n, None) is obj]
+                module, found = known[0] if known else (module, found)
             pending = "torch" + module.removeprefix("jaxtorch"), found
         self.write(pickle.GLOBAL + f"{pending[0]}\n{pending[1]}\n".encode())  # pyright: ignore[reportAttributeAccessIssue]
         self.memoize(obj)  # pyright: ignore[reportAttributeAccessIssue]
@@ -241,10 +249,38 @@ def _record(archive: zipfile.ZipFile, name: str, content: Any, alignment: int = 
         target.write(content)
 
 
-def write(obj: Any, file: IO[bytes], stem: str, protocol: int) -> None:
+class _Extended(Pickler):
+    """Writes as a `theirs` reduces objects, which is derived from C's pickler."""
+
+    theirs: Any
+
+    def __init__(self, file: IO[bytes], protocol: int, old: bool = False) -> None:
+        super().__init__(file, protocol, old)
+        self._other = self.theirs(io.BytesIO(), protocol)
+        if hasattr(self._other, "dispatch_table"):
+            self.dispatch_table = self._other.dispatch_table
+
+    def reducer_override(self, obj: Any) -> Any:
+        found = super().reducer_override(obj)
+        if found is NotImplemented and hasattr(self._other, "reducer_override"):
+            return self._other.reducer_override(obj)
+        return found
+
+
+def _pickler_of(module: Any) -> Any:
+    """A pickler that does what `module.Pickler` does besides: writes functions by their code, say."""
+    theirs = module.Pickler
+    if theirs in (pickle.Pickler, pickle._Pickler):
+        return Pickler
+    if issubclass(theirs, pickle._Pickler):
+        return type("Pickler", (Pickler, theirs), {})
+    return type("Pickler", (_Extended,), {"theirs": theirs})
+
+
+def write(obj: Any, file: IO[bytes], stem: str, protocol: int, module: Any = pickle) -> None:
     """Write an object to a binary file; `stem` is the name of the folder in the archive."""
     text = io.BytesIO()
-    pickler = Pickler(text, protocol)
+    pickler = _pickler_of(module)(text, protocol)
     pickler.dump(obj)
     alignment = config.save.storage_alignment
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
@@ -258,7 +294,7 @@ def write(obj: Any, file: IO[bytes], stem: str, protocol: int) -> None:
         _record(archive, f"{stem}/version", b"3\n")
 
 
-def write_legacy(obj: Any, file: IO[bytes], protocol: int) -> None:
+def write_legacy(obj: Any, file: IO[bytes], protocol: int, module: Any = pickle) -> None:
     """Write an object in the format before PyTorch 1.6: pickles, then the storages one after another."""
     system = {
         "protocol_version": PROTOCOL,
@@ -268,7 +304,7 @@ def write_legacy(obj: Any, file: IO[bytes], protocol: int) -> None:
     for part in (MAGIC, PROTOCOL, system):
         pickle.dump(part, file, protocol=protocol)
     text = io.BytesIO()
-    pickler = Pickler(text, protocol, old=True)
+    pickler = _pickler_of(module)(text, protocol, old=True)
     pickler.dump(obj)
     file.write(text.getvalue())
     memories = sorted(pickler.memories.values(), key=lambda m: m.key)

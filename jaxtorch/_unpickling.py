@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import pickletools
 import struct
@@ -21,29 +22,56 @@ def _named(full: str) -> Any:
     return GLOBALS.get(full)
 
 
-class _Unpickler(pickle._Unpickler):  # Python's own, whose steps can be checked
-    """Reads an object; `storage_of` gives the storage that a persistent id names."""
+def _written_in_c(module: str, name: str) -> tuple[str, str]:
+    """The public name of a function that PyTorch has in C++; no name for the class that has most of them as attributes."""
+    if (module, name) == ("torch._C", "_VariableFunctionsClass"):
+        return "torch", ""
+    family = module.removeprefix("torch._C._")
+    if family in ("special", "linalg", "fft") and name.startswith(family + "_"):
+        return f"torch.{family}", name.removeprefix(family + "_")
+    return module, name
 
-    def __init__(self, file: IO[bytes], storage_of: Callable[[Any], Any], **options: Any) -> None:
-        super().__init__(file, **options)
-        self.storage_of = storage_of
+
+class _Resolving:
+    """What a file of tensors asks of an unpickler; `storage_of` gives the storage that a persistent id names."""
+
+    storage_of: Callable[[Any], Any]
 
     def persistent_load(self, pid: Any) -> Any:
         return self.storage_of(pid)
 
     def find_class(self, module: str, name: str) -> Any:
-        module = "builtins" if module == "__builtin__" else module
-        found = _named(f"{module}.{name}")
+        found = _named(f"{'builtins' if module == '__builtin__' else module}.{name}")
         if found is not None:
             return found
         if module == "torch" or module.startswith("torch."):
+            module, name = _written_in_c(module, name)
             module = "jaxtorch" + module.removeprefix("torch")
+            if not name:
+                return importlib.import_module(module)
             try:
-                return super().find_class(module, name)
+                return super().find_class(module, name)  # type: ignore[misc]
             except (ImportError, AttributeError):
                 shown = "torch" + module.removeprefix("jaxtorch")
                 raise AttributeError(f"the file needs {shown}.{name}, which jaxtorch does not have yet") from None
-        return super().find_class(module, name)
+        return super().find_class(module, name)  # type: ignore[misc]
+
+
+class Unpickler(_Resolving, pickle._Unpickler):  # Python's own, whose steps can be checked
+    """Reads an object."""
+
+
+class _InC(_Resolving, pickle.Unpickler):
+    """The same on C's unpickler, for those of others that are derived from it."""
+
+
+def unpickler_of(module: Any) -> type:
+    """An unpickler that does what `module.Unpickler` does besides: renames classes, say."""
+    theirs = module.Unpickler
+    if theirs in (pickle.Unpickler, pickle._Unpickler):
+        return Unpickler
+    bases = (Unpickler, theirs) if issubclass(theirs, pickle._Unpickler) else (theirs, _InC)
+    return type("Unpickler", bases, {"persistent_load": _Resolving.persistent_load})
 
 
 safe: dict[str, Any] = {}
@@ -73,7 +101,7 @@ def _keys(args: Any) -> Iterator[Any]:
                 yield item[0]
 
 
-class _RestrictedUnpickler(_Unpickler):
+class RestrictedUnpickler(Unpickler):
     """Reads tensors and plain containers, and calls nothing but what builds them."""
 
     stack: list[Any]
@@ -201,15 +229,18 @@ _CORRUPT = (ArithmeticError, AssertionError, AttributeError, EOFError, LookupErr
 """What Python's unpickler raises where a pickle is damaged, besides its own error."""
 
 
-def unpickle(file: IO[bytes], storage_of: Callable[[Any], Any], weights_only: bool, options: dict[str, Any]) -> Any:
-    """Read one pickle. With `weights_only`, UnpicklingError for all that is wrong with it; RuntimeError for its tensors."""
-    if not weights_only:
+def unpickle(file: IO[bytes], storage_of: Callable[[Any], Any], kind: type, options: dict[str, Any]) -> Any:
+    """Read one pickle by this kind of unpickler. With `RestrictedUnpickler`, UnpicklingError for all that is wrong with it;
+    RuntimeError for its tensors."""
+    reader = kind(file, **options)
+    reader.storage_of = storage_of
+    if kind is not RestrictedUnpickler:
         try:
-            return _Unpickler(file, storage_of, **options).load()
+            return reader.load()
         except FromOutside as outside:
             raise outside.error from None
     try:
-        return _RestrictedUnpickler(file, storage_of, **options).load()
+        return reader.load()
     except FromOutside as outside:
         raise outside.error from None
     except pickle.UnpicklingError as error:

@@ -48,32 +48,30 @@ def save(
     """Write an object to a file that PyTorch and jaxtorch load.
 
     f: a path, or an object with `write`. A file that exists is replaced only when the new one is complete.
-    NotImplementedError for another `pickle_module`. `_use_new_zipfile_serialization=False` writes the format of before
-    PyTorch 1.6.
+    pickle_module: has the `Pickler` that writes what is no tensor, such as cloudpickle's.
+    `_use_new_zipfile_serialization=False` writes the format of before PyTorch 1.6.
     """
     capture.breaks("it saves a file")
-    if pickle_module is not pickle:
-        raise NotImplementedError(f"jaxtorch has no torch.save(pickle_module={pickle_module!r})")
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         stem = os.path.splitext(os.path.basename(path))[0] or "archive"
         with _saving.replacing(path) as file:
-            _written(obj, file, stem, pickle_protocol, _use_new_zipfile_serialization)
+            _written(obj, file, stem, pickle_module, pickle_protocol, _use_new_zipfile_serialization)
         return
     if not hasattr(f, "write"):
         raise TypeError(
             f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, not {type(f)}"
         )
-    _written(obj, f, "archive", pickle_protocol, _use_new_zipfile_serialization)
+    _written(obj, f, "archive", pickle_module, pickle_protocol, _use_new_zipfile_serialization)
 
 
-def _written(obj: Any, file: IO[bytes], stem: str, protocol: int, new: bool) -> None:
+def _written(obj: Any, file: IO[bytes], stem: str, module: Any, protocol: int, new: bool) -> None:
     if new:
-        _saving.write(obj, file, stem, protocol)
+        _saving.write(obj, file, stem, protocol, module)
     elif _saving.skipping.on:
         raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     else:
-        _saving.write_legacy(obj, file, protocol)
+        _saving.write_legacy(obj, file, protocol, module)
 
 
 def load(
@@ -90,6 +88,7 @@ def load(
     map_location: None (where it was saved), a device, a dict from saved to new locations, or a function of (storage, location).
     weights_only: (the default) load nothing but tensors and plain containers, and call nothing else that the file names.
     Raises pickle.UnpicklingError where the file asks for more. With False the file can run any code: only for files you trust.
+    pickle_module: has the `Unpickler` that reads what is no tensor; a class of it may rename what the file names.
     mmap: read storages from the file, which must be a path, as they are used; damage to them then goes unnoticed.
     Raises EOFError for an empty file, RuntimeError or pickle.UnpicklingError for one that is damaged.
     """
@@ -98,8 +97,7 @@ def load(
     restricted = True if weights_only is None and pickle_module is None else bool(weights_only)
     if pickle_module is not None and weights_only:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if pickle_module is not None and pickle_module is not pickle:
-        raise NotImplementedError(f"jaxtorch has no torch.load(pickle_module={pickle_module!r})")
+    reader = _unpickling.RestrictedUnpickler if restricted else _unpickling.unpickler_of(pickle_module or pickle)
     with contextlib.ExitStack() as stack:
         if isinstance(f, (str, os.PathLike)):
             file: IO[bytes] = stack.enter_context(open(os.fspath(f), "rb"))
@@ -113,7 +111,7 @@ def load(
                 raise ValueError("f must be a file path in order to use the mmap argument")
             file = f
         if _loading.is_zip(file):
-            return _loading.read_zip(file, map_location, restricted, bool(mmap), pickle_load_args)
+            return _loading.read_zip(file, map_location, reader, bool(mmap), pickle_load_args)
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
@@ -127,8 +125,8 @@ def load(
                     "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. If you trust the file, pass "
                     "weights_only=False: it then may run any code."
                 )
-            return _loading.read_tar(file, map_location, pickle_load_args)
-        return _loading.read_legacy(file, map_location, restricted, pickle_load_args)
+            return _loading.read_tar(file, map_location, reader, pickle_load_args)
+        return _loading.read_legacy(file, map_location, reader, pickle_load_args)
 
 
 def _full_name(item: Any) -> tuple[str, Any]:
