@@ -32,7 +32,7 @@ SIDES = {
 EAGER_JAX = {"jax-eager": "JAX, operation by operation"}
 """A side for `shapes.py` alone: the hand-written step without its `jax.jit`."""
 
-FRAMEWORKS = {"flax": "Flax NNX, nnx.jit"}
+FRAMEWORKS = {"flax": "Flax NNX, nnx.jit", "equinox": "Equinox, eqx.filter_jit"}
 """Sides for `versus_jax.py` alone."""
 
 NAMES = {**SIDES, **EAGER_JAX, **FRAMEWORKS}

@@ -1,9 +1,10 @@
-"""Times a training step of jaxtorch against Flax NNX, and hand-written JAX.
+"""Times a training step of jaxtorch against Flax NNX, Equinox and hand-written JAX.
 
     python benchmarks/versus_jax.py --markdown docs/performance.md
 
-The models are those of `train_step.py`, written as Flax's documentation does (`flax_models.py`), with
-optax. Measured as in `train_step.py`: interleaved bursts, losses that must agree.
+The models are those of `train_step.py`, written as the documentation of Flax and of Equinox does (`flax_models.py`,
+`equinox_models.py`), with optax. Equinox is skipped where it is not installed. Measured as in `train_step.py`: interleaved
+bursts, losses that must agree.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COMPARED = ["jaxtorch", "jaxtorch-compile", *FRAMEWORKS, "jax"]
 
 
 def table(everything: dict[str, dict[str, Any]]) -> report.Table:
-    header = ["model", "side", "step", "best", "x Flax", "best x Flax", "x JAX", "1st cold", "5 cold"]
+    header = ["model", "side", "step", "best", "x Flax", "best x Flax", "x Equinox", "x JAX", "1st cold", "5 cold"]
     header += ["steady MiB", "loss dev."]
     rows = []
     for model, results in everything.items():
@@ -40,6 +41,7 @@ def table(everything: dict[str, dict[str, Any]]) -> report.Table:
                     report.duration(min(r["rounds"])),
                     report.number(r.get("over_flax")),
                     report.number(r.get("best_over_flax")),
+                    report.number(r.get("over_equinox")),
                     report.number(r.get("over_jax")),
                     report.duration(r["first"]),
                     report.duration(r["five"]),
