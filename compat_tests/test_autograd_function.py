@@ -293,3 +293,27 @@ def test_a_sparse_tensor_made_in_forward_is_saved(torch: Any) -> Any:
     y = Product.apply(torch.tensor([[0, 1, 2], [2, 0, 1]]), values, b)
     (y * torch.arange(6.0).reshape(3, 2)).sum().backward()
     return y.tolist(), values.grad, b.grad
+
+
+@parity_test
+def test_a_refused_mark_counts_as_a_write(torch: Any) -> Any:
+    class InPlace(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, several: bool) -> Any:
+            ctx.mark_dirty(x.mul_(2))
+            return (x, x * 2) if several else x
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return grads[0] * 2, None
+
+    seen = []
+    for several in (False, True):
+        for base in (leaf(torch), leaf(torch).clone(), leaf(torch).detach()):
+            for x in (base, base[:2], base.unbind()[0]):
+                try:
+                    InPlace.apply(x, several)
+                except RuntimeError as error:
+                    seen.append(str(error)[:60])
+                seen += [x._version, base._version]
+    return seen

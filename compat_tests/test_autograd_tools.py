@@ -319,3 +319,21 @@ def test_saved_tensors_may_be_written_where_that_is_allowed():
             z.sum().backward()
         found.append(x.grad)
     torch.testing.assert_close(torch.tensor(found[1].tolist()), found[0])
+
+
+@parity_test
+def test_writes_to_detached_inference_tensors(torch: Any) -> Any:
+    with torch.inference_mode():
+        x = torch.ones(2, 2)
+    seen: list[Any] = []
+    for detached in (x.data, x.detach(), x.view(-1).data, x[0].detach()):
+        detached.mul_(2)
+        seen += [detached.clone(), detached._version, detached.is_inference(), detached._is_view()]
+        seen += [attempt(lambda d=detached: d.view(-1).mul_(1)), attempt(lambda d=detached: d.view(-1)._version)]
+        seen += [
+            attempt(lambda d=detached: d.requires_grad_()),
+            detached.add_(torch.ones(2, requires_grad=True)[0]).requires_grad,
+        ]
+    with torch.inference_mode():
+        seen += [attempt(lambda: x.data._version), attempt(lambda: x.detach().mul_(1))]
+    return seen

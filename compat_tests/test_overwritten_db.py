@@ -25,7 +25,7 @@ EXCLUDED = {
     "_native_batch_norm_legit": "mean and deviation have gradients here",
     "native_layer_norm": "mean and deviation have gradients here",
     "nn.functional.embedding_bag": "the indices are kept by PyTorch in a form of its own",
-    "nn.functional.interpolate/area": "PyTorch keeps the input, of which only the shape is needed",
+    "nn.functional.linear_cross_entropy/chunked_none": "as above",
     "nn.functional.linear_cross_entropy/chunked": "gradients are computed in backward, from the inputs, not in forward",
     "nn.functional.multi_head_attention_forward": "another message: a transposed copy is no view",
     "nn.functional.poisson_nll_loss": "PyTorch keeps the input where the counts want a gradient",

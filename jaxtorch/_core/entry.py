@@ -107,7 +107,8 @@ class Entry:
         self.grad_name = ""
         self._full: dict[Any, Any] = {}
         self.operand_names: tuple[str, ...] = ()  # of the inputs, in their order
-        self.saved = self.unsaved = _NONE  # see `op`
+        self.saved: dict[str, frozenset[str]] = {}  # see `op`
+        self.unsaved = _NONE
         self._sources: tuple[frozenset[int], ...] | None = None
 
     @property

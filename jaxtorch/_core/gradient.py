@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import tree_util
 from jax.extend import core as jex_core
+from jax.interpreters import partial_eval
 
 from .context import x64
 from .entry import Entry, Kernel
@@ -41,11 +42,12 @@ class GradForm:
     kernel: the forward kernel, the entry's own when nothing extra has to be kept.
     roots:  what a node saves, as ("in", i), ("out", j) or ("extra", k).
     wanted: the indices of the inputs in `mask`.
+    idle:   names of what PyTorch's derivative does not save where these inputs, and no others, want a gradient.
     kept:   roots that backward does without, but PyTorch's derivative saves: to overwrite them is an error there too.
     """
 
-    __slots__ = ("entry", "kernel", "roots", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra", "node_type",
-                 "_recover", "_tree", "_backwards", "_full", "_traced")  # fmt: skip
+    __slots__ = ("entry", "kernel", "roots", "idle", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra",
+                 "node_type", "_recover", "_tree", "_backwards", "_full", "_traced")  # fmt: skip
 
     def __init__(self, entry: Entry, mask: int) -> None:
         self.entry = entry
@@ -58,12 +60,15 @@ class GradForm:
         self._full: dict[Any, Entry] = {}
         self.node_type = node_type(self.name or "UnnamedBackward0")
         self._traced: Any = None
+        names = {entry.operand_names[i] for i in self.wanted} if entry.saved else frozenset[str]()
+        self.idle = frozenset([n for n, of in entry.saved.items() if of and of.isdisjoint(names)])
         self._derive()
+        if any([kind == "in" and self._named(kind, k) & self.idle for kind, k in self.roots]):  # noqa: C419
+            self._drop_unused()
+        saved = set(entry.saved) - self.idle
         places = [("out", k) for k in range(self.n_out)] + [("in", k) for k in range(len(self.in_avals))]
         known = {*self.roots, *(places[self.n_out :] if self.has_extra else ())}
-        self.kept = (
-            tuple([p for p in places if p not in known and self._named(*p) & entry.saved]) if entry.saved else ()
-        )
+        self.kept = tuple([p for p in places if p not in known and self._named(*p) & saved]) if saved else ()
 
     def _named(self, kind: str, k: int) -> set[str]:
         """The names by which `saved` and `unsaved` may mean an output or an input."""
@@ -74,8 +79,25 @@ class GradForm:
 
     def is_unsaved(self, kind: str, k: int) -> bool:
         """Does PyTorch's derivative do without this input ("in") or output ("out")? Then overwriting it is no error."""
-        unsaved = self.entry.unsaved
+        unsaved = self.entry.unsaved | self.idle
         return bool(unsaved) and not self._named(kind, k).isdisjoint(unsaved)
+
+    def _drop_unused(self) -> None:
+        """Keep no root that the gradients do not depend on: to JAX the indices of a sum at indices are needed in any case."""
+        backward = self._make_backward((True,) * self.n_out).kernel
+        with x64():
+            jaxpr = jax.make_jaxpr(backward.fn)(*[a.struct for a in backward.in_avals]).jaxpr
+        used = partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1][: len(self.roots)]
+        avals, recover = self.saved_avals(), self._recover
+
+        def recover_from_used(saved: Any) -> list[Any]:
+            given = iter(saved)
+            return recover(
+                [next(given) if u else jnp.zeros(a.shape, a.dtype.np) for u, a in zip(used, avals, strict=True)]
+            )
+
+        self._recover = recover_from_used
+        self.roots = tuple([root for root, u in zip(self.roots, used, strict=True) if u])
 
     def _derive(self) -> None:
         entry, wanted = self.entry, self.wanted
@@ -194,7 +216,7 @@ class _TracedForm(GradForm):
     __slots__ = ()
 
     def __init__(self, form: GradForm) -> None:
-        for name in ("entry", "wanted", "n_out", "name", "out_avals", "in_avals", "node_type", "_full"):
+        for name in ("entry", "idle", "wanted", "n_out", "name", "out_avals", "in_avals", "node_type", "_full"):
             setattr(self, name, getattr(form, name))
         self.kernel = form.entry.kernel
         self.roots, self.kept = tuple([("in", i) for i in range(len(form.in_avals))]), ()

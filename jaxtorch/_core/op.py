@@ -89,7 +89,7 @@ class Op:
     opmath: str = ""
     broadcast: bool = False
     check: Callable[..., None] | None = None
-    unsaved: Any = ()  # names, or a function that gives them
+    unsaved: Any = ()  # names, names with conditions, or a function that gives them
     saved: Any = ()
     numbers_first: tuple[str, ...] = ()
     also: dict[str, str] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Op:
             entry.out_float = (False,) * entry.n_out
         if self.saved or self.unsaved:
             entry.saved = _named(self.saved, operand_keys, statics)
-            entry.unsaved = _named(self.unsaved, operand_keys, statics)
+            entry.unsaved = frozenset(_named(self.unsaved, operand_keys, statics))
             parts = zip(self.operands, operand_keys, strict=True)
             entry.operand_names = tuple(
                 [p.name for p, k in parts if k is not None for _ in (k if isinstance(k, tuple) else (k,))]
@@ -270,10 +270,13 @@ class Op:
         return common
 
 
-def _named(names: Any, operands: Any, statics: Any) -> frozenset[str]:
+def _named(names: Any, operands: Any, statics: Any) -> dict[str, frozenset[str]]:
+    """Names with the operands on whose gradients they depend; none: on nothing."""
     if callable(names):
         names = names(operands, statics)
-    return frozenset(names)
+    if isinstance(names, dict):
+        return {name: frozenset(of.split()) for name, of in names.items()}
+    return dict.fromkeys(names, frozenset())
 
 
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
@@ -436,7 +439,7 @@ def op(
     star: str | None = None,
     aliases: Sequence[str] = (),
     unsaved: Sequence[str] | Callable[..., Sequence[str]] = (),
-    saved: Sequence[str] | Callable[..., Sequence[str]] = (),
+    saved: Sequence[str] | dict[str, str] | Callable[..., Any] = (),
     numbers_first: Sequence[str] = (),
     also: dict[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Any]:
@@ -452,6 +455,7 @@ def op(
     star:     the name of a static parameter that also takes its items as separate positional arguments.
     unsaved:  operands, or "result", that PyTorch's derivative does not keep: they may be overwritten before backward.
     saved:    operands, or "result", "result1", ..., that it keeps though ours does without: to overwrite them is an error.
+              {"index": "src weight"}: that it keeps where a gradient of `src` or `weight` is wanted, and otherwise not.
               Both may be functions of the operands' types and the static arguments, as `grad` may.
     numbers_first: keywords that old programs give as numbers between the tensors: `add(x, alpha, y)`.
     also:     other names that a call may give parameters by: {"input": "A"}.

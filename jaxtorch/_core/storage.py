@@ -58,9 +58,11 @@ class Alias:
     base:  the tensor this is a differentiable view of, or None; `depth` steps of the chain lead to the base.
     placed: how often the memory had been written, as autograd counts, when the view got its place in the graph.
     own:   the user asked for a gradient of this view itself (`requires_grad_`).
+    loose: `detach()` or `.data` of an inference tensor, taken outside inference mode: it may be written, and counts that.
     """
 
-    __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad", "placed", "own")
+    __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad", "placed", "own",
+                 "loose")  # fmt: skip
 
     def __init__(self, storage: Storage, chain: tuple[Any, ...], base: Any, depth: int) -> None:
         self.storage = storage
@@ -76,6 +78,7 @@ class Alias:
         self.no_grad = ""  # made where no gradient was recorded: the mode, or "custom" in an autograd.Function
         self.placed = -1
         self.own = False
+        self.loose = False
 
     def read(self, t: Any) -> Value:
         """The tensor's current value."""

@@ -204,7 +204,7 @@ def is_inference(t: Tensor) -> bool:
 
 def refuse_inference(t: Tensor) -> None:
     """Raise PyTorch's error for writing, outside inference mode, to a tensor made there."""
-    if not state.inference and is_inference(t):
+    if not state.inference and is_inference(t) and not getattr(t._alias, "loose", False):
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
             "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."

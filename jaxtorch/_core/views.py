@@ -123,7 +123,8 @@ def detached(t: Tensor, silent: bool = False) -> Tensor:
     out._alias = made = Alias(alias.storage, chain, None, len(chain))
     made.seen = alias.seen
     made.silent = alias.silent
-    if silent:
+    made.loose = alias.storage.inferred and not state.inference
+    if silent or made.loose:
         made.silent = Version(0)
         made.silent.memory = Shown(alias.storage)
         if made.seen >= 0:

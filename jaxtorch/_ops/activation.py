@@ -386,12 +386,12 @@ def _softmax(x: Any, dim: int, dtype: Any, rule: Any, kernel: str) -> Any:
     if dtype is not None:
         x = x.astype(dtype.np)
     axis = normal_dim(dim, x.ndim)
+    if x.size == 0:
+        return x
     if kind(x) != "float":
         unsupported(f"{kernel}_lastdim_kernel_impl" if axis == max(x.ndim, 1) - 1 else f"{kernel}_kernel_impl", x)
     if x.ndim == 0:
         return in_single(lambda v: rule(v.reshape(1), 0).reshape(()))(x)
-    if x.size == 0:
-        return x
     return in_single(lambda v: rule(v, axis))(x)
 
 

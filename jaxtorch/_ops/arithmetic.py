@@ -122,7 +122,15 @@ def _check_addcdiv(input: Any, tensor1: Any, tensor2: Any, *_: Any) -> None:
         )
 
 
-@op(promote=True, opmath="scalars", inplace=True, check=_check_addcdiv, broadcast=True, numbers_first=["value"])
+@op(
+    promote=True,
+    opmath="scalars",
+    inplace=True,
+    check=_check_addcdiv,
+    broadcast=True,
+    numbers_first=["value"],
+    saved=["tensor2"],
+)
 def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
     """`input + value * tensor1 / tensor2`, broadcast; two integer tensors are refused."""
     if isinstance(value, int):
@@ -235,7 +243,7 @@ def _div_name(operand_keys: Any, statics: Any) -> str:
     aliases=["divide"],
     grad=_div_name,
     broadcast=True,
-    saved=lambda operands, statics: () if statics[0] is None else ("input", "other"),
+    saved=lambda operands, statics: () if statics[0] is None else {"input": "other", "other": "input other"},
 )
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None):
     """`input / other`, broadcast: the true quotient, or rounded down ('floor') or towards zero ('trunc').
@@ -345,7 +353,11 @@ def _pow_name(operand_keys: Any, statics: Any) -> str:
     return f"PowBackward{0 if exponent.wrapped else 2 if base.wrapped else 1}"
 
 
-@op(function=False, method=False, promote=True, inplace="_pow_", grad=_pow_name, broadcast=True)
+def _pow_saves(operand_keys: Any, statics: Any) -> Any:
+    return () if operand_keys[1].wrapped else ("result",)
+
+
+@op(function=False, method=False, promote=True, inplace="_pow_", grad=_pow_name, broadcast=True, saved=_pow_saves)
 def _pow(input: Operand, exponent: Operand):
     """`input ** exponent` where either may be a tensor."""
     refuse("pow", input, "bool")

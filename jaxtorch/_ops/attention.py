@@ -41,7 +41,15 @@ def _by_one_kernel(query: Any, key: Any, value: Any, enable_gqa: bool) -> bool:
     return len(query) == 4 and query[-1] == value[-1] and query[0] == key[0] and (enable_gqa or query[1] == key[1])
 
 
-@op(function=False, method=False, out=False, grad=_name, name="_attention", unsaved=["query", "key"])
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad=_name,
+    name="_attention",
+    unsaved=["query", "key"],
+    saved={"value": "query key"},
+)
 def _attention(
     query: Array,
     key: Array,

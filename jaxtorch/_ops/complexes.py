@@ -33,7 +33,7 @@ def _check_parts(first: Any, second: Any) -> None:
         raise dtypes.no_storage(dtypes.complex32)
 
 
-@op(method=False, elementwise=True, check=_check_parts, broadcast=True, saved=["real", "imag"])
+@op(method=False, elementwise=True, check=_check_parts, broadcast=True, saved={"real": "real", "imag": "imag"})
 def complex(real: Array, imag: Array):
     """`real + 1j * imag`, broadcast; both float32 or both float64."""
     return lax.complex(*jnp.broadcast_arrays(real, imag))

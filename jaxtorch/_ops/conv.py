@@ -224,7 +224,10 @@ def _conv_name(n: int) -> Any:
     return lambda operands, statics: "ConvolutionBackward0" if operands[0].ndim == n + 2 else "SqueezeBackward1"
 
 
-@op(method=False, out=False, grad=_conv_name(1))
+_SAVED = ("input", "weight")
+
+
+@op(method=False, out=False, grad=_conv_name(1), saved=_SAVED)
 def conv1d(
     input: Array,
     weight: Array,
@@ -238,7 +241,7 @@ def conv1d(
     return _conv(input, weight, bias, stride, padding, dilation, groups, 1)
 
 
-@op(method=False, out=False, grad=_conv_name(2))
+@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED)
 def conv2d(
     input: Array,
     weight: Array,
@@ -252,7 +255,7 @@ def conv2d(
     return _conv(input, weight, bias, stride, padding, dilation, groups, 2)
 
 
-@op(method=False, out=False, grad=_conv_name(3))
+@op(method=False, out=False, grad=_conv_name(3), saved=_SAVED)
 def conv3d(
     input: Array,
     weight: Array,
@@ -268,7 +271,7 @@ def conv3d(
     return _conv(input, weight, bias, stride, padding, dilation, groups, 3)
 
 
-@op(method=False, out=False, grad=_conv_name(1))
+@op(method=False, out=False, grad=_conv_name(1), saved=_SAVED)
 def conv_transpose1d(
     input: Array,
     weight: Array,
@@ -283,7 +286,7 @@ def conv_transpose1d(
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
-@op(method=False, out=False, grad=_conv_name(2))
+@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED)
 def conv_transpose2d(
     input: Array,
     weight: Array,
@@ -298,7 +301,7 @@ def conv_transpose2d(
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
-@op(method=False, out=False, grad=_conv_name(3))
+@op(method=False, out=False, grad=_conv_name(3), saved=_SAVED)
 def conv_transpose3d(
     input: Array,
     weight: Array,

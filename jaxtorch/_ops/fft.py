@@ -173,6 +173,21 @@ def _sizes_of(n: Any) -> Any:
     return (n,)
 
 
+def _of_real(operands: Any, statics: Any) -> Any:
+    """What PyTorch's derivative of a transform of real numbers keeps."""
+    return () if operands[0].dtype.is_complex else ("input",)
+
+
+def _filled(operands: Any, statics: Any) -> Any:
+    """Input that was filled with zeros first is kept as a copy, which nobody overwrites."""
+    (shape, (sizes, dim)) = operands[0].shape, statics[:2]
+    if sizes is None:
+        return ()
+    sizes = (sizes,) if isinstance(sizes, int) else tuple(sizes)
+    axes = range(-len(sizes), 0) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return ("input",) if any(n > shape[a] for n, a in zip(sizes, axes, strict=False)) else ()
+
+
 # -- one dimension
 
 
@@ -184,19 +199,19 @@ def _inverse_name(operands: Any, _: Any) -> str:
     return "FftC2CBackward0" if operands[0].dtype.is_complex else "ConjBackward0"
 
 
-@op(function=False, method=False, grad=_spectrum_name)
+@op(function=False, method=False, grad=_spectrum_name, saved=_of_real, unsaved=_filled)
 def fft_fft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The discrete Fourier transform along a dimension, cut or filled with zeros to n points."""
     return _c2c(input, _sizes_of(n), (_one_axis(input, dim),), norm, True)
 
 
-@op(function=False, method=False, grad=_inverse_name)
+@op(function=False, method=False, grad=_inverse_name, saved=_of_real, unsaved=_filled)
 def fft_ifft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The inverse of `fft`."""
     return _c2c(input, _sizes_of(n), (_one_axis(input, dim),), norm, False)
 
 
-@op(function=False, method=False, grad="FftR2CBackward0")
+@op(function=False, method=False, grad="FftR2CBackward0", saved=_of_real, unsaved=_filled)
 def fft_rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The first n // 2 + 1 elements of the transform of real numbers."""
     _refuse_complex("rfft", input)
@@ -215,7 +230,7 @@ def fft_hfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None
     return _c2r(input, _sizes_of(n), (_one_axis(input, dim),), norm, True)
 
 
-@op(function=False, method=False, grad="ConjBackward0")
+@op(function=False, method=False, grad="ConjBackward0", saved=_of_real, unsaved=_filled)
 def fft_ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None):
     """The inverse of `hfft`."""
     _refuse_complex("ihfft", input)
@@ -237,7 +252,7 @@ def fft_ifftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = N
     return _c2c(input, s, dim, norm, False)
 
 
-@op(function=False, method=False, grad="FftR2CBackward0")
+@op(function=False, method=False, grad="FftR2CBackward0", saved=_of_real, unsaved=_filled)
 def fft_rfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
     """The transform of real numbers over dimensions; the last has n // 2 + 1 elements."""
     if kind(input) == "complex":
@@ -263,7 +278,7 @@ def _real_name(operands: Any, statics: Any) -> str:
     return "ConjBackward0" if one else "FftC2CBackward0"
 
 
-@op(function=False, method=False, grad=_real_name)
+@op(function=False, method=False, grad=_real_name, saved=_of_real, unsaved=_filled)
 def fft_ihfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
     """The inverse of `hfftn`."""
     if kind(input) == "complex":

@@ -34,7 +34,16 @@ def _positions(frames: int, hop: int, n_fft: int) -> Any:
     return np.arange(frames)[:, None] * hop + np.arange(n_fft)
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward4")
+def _kept_signal(operands: Any, statics: Any) -> Any:
+    """What PyTorch keeps of a real signal: parts of it or, where a shorter window is meant, a copy."""
+    return () if operands[0].dtype.is_complex or operands[1] is not None else ("input",)
+
+
+def _copied_signal(operands: Any, statics: Any) -> Any:
+    return _kept_signal(operands, statics) if statics[2] < statics[0] else ()
+
+
+@op(function=False, method=False, out=False, grad="SqueezeBackward4", saved=_kept_signal, unsaved=_copied_signal)
 def _stft(
     input: Array,
     window: Array | None,

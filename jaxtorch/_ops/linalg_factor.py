@@ -13,7 +13,7 @@ from .._core.op import Array, functions, methods, op
 from .._core.structseq import types
 from .._core.warned import renamed
 from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, spread, square, zero_pivot
-from .rules import kind, no_derivative, scalar_name, unsupported
+from .rules import diagonal_of, kind, no_derivative, scalar_name, unsupported
 
 # -- QR
 
@@ -276,7 +276,7 @@ def _cho_solve(factor: Any, b: Any, upper: bool) -> Any:
     return solved(factor, b)
 
 
-@op(saved=["input"])
+@op(saved=["input", "result"])
 def cholesky_solve(input: Array, input2: Array, upper: bool = False):
     """X of A X = B from the Cholesky factor of A; shapes (..., n, k) and (..., n, n)."""
     for word, x in (("b", input), ("u", input2)):
@@ -306,7 +306,7 @@ def cholesky_inverse(input: Array, upper: bool = False):
     square("cholesky_inverse", input)
     if input.dtype.itemsize == 2 or kind(input) in ("bool", "int"):
         unsupported("cholesky_inverse_out_cpu", input)
-    zeros = jax.lax.stop_gradient(jnp.diagonal(input, axis1=-2, axis2=-1)) == 0
+    zeros = jax.lax.stop_gradient(diagonal_of(input)) == 0
     report(first_bad(zeros), "cholesky_inverse", zero_pivot)
     eye = jnp.broadcast_to(jnp.eye(input.shape[-1], dtype=input.dtype), input.shape)
     return _cho_solve(input, eye, bool(upper))

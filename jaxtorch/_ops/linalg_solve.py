@@ -26,16 +26,12 @@ from .linalg_rules import (
     transpose,
     zero_pivot,
 )  # fmt: skip
-from .rules import kind, unsupported
+from .rules import diagonal_of, kind, unsupported
 
 
 def no_halves(kernel: str, x: Any) -> None:
     if x.dtype.itemsize == 2:
         unsupported(kernel, x)
-
-
-def _diagonal(x: Any) -> Any:
-    return jnp.diagonal(x, axis1=-2, axis2=-1)
 
 
 # -- solving
@@ -60,7 +56,7 @@ def solved(a: Any, b: Any) -> tuple[Any, Any]:
     if a.size == 0 or b.size == 0:
         return jnp.zeros((*batch, *b.shape[-2:]), b.dtype), jnp.zeros(a.shape[:-2], jnp.int32)
     lu, _, order = lax.linalg.lu(lax.stop_gradient(a))
-    info = first_bad(_diagonal(lu) == 0)
+    info = first_bad(diagonal_of(lu) == 0)
     lu = spread(lu, batch)
     order = jnp.broadcast_to(order, (*batch, order.shape[-1]))
     a = spread(a, batch)
@@ -127,7 +123,7 @@ def linalg_solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool
     return types.linalg_solve_ex(_solve(A, B, left, "torch.linalg.solve_ex", check_errors))
 
 
-@op(function=False, method=False, also={"input": "A"})
+@op(function=False, method=False, also={"input": "A"}, saved=["result"])
 def linalg_solve_triangular(A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False):
     """X of A X = B (of X A = B unless `left`) with triangular A; the other triangle is not read."""
     name = "linalg.solve_triangular"
@@ -147,7 +143,7 @@ def _triangular(A: Any, B: Any, left: bool, lower: bool, unit: bool, transposed:
     )
 
 
-@op(saved=["input"])
+@op(saved=["input", "result"])
 def triangular_solve(input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False):
     """X of A X = B with triangular A, and a copy of A."""
     renamed("torch.triangular_solve", "torch.linalg.solve_triangular")
@@ -212,7 +208,7 @@ def _sign_of_order(pivots: Any) -> Any:
 @jax.custom_jvp
 def _det(a: Any) -> Any:
     lu, pivots, _ = lax.linalg.lu(a)
-    return jnp.prod(_diagonal(lu), -1) * _sign_of_order(pivots).astype(a.dtype)
+    return jnp.prod(diagonal_of(lu), -1) * _sign_of_order(pivots).astype(a.dtype)
 
 
 @_det.defjvp
@@ -290,7 +286,7 @@ def _lu(name: str, A: Any, pivot: Any, check: bool = False) -> tuple[Any, Any, A
         pivots = jnp.broadcast_to(jnp.arange(1, k + 1, dtype=jnp.int32), (*A.shape[:-2], k))
         return A, pivots, jnp.zeros(A.shape[:-2], jnp.int32)
     lu, pivots, _ = lax.linalg.lu(A)
-    info = first_bad(lax.stop_gradient(_diagonal(lu)) == 0)
+    info = first_bad(lax.stop_gradient(diagonal_of(lu)) == 0)
     if check:
         report(info, f"torch.{name}", _zero_on_diagonal, RuntimeError)
     return lu, pivots.astype(jnp.int32) + 1, info
@@ -418,7 +414,7 @@ def linalg_lu_solve(LU: Array, pivots: Array, B: Array, *, left: bool = True, ad
     return _lu_solve(LU, pivots, B, bool(left), bool(adjoint))
 
 
-@op(grad="LinalgLuSolveBackward0", unsaved=["input"])
+@op(grad="LinalgLuSolveBackward0", unsaved=["input"], saved=["result"])
 def lu_solve(input: Array, LU_data: Array, LU_pivots: Array):
     """X of A X = B from what `lu_factor` answers."""
     renamed("torch.lu_solve", "torch.linalg.lu_solve")

@@ -12,7 +12,7 @@ from .._core.op import Array, Operand, function, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .linalg_rules import adjoint, batches, matrix, numbers, real_type, reflected, report, square
-from .rules import kind, scalar_name, unsupported
+from .rules import diagonal_of, kind, scalar_name, unsupported
 
 # -- singular values
 
@@ -73,7 +73,7 @@ def _svd_tangent(t: Any, u: Any, s: Any, vh: Any) -> tuple[Any, Any, Any]:
     eye = jnp.eye(k, dtype=bool)
     v = adjoint(vh)
     inner = adjoint(u) @ t @ v
-    ds = jnp.real(jnp.diagonal(inner, axis1=-2, axis2=-1))
+    ds = jnp.real(diagonal_of(inner))
     off = jnp.where(eye, jnp.zeros_like(inner), inner)
     across, down = s[..., None, :], s[..., :, None]
     gaps = jnp.where(eye, jnp.ones_like(across), (across - down) * (across + down)).astype(inner.dtype)
@@ -247,7 +247,7 @@ def _eig_rule(primals: Any, tangents: Any) -> Any:
     turned = vectors @ jnp.where(eye, jnp.zeros_like(inner), inner / gaps)
     # Each eigenvector keeps its length.
     stretch = jnp.real(jnp.sum(jnp.conj(vectors) * turned, -2, keepdims=True))
-    return (values, vectors), (jnp.diagonal(inner, axis1=-2, axis2=-1), turned - vectors * stretch)
+    return (values, vectors), (diagonal_of(inner), turned - vectors * stretch)
 
 
 def _eig_of(A: Any, name: str) -> tuple[Any, Any]:

@@ -108,7 +108,7 @@ def _bilinear_name(operands: Any, statics: Any) -> str:
     return "ViewBackward0" if operands[3] is None else "AddBackward0"
 
 
-@op(method=False, out=False, grad=_bilinear_name, unsaved=["bias"])
+@op(method=False, out=False, grad=_bilinear_name, unsaved=["bias"], saved={"weight": "input1 input2"})
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None):
     """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`: weight is (out, in1, in2)."""
     if input1.ndim != input2.ndim:

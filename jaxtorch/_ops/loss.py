@@ -299,7 +299,7 @@ def _log_limited(x: Any) -> Any:
     return jnp.maximum(jnp.log(x), -100)
 
 
-@op(function=False, method=False, out=False)
+@op(function=False, method=False, out=False, saved=["target"])
 def binary_cross_entropy(
     input: Array,
     target: Array,
@@ -333,7 +333,7 @@ def _between_0_and_1(name: str, x: Any) -> None:
     flag(bad.astype(jnp.int64), lambda code: RuntimeError(f"all elements of {name} should be between 0 and 1"))
 
 
-@op(function=False, method=False, out=False)
+@op(function=False, method=False, out=False, saved=["target"])
 def binary_cross_entropy_with_logits(
     input: Array,
     target: Array,

@@ -29,7 +29,7 @@ def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     return (x - mean) * scale, mean, scale
 
 
-@op(method=False, saved=["bias"])
+@op(method=False, saved=["input", "weight", "bias", "result1", "result2"])
 def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None, bias: Array | None, eps: float):
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
     _check_float("LayerNormKernelImpl", input)
@@ -40,7 +40,7 @@ def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None,
     return (_affine(out, weight, bias, shape).astype(input.dtype), mean.astype(statistics), scale.astype(statistics))
 
 
-@op(method=False, saved=["result1", "result2"])
+@op(method=False, saved=["input", "weight", "result1", "result2"])
 def native_group_norm(
     input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
 ):
@@ -59,7 +59,7 @@ def native_group_norm(
     method=False,
     out=False,
     grad="NativeBatchNormBackward0",
-    saved=["result1", "result2", "running_mean", "running_var"],
+    saved=["input", "weight", "result1", "result2", "running_mean", "running_var"],
 )
 def _native_batch_norm(
     input: Array,

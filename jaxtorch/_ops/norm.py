@@ -74,14 +74,15 @@ def _updated(running: Any, fresh: Any, momentum: Any) -> Any:
     return (running * (1 - momentum) + fresh.reshape(-1) * momentum).astype(running.dtype)
 
 
-_BATCH_NORM_SAVES = ("input", "running_mean", "running_var")
+def _batch_norm_saves(operands: Any, statics: Any) -> Any:
+    return ("input", "weight", "running_mean", "running_var") if operands[0].numel else ()
 
 
 def _batch_norm_name(operands: Any, statics: Any) -> str:
     return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=_BATCH_NORM_SAVES)
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["bias", "result"], saved=_batch_norm_saves)
 def _batch_norm_train(
     input: Array,
     running_mean: Array | None,
@@ -110,7 +111,7 @@ def _batch_norm_train(
     return tuple(outs)
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["result"], saved=_BATCH_NORM_SAVES)
+@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["bias", "result"], saved=_batch_norm_saves)
 def _batch_norm_eval(
     input: Array,
     running_mean: Array | None,
@@ -174,7 +175,7 @@ def store_running(new: Any, *running: Tensor | None) -> None:
     method=False,
     out=False,
     grad="ViewBackward0",
-    unsaved=["weight", "result", "running_mean", "running_var"],
+    unsaved=["weight", "bias", "result", "running_mean", "running_var"],
     saved=["input"],
 )
 def _instance_norm(
@@ -234,7 +235,7 @@ def instance_norm(
     return outs[0]
 
 
-@op(method=False, out=False, grad="NativeGroupNormBackward0", unsaved=["result"], saved=["input"])
+@op(method=False, out=False, grad="NativeGroupNormBackward0", unsaved=["bias", "result"], saved=["input", "weight"])
 def group_norm(
     input: Array,
     num_groups: int,
@@ -299,7 +300,7 @@ def _normalised_axes(x: Any, shape: Any, star: str, **parameters: Any) -> tuple[
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
-@op(method=False, out=False, grad="NativeLayerNormBackward0", unsaved=["result"], saved=["input", "bias"])
+@op(method=False, out=False, grad="NativeLayerNormBackward0", unsaved=["result"], saved=["input", "weight", "bias"])
 def layer_norm(
     input: Array,
     normalized_shape: Any,
@@ -320,7 +321,7 @@ def layer_norm(
     return _affine(y, weight, bias, normalized_shape).astype(input.dtype)
 
 
-@op(method=False, out=False, grad="MulBackward0")
+@op(method=False, out=False, grad="MulBackward0", saved={"input": "input", "weight": "input"})
 def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
     """Divide by the root mean square over the last dimensions. `eps=None`: the type's machine epsilon."""
     axes = _normalised_axes(input, normalized_shape, "", weight=weight)
@@ -402,7 +403,7 @@ def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
     return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
 
 
-@op(promote=True, method=False, out=False, grad="SumBackward1")
+@op(promote=True, method=False, out=False, grad="SumBackward1", saved={"x1": "x1", "x2": "x2"})
 def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-08):
     """The cosine of the angle between vectors along `dim`; the norms are taken to be at least `eps`."""
     if kind(x1) in ("int", "bool"):

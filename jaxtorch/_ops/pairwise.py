@@ -69,7 +69,7 @@ def _copysign(x: Any, y: Any) -> Any:
     return jnp.copysign(x, y)
 
 
-@op(promote="float", inplace=True, grad=number_name("Copysign"), broadcast=True)
+@op(promote="float", inplace=True, grad=number_name("Copysign"), broadcast=True, saved=["result"])
 def copysign(input: Array, other: Operand):
     """The magnitude of `input` with the sign of `other`, broadcast; the sign of -0.0 counts."""
     refuse("copysign_cpu", input, "complex")
@@ -173,7 +173,7 @@ def heaviside(input: Array, values: Array):
     return step(*jnp.broadcast_arrays(input, values))
 
 
-@op(promote="float", inplace=True, broadcast=True, saved=["result"], unsaved=["input"])
+@op(promote="float", inplace=True, broadcast=True, saved={"result": "input other", "other": "input"}, unsaved=["input"])
 def ldexp(input: Array, other: Array):
     """`input * 2^other`, broadcast."""
     if kind(other) == "complex":

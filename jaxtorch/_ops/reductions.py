@@ -165,7 +165,7 @@ def nanmean(input: Array, dim: int | None = None, keepdim: bool = False, *, dtyp
     return total / jnp.sum(there, axes, keepdims=bool(keepdim)).astype(x.dtype)
 
 
-@op(grad=full_or_dims("Prod"), saved=["result"])
+@op(grad=full_or_dims("Prod"), saved=["input", "result"])
 def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
     """The product over one dimension or all; integers multiply in int64. Zeros have exact gradients."""
     if dim is None:

@@ -106,7 +106,11 @@ def _upsample_name(operands: Any, statics: Any) -> str:
     return f"Upsample{_KERNELS[mode]}{n}D{'Aa' if antialias else ''}Backward0"
 
 
-@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample")
+def _upsample_saves(operands: Any, statics: Any) -> Any:
+    return ("input",) if statics[1] == "area" else ()
+
+
+@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample", saved=_upsample_saves)
 def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: Any, antialias: bool):
     spatial = input.shape[2:]
     if any(s < 1 for s in (*spatial, *size)):
@@ -186,6 +190,7 @@ def _fetch(x: Any, places: list[Any]) -> Any:
     out=False,
     name="_grid_sample",
     grad=lambda operands, statics: f"GridSampler{operands[0].ndim - 2}DBackward0",
+    saved=["input", "grid"],
 )
 def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool):
     n = input.ndim - 2

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
 from .._core import dtypes
@@ -164,6 +165,17 @@ def masked(mask: Any, t: Any, factor: Any) -> Any:
 def unbroken(x: Any) -> Any:
     """The array, cut off from differentiation."""
     return jax.lax.stop_gradient(x)
+
+
+def diagonal_of(x: Any, offset: int = 0) -> Any:
+    """A diagonal of the last two dimensions. (`jnp.diagonal` leaves its backward pass a matrix of zeros to keep.)"""
+    (rows, columns), (r, c) = x.shape[-2:], (max(-offset, 0), max(offset, 0))
+    n = min(rows - r, columns - c)
+    if n <= 0:
+        return jnp.zeros((*x.shape[:-2], 0), x.dtype)
+    first = r * columns + c
+    flat = x.reshape(*x.shape[:-2], rows * columns)
+    return lax.slice_in_dim(flat, first, first + (n - 1) * (columns + 1) + 1, columns + 1, axis=-1)
 
 
 def bits(x: Any) -> int:

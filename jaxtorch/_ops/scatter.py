@@ -55,7 +55,7 @@ def _check_rows(name: str, input: Any, d: int, index: Any, source: Any) -> None:
         )
 
 
-@op(inplace=True, saved=["source"])
+@op(inplace=True, saved={"index": "source", "source": "source"})
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Scalar = 1):
     """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
     shape = input.shape
@@ -72,7 +72,7 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Sca
     return at.add(source, mode="promise_in_bounds").reshape(shape)
 
 
-@op(inplace=True, saved=["source"])
+@op(inplace=True, saved={"source": "source"})
 def index_copy(input: Array, dim: int, index: Array, source: Array):
     """The input with the slices at the indices replaced by those of `source`."""
     shape = input.shape
@@ -127,6 +127,7 @@ def _fill_rows(input: Any, dim: int, index: Any, value: Any) -> Any:
     out=False,
     inplace=True,
     grad="IndexFillBackward0",
+    unsaved=["input"],
 )
 def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
     return _fill_rows(input, dim, index, jnp.asarray(value))
@@ -139,6 +140,7 @@ def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
     out=False,
     inplace=True,
     grad="IndexFillBackward1",
+    unsaved=["input", "value"],
 )
 def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
     if value.ndim:
@@ -302,13 +304,13 @@ def scatter_(
     return _scatter_any(True, self, dim, index, src, value, reduce)
 
 
-@op(inplace=True)
+@op(inplace=True, saved={"index": "src"})
 def scatter_add(input: Array, dim: int, index: Array, src: Array):
     """The input with elements of `src` added where `index` says along a dimension."""
     return _scattered("scatter", input, dim, index, src, _add_at)
 
 
-@op(inplace=True, saved=["result"])
+@op(inplace=True, saved=["input", "src", "result"])
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True):
     """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
@@ -429,7 +431,7 @@ def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) ->
     return derivatives(of_x, of_src)(extreme)(x, src)
 
 
-@op(inplace=True, out=False, saved=["source"])
+@op(inplace=True, out=False, saved={"source": "source"})
 def put(input: Array, index: Array, source: Array, accumulate: bool = False):
     """The input with the elements of `source` written (or added) at indices into the flattened input."""
     _integers(index, f"put_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))

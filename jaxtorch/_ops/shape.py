@@ -13,6 +13,7 @@ from .._core.op import Array, function, method, numpy_names, op
 from .._core.tensor import Tensor, from_host
 from .._core.views import _put_back
 from .indexing import _content
+from .rules import diagonal_of
 from .views import _as_size, _slice, diagonal, select, slice_dim
 
 # -- repeated
@@ -186,14 +187,14 @@ def _rot90(input: Array, k: int, dims: Any):
 # -- diagonals
 
 
-@op(unsaved=["input"])
+@op()
 def trace(input: Array):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype == np.bool_ or jnp.issubdtype(input.dtype, jnp.integer):
-        return jnp.sum(jnp.diagonal(input), dtype=np.int64)
-    return jnp.sum(jnp.diagonal(input))
+        return jnp.sum(diagonal_of(input), dtype=np.int64)
+    return jnp.sum(diagonal_of(input))
 
 
 def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
@@ -223,7 +224,7 @@ def diag(input: Array, diagonal: int = 0):
         return _embed(input, diagonal, -2, -1)
     if input.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return jnp.diagonal(input, diagonal)
+    return diagonal_of(input, diagonal)
 
 
 @op(out=False, grad="DiagEmbedBackward0")

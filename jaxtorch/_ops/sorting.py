@@ -77,7 +77,7 @@ def _first(values: Any, at: Any, k: int, axis: int) -> tuple[Any, Any]:
     return lax.slice_in_dim(values, 0, k, axis=axis), lax.slice_in_dim(at, 0, k, axis=axis)
 
 
-@op()
+@op(saved=["result1"])
 def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True):
     """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest.
 

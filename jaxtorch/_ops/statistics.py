@@ -26,7 +26,7 @@ from .reductions import (
     shared_extreme,
     wide,
 )
-from .rules import derivatives, kind, refuse, scalar_name, to_float, unsupported
+from .rules import derivatives, diagonal_of, kind, refuse, scalar_name, to_float, unsupported
 from .sorting import dropped, sorted_with
 
 # -- variance
@@ -433,7 +433,7 @@ def corrcoef(input: Array):
     found = _covariance("corrcoef", input, 1, None, None)
     if not found.ndim:
         return found / found
-    d = jnp.sqrt(jnp.diagonal(found))
+    d = jnp.sqrt(diagonal_of(found))
     found = found / d[:, None] / d[None, :]
     if kind(found) == "complex":
         return lax.complex(jnp.clip(found.real, -1, 1), jnp.clip(found.imag, -1, 1))

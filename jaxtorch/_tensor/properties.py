@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dtypes, hostmode, layouts, strides
 from .._core.device import device
+from .._core.modes import state
 from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
@@ -236,7 +237,7 @@ def layout(self: Tensor) -> Any:
 def _version(self: Tensor) -> int:
     """How often the memory has been written in place."""
     alias = self._alias
-    if is_inference(self):
+    if is_inference(self) and (state.inference or not getattr(alias, "loose", False)):
         raise RuntimeError("Inference tensors do not track version counter.")
     if alias is None:
         return self._ver

@@ -468,7 +468,16 @@ def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
             _count_write(o)
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if alias is not None and alias.base is not None:
-            check_history(o, alias)
+            try:
+                if ctx.form.n_out > 1:
+                    raise RuntimeError(
+                        "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                        "return more than one Tensor. Clone the input, or do the rest of the work in a second Function."
+                    )
+                check_history(o, alias)
+            except RuntimeError:
+                _count_write(o)
+                raise
             written = wrap(alias.read(o))
             written._set_history(ctx, k)
             return o._rebind(written)
