@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxtorch._core import native
+from jaxtorch._core import convolution, native
 from jaxtorch._core.convolution import Window
 from jaxtorch._ops._recurrent_scans import gru_scan, lstm_scan, rnn_scan
 from jaxtorch._ops.activation import _gelu, _gelu_p
@@ -92,6 +92,52 @@ def test_random_windows(seed: int, least: int) -> None:
         got = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window, groups))(x, g)
         want = scattered(np.asarray(back(g)[0]), order, turned)[0]
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(abs(want).max()))
+
+
+@built
+@pytest.mark.parametrize("seed", range(16))
+def test_channels_with_kernels_of_their_own(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    channels = int(rng.choice([1, 3, 16, 37, 64]))
+    while True:
+        x, w, window, _ = random_convolution(rng, 1)
+        if window.results(x.shape[1:3], w.shape[:2])[1] > 1:
+            break
+    x = rng.standard_normal((*x.shape[:3], channels), np.float32)
+    w = rng.standard_normal((*w.shape[:2], 1, channels), np.float32)
+    order, turned = tuple(int(d) for d in rng.permutation(4)), ((), (0, 1), (1,))[seed % 3]
+    array, kernel = scattered(w, order, turned)
+    expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, channels), jnp.asarray(w))
+    out = jax.jit(lambda x, w: native.convolve(x, w, kernel, channels, expected.shape[1:3], window, channels))
+    np.testing.assert_allclose(out(x, array), expected, rtol=1e-5, atol=1e-5 * float(abs(expected).max()))
+    if window.spread == (1, 1):
+        g = rng.standard_normal(expected.shape, np.float32)
+        run = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window, channels))
+        want = scattered(np.asarray(back(g)[0]), order, turned)[0]
+        np.testing.assert_allclose(run(x, g), want, rtol=1e-5, atol=1e-5 * float(abs(want).max()))
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_of_transposed_convolutions(monkeypatch: pytest.MonkeyPatch, seed: int, kernels: bool) -> None:
+    """The gradient of a kernel whose input is spread: by the native kernels, and without them."""
+    rng = np.random.default_rng(seed)
+    sides, kernel, spread, dilation = (tuple(int(v) for v in rng.integers(1, n, 2)) for n in (9, 5, 4, 3))
+    pads = tuple((k * d, k * d) for k, d in zip(kernel, dilation, strict=True))
+    window = Window((1, 1), pads, spread, dilation)
+    x = rng.standard_normal((3, *sides, 24), np.float32)
+    shape = (*kernel, 24, 40)
+    expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, 1), jnp.zeros(shape, jnp.float32))
+    g = rng.standard_normal(expected.shape, np.float32)
+    (want,) = back(g)
+    if kernels and native.available():
+        array, place = scattered(np.zeros(shape, np.float32), (3, 2, 0, 1), ())
+        got = jax.jit(lambda x, g: convolution.natively_for_kernel(x, g, array.shape, place, 1, window))(x, g)
+        want = np.asarray(want).transpose(3, 2, 0, 1)
+    else:
+        monkeypatch.setattr(native, "available", lambda: False)
+        got = jax.jit(lambda x, g: convolution.run_for_kernel(x, g, kernel, window))(x, g)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(abs(want).max()))
 
 
 @built

@@ -256,6 +256,9 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
         out = convolution.natively_for_kernel(*operands, of_out, place, splits, moved)
         if out is not None:
             return out
+        if splits > 1 and all(n == 1 for n in moved.spread):
+            out = convolution.grouped_for_kernel(*operands, tuple(sizes), splits, moved)
+            return _laid(out, (*os, ob, oc))
     elif splits == 1 and as_type:
         array, place = _as_kernel(w, ws, wi, wo)
         out = convolution.natively(_in_order(x, (xb, *xs, xc)), array, place, outs, groups, window)
