@@ -9,7 +9,23 @@ from parity import I, M, V, X, bad
 A = X(2, 3)
 INDEX = V([0, 1], "int64", grad=False)
 
+NO_TENSOR = """abs_ sin_ bernoulli broadcast_tensors atleast_2d conj flatten masked_select nonzero positive real unique
+    nn.functional.dropout nn.functional.gumbel_softmax nn.functional.one_hot equal zeros_like""".split()
+"""Functions that are told None where they expect a tensor first."""
+
 CASES = [
+    *[bad(name, None, *[A] * (name in ("masked_select", "equal"))) for name in NO_TENSOR],
+    *[
+        bad(name, A, match="must be Tensor, not NoneType", body=lambda torch, x, name=name: getattr(x, name)(None))
+        for name in ("view_as", "reshape_as", "expand_as", "type_as", "masked_select", "equal")
+    ],
+    bad("reshape", A, body=lambda torch, x: x.reshape(6, foo=1)),
+    bad("type", A, body=lambda torch, x: x.type(x)),
+    *[
+        bad(f"{name}_nothing", A, body=lambda torch, x, name=name: getattr(x, name)())
+        for name in ("hsplit", "tensor_split")
+    ],
+    bad("hsplit_twice", A, body=lambda torch, x: x.hsplit([1], sections=2)),
     bad("add", A, X(4), match="must match the size of tensor"),
     bad("add", A, "text"),
     bad("add", A, None),

@@ -59,13 +59,17 @@ class _Source:
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
-            "_APART": refuse_shared, "_UNCAST": autocasting.uncast,
+            "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
         }  # fmt: skip
         self.out = out
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
         self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER as _error:"]
         self.add(f"return _AGAIN(_error, _OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
+        if inplace:  # whose first lines take it for granted that the first argument is a tensor
+            self.add("except AttributeError:")
+            self.add(f"_NEED_TENSOR({op.params[0].name}, '{op.name}_', {op.params[0].name!r})", 2)
+            self.add("raise", 2)
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -298,7 +302,7 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
         return wrap_number(x)
     refuse_stranger(x)
     position = [p.name for p in op.params].index(name) + 1
-    raise TypeError(f"{op.name}(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}")
+    return _tensor.need_tensor(x, op.name, name, position)._read()
 
 
 def _missing(op: Op, name: str) -> TypeError:

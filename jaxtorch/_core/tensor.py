@@ -202,6 +202,15 @@ def is_inference(t: Tensor) -> bool:
     return alias.storage.inferred
 
 
+def need_tensor(x: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
+    """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1."""
+    if not isinstance(x, Tensor):
+        raise TypeError(
+            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(x).__name__}"
+        )
+    return x
+
+
 def refuse_inference(t: Tensor) -> None:
     """Raise PyTorch's error for writing, outside inference mode, to a tensor made there."""
     if not state.inference and is_inference(t) and not getattr(t._alias, "loose", False):

@@ -84,9 +84,9 @@ def install() -> None:
     """Load every family, and give `Tensor` the methods they define."""
     for family in _FAMILIES:
         importlib.import_module(f"{__name__}.{family}")
-    from . import transposes, views
+    from . import complex_views, transposes
 
-    for name, method in {**_op.methods, **views.PROPERTIES, **transposes.PROPERTIES}.items():
+    for name, method in {**_op.methods, **complex_views.PROPERTIES, **transposes.PROPERTIES}.items():
         if name in _op.functions and method.__doc__ is None:  # it was written after the method was made
             method.__doc__ = _op.functions[name].__doc__
         setattr(Tensor, name, method)

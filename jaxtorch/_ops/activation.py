@@ -14,7 +14,7 @@ from .._core import dtypes, native
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.runner import known
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .primitives import linear_in, natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
 
@@ -443,7 +443,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         import warnings
 
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    aval = logits._value.aval
+    aval = need_tensor(logits, "gumbel_softmax", "logits")._value.aval
     noise = engine_for(None, aval.slot).exponential(aval.shape, aval.dtype.np)
     soft = _gumbel_softmax(logits, from_host(noise, aval.slot.device), tau, dim)
     return _straight_through(soft, normal_dim(dim, aval.ndim)) if hard else soft

@@ -11,7 +11,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.checks import flag
 from .._core.op import Array, Number, Operand, Scalar, function, method, methods, op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .bitwise import bitwise_or
 from .casting import cast
 from .rules import (
@@ -514,7 +514,7 @@ def neg(input: Array):
 @function("positive", method=True)
 def positive(input: Tensor) -> Tensor:
     """The tensor itself; bools are refused."""
-    if input._value.aval.dtype is dtypes.bool_:
+    if need_tensor(input, "positive")._value.aval.dtype is dtypes.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
@@ -543,7 +543,7 @@ def absolute_value(input: Array):
 
 def abs_(self: Tensor) -> Tensor:
     """In-place form of `abs`; complex tensors are refused."""
-    if self._value.aval.dtype.is_complex:
+    if need_tensor(self, "abs_")._value.aval.dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     return absolute_value.inplace(self)
 

@@ -18,7 +18,7 @@ from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap
-from .._core.tensor import Tensor, check_writable, kept_value
+from .._core.tensor import Tensor, check_writable, kept_value, need_tensor
 from .._core.views import set_at
 from .._core.warned import once
 from .casting import _LEGACY, cast, convert, move
@@ -133,7 +133,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `other`, broadcast and converted, into this tensor."""
     if not isinstance(other, Tensor):
         if not isinstance(other, (int, float, complex, np.number)):
-            raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(other).__name__}")
+            need_tensor(other, "copy_", "other")
         if isinstance(other, complex) and not self._value.aval.dtype.is_complex:
             other = other != 0 if self._value.aval.dtype.name == "bool" else other.real
         return _copy_into(self, assignable(other, self._value.aval.dtype))

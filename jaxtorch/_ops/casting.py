@@ -13,7 +13,7 @@ from .._core.device import device as Device
 from .._core.entry import Entry, Kernel
 from .._core.layouts import normal
 from .._core.op import Array, common_type, function, functions, method, op
-from .._core.tensor import Tensor, apply_entry
+from .._core.tensor import Tensor, apply_entry, need_tensor
 from .._core.value import Aval, aval_of, wrap_number
 from .._core.warned import once
 from . import constants
@@ -278,6 +278,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 @method("type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor with the element type (and device) of another."""
+    need_tensor(other, "type_as", "other")
     return cast(move(self, other.device.slot), other.dtype)
 
 
@@ -301,6 +302,10 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         return prefix + _LEGACY[aval.dtype]
     if isinstance(dtype, dtypes.dtype):
         return cast(self, dtype)
+    if not isinstance(dtype, (str, type)):
+        raise TypeError(
+            f"type(): argument 'dtype' must be a torch.dtype, a class or its name, not {dtype.__class__.__name__}"
+        )
     name = dtype if isinstance(dtype, str) else f"{dtype.__module__}.{dtype.__name__}"
     parts = name.split(".")
     if parts[-1] not in LEGACY_TYPES:

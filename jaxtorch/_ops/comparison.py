@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from .._core import dtypes
 from .._core.op import Array, Number, Operand, function, op
 from .._core.runner import known
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .rules import kind, real_only, refuse, scalar_name
 
 
@@ -175,8 +175,8 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 @function("equal", method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Have both the same shape and equal elements? A Python bool; NaN equals nothing."""
-    if not isinstance(other, Tensor):
-        raise TypeError(f"equal(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+    need_tensor(input, "equal")
+    need_tensor(other, "equal", "other", 2)
     if input._value.aval.shape != other._value.aval.shape:
         return False
     return bool(known(_all_equal(input, other)._array()))

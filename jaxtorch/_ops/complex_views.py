@@ -1,4 +1,4 @@
-"""Views between complex numbers and pairs of real ones."""
+"""Views of complex numbers: as pairs of real ones, and their parts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,56 @@ import jax.numpy as jnp
 
 from .._core import dtypes
 from .._core.op import Array, function, op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._core.views import ViewRule
 from .views import _pairs, conjugated
+
+# -- parts
+
+
+def _complex_layout(size: Any, stride: Any, offset: int, *, k: int) -> Any:
+    return size, tuple([2 * s for s in stride]), 2 * offset + k
+
+
+@op(
+    name="_part",
+    function=False,
+    method=False,
+    grad="SelectBackward0",
+    view=ViewRule(
+        _complex_layout,
+        lambda whole, part, k: jax.lax.complex(part, whole.imag) if k == 0 else jax.lax.complex(whole.real, part),
+    ),
+)
+def _part(input: Array, k: int):
+    return input.real if k == 0 else input.imag
+
+
+@function("real")
+def real(input: Tensor) -> Tensor:
+    """The real part, as a view; a real tensor itself."""
+    return _part(input, 0) if need_tensor(input, "real").is_complex() else input
+
+
+@function("imag")
+def imag(input: Tensor) -> Tensor:
+    """The imaginary part, as a view."""
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _part(input, 1)
+
+
+PROPERTIES = {
+    "real": property(real, lambda self, value: _assign(real(self), value), doc="The real part, as a view."),
+    "imag": property(imag, lambda self, value: _assign(imag(self), value), doc="The imaginary part, as a view."),
+}
+
+
+def _assign(target: Tensor, value: Any) -> None:
+    target.copy_(value) if isinstance(value, Tensor) else target.fill_(value)
+
+
+# -- pairs
 
 
 def _as_real_layout(size: Any, stride: Any, offset: int) -> Any:

@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core import dtypes
 from .._core.op import Array, function, op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._core.views import ViewRule
 from .casting import clone
 from .rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
@@ -84,7 +84,7 @@ def _conj(input: Array):
 @function("conj", method=True)
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
-    return _conj(input) if input._value.aval.dtype.is_complex else input
+    return _conj(input) if need_tensor(input, "conj")._value.aval.dtype.is_complex else input
 
 
 @op(function=False, method=False, elementwise=True, grad="ConjPhysicalBackward0")

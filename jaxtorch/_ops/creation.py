@@ -15,7 +15,7 @@ from .._core.op import Array, Number, Operand, Scalar, function, functions, meth
 from .._core.permissions import check_fillable
 from .._core.size import Size
 from .._core.sparsity import NO_MEMORY, answers, makers
-from .._core.tensor import Tensor, check_writable, from_host, write_out
+from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from . import constants
 from .casting import as_dtype, check_number, convert
 
@@ -238,9 +238,7 @@ def like_filled(
     input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
 ) -> Tensor:
     """A filled tensor that has its size, and what is not given, from a model."""
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    if input._alias is NO_MEMORY:
+    if need_tensor(input, name)._alias is NO_MEMORY:
         return answers[-1](
             functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         )

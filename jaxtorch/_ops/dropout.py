@@ -14,7 +14,7 @@ from .._core import strides
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
 from .._core.random import engine_for
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 
 _ALPHA = 1.7580993408473766
 
@@ -43,7 +43,7 @@ def check_probability(p: float) -> None:
 
 def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool, alpha: bool) -> Tensor:
     check_probability(p)
-    aval = input._value.aval
+    aval = need_tensor(input, "dropout")._value.aval
     if p == 0 or not training or aval.numel == 0:
         return input
     shape = aval.shape

@@ -12,7 +12,7 @@ from .._core.checks import flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
 from .._core.sparsity import makers
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .rules import scalar_name
 
 _LEGACY = {
@@ -295,7 +295,7 @@ def _one_hot(tensor: Array, num_classes: int):
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
-    if tensor.dtype.name != "int64":
+    if need_tensor(tensor, "one_hot", "self").dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
         values = tensor._array()

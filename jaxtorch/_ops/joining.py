@@ -17,7 +17,7 @@ from .._core.layouts import suggests
 from .._core.modes import state
 from .._core.op import Arrays, function, numpy_names, op
 from .._core.sparsity import NoContent, answers
-from .._core.tensor import Tensor, from_host, strict_out, write_out
+from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .indexing import host_content
 
 
@@ -157,7 +157,7 @@ def _several(name: str, one: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
             return one(tensors[0])
         if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
             tensors = tuple(tensors[0])
-        return tuple([one(t) for t in tensors])
+        return tuple([one(need_tensor(t, name, "tensors")) for t in tensors])
 
     at_least.__name__ = at_least.__qualname__ = name
     at_least.__doc__ = f"The tensors, reshaped to at least {name[8]} dimensions."
@@ -222,7 +222,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
-    shape = strides.broadcast_shapes(*[t._value.aval.shape for t in tensors])
+    shape = strides.broadcast_shapes(
+        *[need_tensor(t, "broadcast_tensors", "tensors")._value.aval.shape for t in tensors]
+    )
     return tuple([t if t._value.aval.shape == shape else t.expand(shape) for t in tensors])
 
 

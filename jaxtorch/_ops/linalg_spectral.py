@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core.op import Array, Operand, function, op
 from .._core.structseq import types
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from .linalg_rules import adjoint, batches, matrix, numbers, real_type, reflected, report, square
 from .rules import diagonal_of, kind, scalar_name, unsupported
 
@@ -469,9 +469,8 @@ def lstsq(
     The drivers of LAPACK decide, as in PyTorch, which of the last three are filled; every one of them solves by way of the
     singular values here.
     """
-    if not (isinstance(input, Tensor) and isinstance(b, Tensor)):
-        word, x, n = ("A", input, 1) if not isinstance(input, Tensor) else ("B", b, 2)
-        raise TypeError(f"linalg_lstsq(): argument '{word}' (position {n}) must be Tensor, not {type(x).__name__}")
+    need_tensor(input, "linalg_lstsq", "A")
+    need_tensor(b, "linalg_lstsq", "B", 2)
     driver = "gelsy" if driver is None else driver
     vector = b.dim() == 1 or (input.dim() - 1 == b.dim() and tuple(b.shape) == tuple(input.shape[:-1]))
     rank, values = _rank_and_values(input, b, rcond, driver)

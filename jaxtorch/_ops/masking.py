@@ -17,7 +17,7 @@ from .._core.apart import refuse_shared
 from .._core.checks import flag
 from .._core.op import Array, Operand, Scalar, function, method, op
 from .._core.permissions import check_history
-from .._core.tensor import Tensor, from_host, strict_out, write_out
+from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .._core.warned import once
 from .assignment import C_NAMES, assignable
 from .casting import cast
@@ -71,11 +71,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if input is None:
         return nonzero(condition, as_tuple=True)
     if out is not None:
-        for position, name, x in ((2, "input", input), (3, "other", other)):
-            if not isinstance(x, Tensor):
-                raise TypeError(
-                    f"where(): argument '{name}' (position {position}) must be Tensor, not {type(x).__name__}"
-                )
+        need_tensor(input, "where", "input", 2)
+        need_tensor(other, "where", "other", 3)
         return write_out(out, _chosen(condition, input, other), "where")
     return _chosen(condition, input, other)
 
@@ -120,7 +117,7 @@ def _filled(ops: tuple[Any, Any], self: Tensor, mask: Tensor, value: Any) -> Ten
     if isinstance(value, Tensor):
         return ops[1](self, mask, value)
     if not isinstance(value, _NUMBERS):
-        raise TypeError(f"masked_fill(): argument 'value' (position 2) must be Tensor, not {type(value).__name__}")
+        need_tensor(value, "masked_fill", "value", 2)
     return ops[0](self, mask, assignable(value, self._value.aval.dtype))
 
 
@@ -195,7 +192,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     """The indices of the elements that are not zero, as rows, or as one tensor for each dimension."""
     if out is not None and not isinstance(out, Tensor):
         raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
-    device = input._value.aval.slot.device
+    device = need_tensor(input, "nonzero")._value.aval.slot.device
     found = _places(input)
     if as_tuple:
         return tuple([from_host(a, device) for a in found])
@@ -231,7 +228,8 @@ def argwhere(input: Tensor) -> Tensor:
 @function("masked_select", method=True)
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask holds, in one dimension."""
-    if mask._value.aval.dtype is not dtypes.bool_:
+    need_tensor(input, "masked_select")
+    if need_tensor(mask, "masked_select", "mask", 2)._value.aval.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     if out is not None:
         refuse_shared(out, (input, mask))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.op import Array, Scalar, function, op
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .joining import _on_host, cat
 
 
@@ -58,10 +58,7 @@ def rows_of(batch_sizes: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _checked_lengths(input: Tensor, lengths: Tensor, batch_first: bool) -> np.ndarray:
     """For each step up to the longest and each sequence, whether there is one: (T, B). PyTorch's errors for bad lengths."""
-    if not isinstance(input, Tensor):
-        raise TypeError(
-            f"_pack_padded_sequence(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+    need_tensor(input, "_pack_padded_sequence")
     if lengths.dim() != 1 or lengths.device.type != "cpu" or str(lengths.dtype) != "torch.int64":
         kind = str(lengths.dtype).removeprefix("torch.").capitalize().replace("Int64", "Long")
         raise RuntimeError(

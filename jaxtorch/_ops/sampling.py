@@ -14,7 +14,7 @@ from .._core.layouts import strides_of
 from .._core.op import Array, function, functions, op
 from .._core.random import Generator, check_generator, draw, key_of
 from .._core.runner import is_tracer, known
-from .._core.tensor import Tensor, from_host, write_out
+from .._core.tensor import Tensor, from_host, need_tensor, write_out
 from . import constants
 from .casting import cast
 from .creation import finish_factory, like_filled, out_dtype, size_of
@@ -107,7 +107,7 @@ def bernoulli(
         empty = like_filled(input, 0, None, None, False, constants.contiguous_format, "bernoulli")
         result = bernoulli_(empty, p, generator=generator)
     else:
-        dtype = input._value.aval.dtype
+        dtype = need_tensor(input, "bernoulli")._value.aval.dtype
         if dtype not in _FLOATS:
             kernel = "bernoulli_tensor_cpu_self_" if dtype.is_complex else "bernoulli_tensor_cpu_p_"
             raise unsupported(kernel, dtype)

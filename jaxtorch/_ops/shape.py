@@ -312,6 +312,15 @@ def _numbers(given: Any) -> Any:
     return tuple([int(i) for i in given]) if isinstance(given, (tuple, list)) else int(given)
 
 
+def _the_way(name: str, *ways: Any) -> Any:
+    """The one way to split that is given, among its names: a number of parts, or indices."""
+    given = [x for x in ways if x is not None]
+    if len(given) != 1 or isinstance(given[0], str):
+        kinds = ", ".join(type(x).__name__ for x in given) or "nothing"
+        raise TypeError(f"{name}(): expected an int or a tuple of ints to split by, but got {kinds}")
+    return _numbers(given[0])
+
+
 @function("tensor_split", method=True)
 @numpy_names
 def tensor_split(
@@ -319,8 +328,7 @@ def tensor_split(
     sections: Any = None, tensor_indices_or_sections: Any = None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Parts of a dimension, cut at indices or into so many sections."""
-    options = (indices_or_sections, indices, sections, tensor_indices_or_sections)
-    given = _numbers(next(x for x in options if x is not None))
+    given = _the_way("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
     size = input._value.aval.shape
     parts = strides.tensor_split(size, given, dim)
     return _pieces(input, parts, strides.wrap_dim(dim, len(size)))
@@ -328,22 +336,17 @@ def tensor_split(
 
 def _splitting(name: str, least: int, dim: Any) -> None:
     def split_into(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+        given = _the_way(name, indices_or_sections, indices, sections)
         size = input._value.aval.shape
         if len(size) < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
-                f"{len(size)} "
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(size)} "
                 "dimensions!"
             )
-        options = (indices_or_sections, indices, sections)
-        if any(isinstance(x, str) for x in options):
-            raise TypeError(f"{name}(): expected an int or a tuple of ints to split by, but got str")
-        given = _numbers(next(x for x in options if x is not None))
         d = dim(len(size))
         if isinstance(given, int) and (given <= 0 or size[d] % given):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
-                f"{size[d]} is not "
+                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {size[d]} is not "
                 f"divisible by the split_size {given}!"
             )
         return _pieces(input, strides.tensor_split(size, given, d), d)

@@ -14,7 +14,7 @@ from .._core.checks import flag
 from .._core.op import Array, Operand, function, op
 from .._core.runner import known
 from .._core.structseq import types
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .reductions import UNSET, bad_call, follow, need_elements, one_axis
 from .rules import kind, refuse, scalar_name, unsupported
 
@@ -264,7 +264,7 @@ def isin(
 
 
 def _host(name: str, input: Tensor) -> np.ndarray[Any, Any]:
-    x = known(input.detach()._array())
+    x = known(need_tensor(input, name).detach()._array())
     if kind(x) == "complex":
         unsupported(name, x)
     return x

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes
 from .._core.op import function
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .casting import LEGACY_TYPES
 
 
@@ -162,37 +162,31 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def _tensor_argument(input: Any, name: str) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    return input
-
-
 @function("is_floating_point")
 def is_floating_point(input: Tensor) -> bool:
     """Is the element type a floating point one?"""
-    return _tensor_argument(input, "is_floating_point")._value.aval.dtype.is_floating_point
+    return need_tensor(input, "is_floating_point")._value.aval.dtype.is_floating_point
 
 
 @function("is_complex")
 def is_complex(input: Tensor) -> bool:
     """Is the element type a complex one?"""
-    return _tensor_argument(input, "is_complex")._value.aval.dtype.is_complex
+    return need_tensor(input, "is_complex")._value.aval.dtype.is_complex
 
 
 @function("is_signed")
 def is_signed(input: Tensor) -> bool:
     """Does the element type have negative numbers?"""
-    return _tensor_argument(input, "is_signed")._value.aval.dtype.is_signed
+    return need_tensor(input, "is_signed")._value.aval.dtype.is_signed
 
 
 @function("is_nonzero", method=True)
 def is_nonzero(input: Tensor) -> bool:
     """Is a tensor of one element not zero?"""
-    return bool(_tensor_argument(input, "is_nonzero"))
+    return bool(need_tensor(input, "is_nonzero"))
 
 
 @function("numel")
 def numel(input: Tensor) -> int:
     """How many elements the tensor has."""
-    return _tensor_argument(input, "numel")._value.aval.numel
+    return need_tensor(input, "numel")._value.aval.numel

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Scalar, function, method, numpy_names, op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
 
 # -- one shape for another
@@ -144,6 +144,23 @@ def _view_dtype(input: Array, dtype: Any, old: int):
     return _bitcast(input, dtype.np)
 
 
+def _conjugations(t: Tensor) -> int:
+    """How many conjugating views lead to this tensor."""
+    return 0 if t._alias is None else sum(step[0].name == "_conj" for step in t._alias.chain)
+
+
+def conjugated(t: Tensor) -> bool:
+    """Is the tensor the conjugate of what its memory holds?"""
+    return t._value.aval.dtype.is_complex and _conjugations(t) % 2 == 1
+
+
+def negated(t: Tensor) -> bool:
+    """Is the tensor the negative of what its memory holds: the imaginary part of a conjugating view?"""
+    if t._alias is None or t._value.aval.dtype.is_complex or _conjugations(t) % 2 == 0:
+        return False
+    return any(op.name == "_part" and statics == (1,) for op, statics, _ in t._alias.chain)
+
+
 def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
     """The same memory read as elements of another type."""
     if dtype is not t.dtype:
@@ -181,27 +198,29 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 @method("reshape")
 def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
-    if kwargs:
+    if "shape" in kwargs:
         shape = tuple(kwargs.pop("shape"))
+    if kwargs:
+        raise TypeError(f"reshape() got an unexpected keyword argument '{next(iter(kwargs))}'")
     return reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
 
 
 @method("view_as")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view with the other tensor's shape."""
-    return _view(self, other._value.aval.shape)
+    return _view(self, need_tensor(other, "view_as", "other")._value.aval.shape)
 
 
 @method("reshape_as")
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the other tensor's shape."""
-    return reshape(self, other._value.aval.shape)
+    return reshape(self, need_tensor(other, "reshape_as", "other")._value.aval.shape)
 
 
 @function("flatten", method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim to end_dim merged into one."""
-    size = input._value.aval.shape
+    size = need_tensor(input, "flatten")._value.aval.shape
     if not size:
         return reshape(input, (1,))
     new = strides.flatten_size(size, start_dim, end_dim)
@@ -297,7 +316,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) 
 @method("expand_as")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Expanded to the other tensor's size."""
-    return _expand(self, other._value.aval.shape)
+    return _expand(self, need_tensor(other, "expand_as", "other")._value.aval.shape)
 
 
 @function("broadcast_to", method=True)
@@ -539,65 +558,3 @@ def unbind(input: Array, dim: int = 0):
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = strides.wrap_dim(dim, input.ndim)
     return tuple([jnp.squeeze(part, d) for part in jax.lax.split(input, (1,) * input.shape[d], d)])
-
-
-# -- complex numbers and strides as they come
-
-
-def _complex_layout(size: Any, stride: Any, offset: int, *, k: int) -> Any:
-    return size, tuple([2 * s for s in stride]), 2 * offset + k
-
-
-@op(
-    name="_part",
-    function=False,
-    method=False,
-    grad="SelectBackward0",
-    view=ViewRule(
-        _complex_layout,
-        lambda whole, part, k: jax.lax.complex(part, whole.imag) if k == 0 else jax.lax.complex(whole.real, part),
-    ),
-)
-def _part(input: Array, k: int):
-    return input.real if k == 0 else input.imag
-
-
-def _conjugations(t: Tensor) -> int:
-    """How many conjugating views lead to this tensor."""
-    return 0 if t._alias is None else sum(step[0].name == "_conj" for step in t._alias.chain)
-
-
-def conjugated(t: Tensor) -> bool:
-    """Is the tensor the conjugate of what its memory holds?"""
-    return t._value.aval.dtype.is_complex and _conjugations(t) % 2 == 1
-
-
-def negated(t: Tensor) -> bool:
-    """Is the tensor the negative of what its memory holds: the imaginary part of a conjugating view?"""
-    if t._alias is None or t._value.aval.dtype.is_complex or _conjugations(t) % 2 == 0:
-        return False
-    return any(op.name == "_part" and statics == (1,) for op, statics, _ in t._alias.chain)
-
-
-@function("real")
-def real(input: Tensor) -> Tensor:
-    """The real part, as a view; a real tensor itself."""
-    return _part(input, 0) if input.is_complex() else input
-
-
-@function("imag")
-def imag(input: Tensor) -> Tensor:
-    """The imaginary part, as a view."""
-    if not input.is_complex():
-        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _part(input, 1)
-
-
-PROPERTIES = {
-    "real": property(real, lambda self, value: _assign(real(self), value), doc="The real part, as a view."),
-    "imag": property(imag, lambda self, value: _assign(imag(self), value), doc="The imaginary part, as a view."),
-}
-
-
-def _assign(target: Tensor, value: Any) -> None:
-    target.copy_(value) if isinstance(value, Tensor) else target.fill_(value)

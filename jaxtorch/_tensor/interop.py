@@ -16,7 +16,7 @@ from .._core.device import cpu
 from .._core.device import device as device_named
 from .._core.modes import state
 from .._core.runner import is_tracer
-from .._core.tensor import Tensor, from_array, wrap
+from .._core.tensor import Tensor, from_array, need_tensor, wrap
 from .._core.value import Value, aval_of
 from ._members import Members
 
@@ -30,9 +30,7 @@ def to_jax(t: Tensor) -> jax.Array:
     It keeps what the tensor holds now, whatever happens to the tensor later, and it has no part in the tensor's autograd
     history. Errors in the data that led to it (an index out of range) are raised here.
     """
-    if not isinstance(t, Tensor):
-        raise TypeError(f"to_jax(): argument 't' must be Tensor, not {type(t).__name__}")
-    value = t._read()
+    value = need_tensor(t, "to_jax", "t")._read()
     array = t._array()
     value.owned = False  # the user can see the buffer, so it must never be donated
     if isinstance(array, np.ndarray):
