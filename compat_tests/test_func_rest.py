@@ -130,3 +130,48 @@ def test_gradcheck_refuses_overlapping_inputs() -> None:
         x = t.ones(2, dtype=t.float64, requires_grad=True)
         with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
             t.autograd.gradcheck(t.sin, x.expand(2, 2))
+
+
+LEAVES = {
+    "a result": lambda t, x: (x * 2).requires_grad_(),
+    "an argument": lambda t, x: x.requires_grad_(),
+    "no longer": lambda t, x: x.detach().requires_grad_(False),
+    "another tensor": lambda t, x: x * t.ones(3).requires_grad_(),
+    "a module": lambda t, x: t.nn.Linear(3, 3).requires_grad_(False)(x),
+    "a factory": lambda t, x: x * t.ones(3, requires_grad=True),
+    "a list": lambda t, x: x * t.tensor([1.0, 2.0, 3.0], requires_grad=True),
+    "a parameter": lambda t, x: x * t.nn.Parameter(t.ones(3)),
+    "an attribute": lambda t, x: (setattr(x, "requires_grad", True), x * 2)[1],
+}
+
+
+@pytest.mark.parametrize("transform", ["grad", "vmap", "jvp"])
+@pytest.mark.parametrize("name", list(LEAVES))
+def test_requires_grad_inside(name: str, transform: str) -> None:
+    """`requires_grad_()` raises inside a transformed function; other ways to ask for a gradient do not."""
+
+    def run(t: Any) -> Any:
+        f = lambda x: LEAVES[name](t, x)  # noqa: E731
+        if transform == "grad":
+            return t.func.grad(lambda x: f(x).sum())(t.ones(3))
+        if transform == "vmap":
+            return t.func.vmap(f, randomness="same")(t.ones(2, 3))
+        return t.func.jvp(f, (t.ones(3),), (t.ones(3),))
+
+    try:
+        expected = run(reference())
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match=r"attempting to call Tensor.requires_grad_\(\)"):
+            run(candidate())
+    else:
+        same = [r.shape for r in ([expected] if isinstance(expected, reference().Tensor) else expected)]
+        found = run(candidate())
+        assert [tuple(r.shape) for r in ([found] if transform != "jvp" else found)] == [tuple(s) for s in same]
+
+
+@pytest.mark.parametrize("name", ["poisson", "_standard_gamma", "bernoulli", "binomial", "multinomial"])
+def test_samplers_that_cannot_give_all_examples_the_same(name: str) -> None:
+    for t in (reference(), candidate()):
+        f = {"binomial": lambda p: t.binomial(p, p), "multinomial": lambda p: t.multinomial(p, 2, replacement=True)}  # noqa: B023
+        with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched tensor"):
+            t.func.vmap(f.get(name, getattr(t, name)), randomness="same")(t.ones(2, 3))

@@ -82,3 +82,48 @@ def test_relu_in_place_after_pooling():
         return net[0].weight.grad.numpy()
 
     np.testing.assert_allclose(body(candidate()), body(torch), rtol=1e-4, atol=1e-5)
+
+
+def _written(name: str) -> Any:
+    return lambda t, x: getattr(t.nn.functional, name)(x + 0)
+
+
+def _of_lstm(**options: Any) -> Any:
+    return lambda t, x: t.nn.LSTM(6, 6, **options)(x[0])[0]
+
+
+KEPT = {
+    **{name: _written(name) for name in ("elu_", "selu_", "celu_", "leaky_relu_", "rrelu_", "relu_", "hardtanh_")},
+    "elu": lambda t, x: t.nn.functional.elu(x),
+    "leaky_relu": lambda t, x: t.nn.functional.leaky_relu(x),
+    "rrelu_ in training": lambda t, x: t.nn.functional.rrelu_(x + 0, training=True),
+    "ELU(inplace=True)": lambda t, x: t.nn.ELU(inplace=True)(x + 0),
+    "attention": lambda t, x: t.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True),
+    "attention of three dimensions": lambda t, x: t.nn.functional.scaled_dot_product_attention(x[0], x[0], x[0]),
+    "LSTM": _of_lstm(),
+    "LSTM without bias": _of_lstm(bias=False, batch_first=True),
+    "LSTM of two layers": _of_lstm(num_layers=2),
+    "LSTM both ways": _of_lstm(bidirectional=True),
+    "LSTM with projections": _of_lstm(proj_size=2),
+    "GRU": lambda t, x: t.nn.GRU(6, 6)(x[0])[0],
+}
+
+
+@pytest.mark.filterwarnings("ignore:LSTM with projections")
+@pytest.mark.parametrize("name", list(KEPT))
+def test_results_that_pytorch_keeps(name: str):
+    """Whether a result may be overwritten before backward is as in PyTorch."""
+
+    def raises(t: Any) -> bool:
+        leaf = t.from_numpy(X.copy()).requires_grad_()
+        y = KEPT[name](t, leaf + 0)
+        loss = y.sum()
+        with t.no_grad():
+            y.mul_(2)
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            return "modified by an inplace operation" in str(error)
+        return False
+
+    assert raises(candidate()) is raises(torch)

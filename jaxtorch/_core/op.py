@@ -157,6 +157,8 @@ class Op:
             entry.out_float = (False,) * entry.n_out
         if self.saved or self.unsaved:
             entry.saved = _named(self.saved, operand_keys, statics)
+            if (of := entry.saved.pop("written", None)) is not None and inplace:
+                entry.saved["result"] = of
             entry.unsaved = frozenset(_named(self.unsaved, operand_keys, statics))
             parts = zip(self.operands, operand_keys, strict=True)
             entry.operand_names = tuple(
@@ -456,6 +458,7 @@ def op(
     unsaved:  operands, or "result", that PyTorch's derivative does not keep: they may be overwritten before backward.
     saved:    operands, or "result", "result1", ..., that it keeps though ours does without: to overwrite them is an error.
               {"index": "src weight"}: that it keeps where a gradient of `src` or `weight` is wanted, and otherwise not.
+              "written" is the result of the in-place form.
               Both may be functions of the operands' types and the static arguments, as `grad` may.
     numbers_first: keywords that old programs give as numbers between the tensors: `add(x, alpha, y)`.
     also:     other names that a call may give parameters by: {"input": "A"}.

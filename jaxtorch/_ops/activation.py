@@ -74,7 +74,7 @@ def _limited(x: Any, low: Any, high: Any) -> Any:
     return jnp.minimum(jnp.maximum(x, low), high)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
 def leaky_relu(input: Array, negative_slope: float = 0.01):
     """The input where positive, `negative_slope` times it elsewhere."""
     _needs_float("leaky_relu_cpu", input)
@@ -114,7 +114,15 @@ def prelu(input: Array, weight: Array):
     return _preferred(input, weight.reshape(shape))
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False, grad="RreluWithNoiseBackward0")
+@op(
+    promote=True,
+    inplace=True,
+    method=False,
+    function=False,
+    out=False,
+    grad="RreluWithNoiseBackward0",
+    saved=["written"],
+)
 def _rrelu(input: Array, noise: Array):
     return jnp.where(input > 0, input, input * noise)
 
@@ -187,19 +195,19 @@ def _elu_of(x: Any, alpha: float, scale: float = 1.0, inner: float = 1.0) -> Any
     return in_single(lambda v: _elu(v, alpha * scale, scale, inner))(x)
 
 
-@op(promote=True, inplace=True, method=False, function=False, out=False)
+@op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0):
     """The input where positive, alpha * (exp(input) - 1) elsewhere."""
     return _elu_of(input, alpha, scale, input_scale)
 
 
-@op(promote=True, inplace=True, method=False, out=False, grad="EluBackward0")
+@op(promote=True, inplace=True, method=False, out=False, grad="EluBackward0", saved=["written"])
 def selu(input: Array):
     """The self-normalising exponential unit of Klambauer et al. (2017)."""
     return _elu_of(input, _SELU_ALPHA, _SELU_SCALE)
 
 
-@op(promote=True, inplace=True, method=False, out=False)
+@op(promote=True, inplace=True, method=False, out=False, saved=["written"])
 def celu(input: Array, alpha: float = 1.0):
     """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
     if alpha == 0:

@@ -41,15 +41,12 @@ def _by_one_kernel(query: Any, key: Any, value: Any, enable_gqa: bool) -> bool:
     return len(query) == 4 and query[-1] == value[-1] and query[0] == key[0] and (enable_gqa or query[1] == key[1])
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad=_name,
-    name="_attention",
-    unsaved=["query", "key"],
-    saved={"value": "query key"},
-)
+def _saved(operands: Any, statics: Any) -> dict[str, str]:
+    fused = _name(operands, statics) != "UnsafeViewBackward0"
+    return {"value": "query key"} | ({"result": ""} if fused else {})
+
+
+@op(function=False, method=False, out=False, grad=_name, name="_attention", unsaved=["query", "key"], saved=_saved)
 def _attention(
     query: Array,
     key: Array,

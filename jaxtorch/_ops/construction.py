@@ -405,7 +405,7 @@ def asarray(
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     else:
         out = as_tensor(obj, dtype, device)
-    return out.requires_grad_(True) if requires_grad else out
+    return leaf(out) if requires_grad else out
 
 
 def _warn_buffer() -> None:
@@ -454,7 +454,7 @@ def frombuffer(
     if not array.flags.writeable:
         _warn_buffer()
     out = host.adopt(array) if array.flags.writeable else from_host(np.array(array))
-    return out.requires_grad_(True) if requires_grad else out
+    return leaf(out) if requires_grad else out
 
 
 @method("new_tensor")
@@ -469,5 +469,5 @@ def new_tensor(
     if isinstance(data, Tensor):
         _warn_copy()
         out = _copied(data, dtype, where)
-        return out.requires_grad_(True) if requires_grad else out
+        return leaf(out) if requires_grad else out
     return tensor(data, dtype=dtype, device=where, requires_grad=requires_grad)

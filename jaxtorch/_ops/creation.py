@@ -102,7 +102,8 @@ def leaf(t: Tensor) -> Tensor:
     dtype = t._value.aval.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return t.requires_grad_(True)
+    t.requires_grad = True
+    return t
 
 
 def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str) -> Tensor:

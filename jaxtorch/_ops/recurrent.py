@@ -35,7 +35,11 @@ def _affine(x: Any, w: Any, *biases: Any) -> Any:
     return times_and_plus(x, w, *biases)
 
 
-@op(function=False, method=False, out=False, grad=_name)
+def _saved(operands: Any, statics: Any) -> tuple[str, ...]:
+    return ("result",) if _name(operands, statics) == "MkldnnRnnLayerBackward0" else ()
+
+
+@op(function=False, method=False, out=False, grad=_name, saved=_saved)
 def _lstm_layer(
     input: Array,
     h0: Array,

@@ -31,7 +31,7 @@ def _get_requires_grad(self: Tensor) -> bool:
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
-    requires_grad_(self, value)
+    _require(self, value)
 
 
 MEMBERS["requires_grad"] = property(
@@ -44,6 +44,15 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for a gradient, or stop asking; leaves only."""
     if not isinstance(requires_grad, bool):
         raise TypeError(f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+    if state.transforms:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() inside of a function that torch.func transforms, where it has no "
+            "effect: use torch.func's own derivatives (grad, vjp, jacrev, ...) there, or call it outside"
+        )
+    return _require(self, requires_grad)
+
+
+def _require(self: Tensor, requires_grad: bool) -> Tensor:
     if shown(self._node) is not None:
         if not requires_grad:
             raise RuntimeError(

@@ -350,16 +350,16 @@ class Module(Registry):
         return self._apply(lambda t: t.cpu())
 
     def ipu(self, device: Any = None) -> Self:
-        """Not available: raises."""
-        raise NotImplementedError("Module.ipu(): there is no JAX backend for this device")
+        """Move to such a device, in place; there is none, so a module with tensors raises."""
+        return self._apply(lambda t: t.ipu(device))
 
     def xpu(self, device: Any = None) -> Self:
-        """Not available: raises."""
-        raise NotImplementedError("Module.xpu(): there is no JAX backend for this device")
+        """Move to such a device, in place; there is none, so a module with tensors raises."""
+        return self._apply(lambda t: t.xpu(device))
 
     def mtia(self, device: Any = None) -> Self:
-        """Not available: raises."""
-        raise NotImplementedError("Module.mtia(): there is no JAX backend for this device")
+        """Move to such a device, in place; there is none, so a module with tensors raises."""
+        return self._apply(lambda t: t.mtia(device))
 
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers, integral ones too, to one type."""
