@@ -7,6 +7,7 @@ import gc as _gc
 import importlib as _importlib
 import importlib.util as _importlib_util
 import math as _math
+import sys as _sys
 from typing import Any as _Any
 
 from . import _ops, _tensor
@@ -106,10 +107,26 @@ globals().update(_AUTOCAST)
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 legacy_contiguous_format = contiguous_format
 
+for _module in (
+    autograd,
+    backends,
+    cuda,
+    fft,
+    nn.functional,
+    nn.init,
+    overrides,
+    random,
+    serialization,
+    special,
+    utils,
+):
+    vars(_module)["torch"] = _sys.modules[__name__]  # programs reach it there, because PyTorch's files import it
+del _module
 
 _PRIVATE = (
     "_C",
     "__config__",
+    "__future__",
     "_custom_ops",
     "_dynamo",
     "_functorch",

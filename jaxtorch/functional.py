@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 from ._core.op import functions as _functions
+from ._core.tensor import Tensor as Tensor
 from ._names import broadcast_shapes
+from .nn import functional as F  # noqa: F401
+
+torch = sys.modules["jaxtorch"]  # editors add `from torch.functional import F, Tensor`
 
 atleast_1d, atleast_2d, atleast_3d = (_functions[f"atleast_{n}d"] for n in (1, 2, 3))
 block_diag, broadcast_tensors, cartesian_prod = (

@@ -118,7 +118,18 @@ _KEYS = {"cpu": "CPU", "cuda": "CUDA", "xla": "XLA", "meta": "Meta", "default": 
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Register an implementation for kinds of devices ('cpu', 'cuda', 'default' for all); a decorator without `func`."""
+    """Register an implementation for kinds of devices ('cpu', 'cuda', 'default' for all); a decorator without `func`.
+
+    The older form `impl(library, name, dispatch_key="")` is a decorator too.
+    """
+    if isinstance(qualname, Library):
+        library = qualname
+
+        def of_library(fn: Callable[..., Any]) -> Any:
+            library.impl(types, fn, func or "")
+            return fn
+
+        return of_library
 
     def register(fn: Callable[..., Any]) -> Any:
         for kind in [types] if isinstance(types, str) else types:

@@ -38,3 +38,22 @@ class Size(tuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
+    """Sizes, or one sequence of them, as ints. TypeError where one is no whole number."""
+    if len(items) == 1 and isinstance(items[0], (tuple, list)):
+        items = items[0]
+    return tuple([s if type(s) is int else _size(s, name, argument, i) for i, s in enumerate(items)])
+
+
+def _size(given: Any, name: str, argument: str, place: int) -> int:
+    try:
+        if isinstance(given, bool):
+            raise TypeError
+        return given.__index__()
+    except (AttributeError, TypeError):
+        kind = type(given).__name__
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position 1) must be tuple of ints, but found element of type {kind} at pos {place}"
+        ) from None

@@ -10,11 +10,12 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.op import Array, function, method, numpy_names, op
+from .._core.size import as_size
 from .._core.tensor import Tensor, from_host
 from .._core.views import _put_back
 from .indexing import _content
 from .rules import diagonal_of
-from .views import _as_size, _slice, diagonal, select, slice_dim
+from .views import _slice, diagonal, select, slice_dim
 
 # -- repeated
 
@@ -45,7 +46,7 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
 @function("tile")
 def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
-    dims = _as_size(dims if isinstance(dims, (tuple, list)) else (dims,), "tile", "dims")
+    dims = as_size(dims if isinstance(dims, (tuple, list)) else (dims,), "tile", "dims")
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
 
@@ -368,7 +369,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"torch.unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
     if isinstance(shape, Tensor):
         raise TypeError("torch.unravel_index(): expected shape to be int or sequence of ints, but got Tensor")
-    size = _as_size((shape,), "unravel_index", "shape")
+    size = as_size((shape,), "unravel_index", "shape")
     content, total = _content(indices), int(np.prod(size, dtype=np.int64))
     if content.size and (content.min() < 0 or content.max() >= total):
         raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Scalar, function, method, numpy_names, op
+from .._core.size import as_size
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
 
@@ -56,31 +57,12 @@ def _alias(input: Array):
     return input
 
 
-def _as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
-    """Sizes, or one sequence of them, as ints. TypeError where one is no whole number."""
-    if len(items) == 1 and isinstance(items[0], (tuple, list)):
-        items = items[0]
-    return tuple([s if type(s) is int else _size(s, name, argument, i) for i, s in enumerate(items)])
-
-
-def _size(given: Any, name: str, argument: str, place: int) -> int:
-    try:
-        if isinstance(given, bool):
-            raise TypeError
-        return given.__index__()
-    except (AttributeError, TypeError):
-        kind = type(given).__name__
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be tuple of ints, but found element of type {kind} at pos {place}"
-        ) from None
-
-
 @method("view")
 def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1), or the same memory as another element type."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return view_dtype(self, dtype or shape[0])
-    return _view(self, _as_size(shape if size is None else size, "view"))
+    return _view(self, as_size(shape if size is None else size, "view"))
 
 
 def _dtype_layout(size: Any, stride: Any, offset: int, *, dtype: Any, old: int) -> Any:
@@ -183,7 +165,7 @@ def _reshape_copy(input: Array, new: Any):
 @function("reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
-    new = _as_size((shape,) if not isinstance(shape, (tuple, list)) else shape, "reshape", "shape")
+    new = as_size((shape,) if not isinstance(shape, (tuple, list)) else shape, "reshape", "shape")
     if input._layout is None:
         return _view(input, new)
     size = input._value.aval.shape
@@ -310,7 +292,7 @@ def _expand(input: Array, size_: Any):
 @method("expand")
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
-    return _expand(self, _as_size(sizes if size is None else (size,), "expand"))
+    return _expand(self, as_size(sizes if size is None else (size,), "expand"))
 
 
 @method("expand_as")
@@ -322,7 +304,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 @function("broadcast_to", method=True)
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to the given size."""
-    return _expand(input, _as_size((size,), "broadcast_to"))
+    return _expand(input, as_size((size,), "broadcast_to"))
 
 
 def _reshaped_back(whole: Any, part: Any, **_: Any) -> Any:

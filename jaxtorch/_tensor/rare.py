@@ -96,8 +96,8 @@ def record_stream(self: Tensor, stream: Any) -> None:
 
 @member
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What `Module.load_state_dict` puts in this tensor's place: `other` itself if it is assigned, else a detached tensor."""
-    return other if assign else self.copy_(other).detach()
+    """What `Module.load_state_dict` puts in this place: `other` if it is assigned, else this tensor with its content; detached."""
+    return (other if assign else self.copy_(other)).detach()
 
 
 @member

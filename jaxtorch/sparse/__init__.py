@@ -7,6 +7,7 @@ sparse matrices) reads the indices on the host; a product with a dense matrix do
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .._absent import absent as _absent
@@ -38,6 +39,8 @@ from ._products import hspmm, sampled_addmm, smm, spdiags, spmm_reduce, sspaddmm
 from ._products import mm as _mm
 from ._products import softmax as _softmax
 from ._tensor import SparseTensor as _SparseTensor
+
+torch = sys.modules["jaxtorch"]  # old programs say `torch.sparse.torch.eye`
 
 __all__ = [
     "BFloat16Tensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor", "LongTensor",

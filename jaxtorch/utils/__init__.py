@@ -6,9 +6,10 @@ import importlib as _importlib
 import importlib.util as _importlib_util
 from typing import Any as _Any
 
+from .._tensor.swapping import swap_tensors as swap_tensors
 from . import data as data
 
-__all__ = ["data", "set_module"]
+__all__ = ["data", "set_module", "swap_tensors"]
 
 _PRIVATE = ("_contextlib", "_python_dispatch", "_pytree")
 

@@ -43,6 +43,9 @@ class CausalBias(Tensor):
     def __init__(self, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> None:
         pass
 
+    def __repr__(self, **kwargs: Any) -> str:
+        return Tensor.__repr__(_as_class(self, Tensor))
+
 
 def causal_upper_left(*size: int) -> CausalBias:
     """A mask (L, S): query i attends to keys 0 ... i."""

@@ -11,7 +11,25 @@ from ..._core.dtypes import dtype as DType
 from ..._core.modes import no_grad
 from ..._core.op import functions
 from ..._core.tensor import Tensor
+from ..._tensor.swapping import swap_tensors
 from ..parameter import Parameter, settle
+
+
+class Replacing:
+    """How converted and loaded parameters replace a module's own; `torch.__future__` sets it."""
+
+    overwrite = False
+    """New parameters instead of new data in the old ones."""
+    swap = False
+    """The old objects become the new tensors (`torch.utils.swap_tensors`)."""
+
+
+def swapped(parameter: Any, moved: Any, name: str) -> None:
+    """Let a parameter become what it was converted to. RuntimeError naming it where the two cannot be exchanged."""
+    try:
+        swap_tensors(parameter, Parameter(moved, parameter.requires_grad))
+    except RuntimeError as error:
+        raise RuntimeError(f"_apply(): Couldn't swap {name}") from error
 
 
 def apply(module: Any, fn: Callable[[Any], Any], recurse: bool) -> None:
@@ -24,23 +42,27 @@ def apply(module: Any, fn: Callable[[Any], Any], recurse: bool) -> None:
             continue
         with no_grad():
             moved = fn(parameter)
-        current = parameter
-        if moved is not parameter:
-            if moved.is_meta == parameter.is_meta:
+        current, grad = parameter, parameter.grad
+        if Replacing.swap:
+            swapped(parameter, moved, f"{module._get_name()}.{name}")
+        elif moved is not parameter or Replacing.overwrite:
+            if moved.is_meta == parameter.is_meta and not Replacing.overwrite:
                 parameter.data = moved
                 del moved
                 settle(parameter)
             else:
                 current = module._parameters[name] = Parameter(moved, parameter.requires_grad)
-        grad = parameter.grad
         if grad is None:
             continue
         with no_grad():
             moved = fn(grad)
-        if moved is grad:
-            if current is not parameter:
+        if Replacing.swap:
+            swap_tensors(grad, moved.requires_grad_(grad.requires_grad))
+            parameter.grad = grad
+        elif moved is grad:
+            if current.grad is not grad:
                 current.grad = grad
-        elif moved.is_meta == grad.is_meta and current is parameter:
+        elif moved.is_meta == grad.is_meta and current.grad is grad:
             grad.data = moved
         else:
             current.grad = moved.requires_grad_(grad.requires_grad)

@@ -10,6 +10,7 @@ from typing import Any
 from ..._core.modes import no_grad
 from ..._core.tensor import Tensor
 from ..parameter import Parameter, is_lazy
+from ._conversion import Replacing, swap_tensors
 
 EXTRA_STATE = "_extra_state"
 
@@ -139,6 +140,9 @@ def _load_one(module: Any, name: str, key: str, target: Any, given: Any, assign:
             )
     try:
         with no_grad():
+            if Replacing.swap:
+                _swap_in(target, given, assign)
+                return
             if not assign:
                 target.copy_(given)
                 return
@@ -154,6 +158,21 @@ def _load_one(module: Any, name: str, key: str, target: Any, given: Any, assign:
             f'While copying the parameter named "{key}", whose dimensions in the model are {here} and whose '
             f"dimensions in the checkpoint are {there}, an exception occurred : {error.args}."
         )
+
+
+def _swap_in(target: Any, given: Any, assign: bool) -> None:
+    """Let a parameter or buffer become what its `module_load` makes of the loaded tensor."""
+    found = target.module_load(given, assign=assign)
+    if found is target or found is given:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs"
+        )
+    if isinstance(target, Parameter):
+        if isinstance(found, Parameter):
+            found.requires_grad_(target.requires_grad)
+        else:
+            found = Parameter(found, requires_grad=target.requires_grad)
+    swap_tensors(target, found)
 
 
 def load(module: Any, state_dict: Any, strict: bool, assign: bool) -> IncompatibleKeys:
