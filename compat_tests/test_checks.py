@@ -16,7 +16,7 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import checks, program
+from jaxtorch._core import checks, program, runner
 from jaxtorch._core.checks import flag
 from jaxtorch._core.op import Array, op
 
@@ -231,11 +231,61 @@ def test_a_factor_that_is_not_a_number_is_never_said_to_be_one() -> None:
         torch.linalg.cholesky(torch.full((2, 2), 0.06300319525987962, dtype=torch.float64))
 
 
+LOOKED_UP: dict[str, Callable[[Any, Any], Any]] = {
+    "cross_entropy": lambda torch, i: torch.nn.functional.cross_entropy(torch.ones(i.shape[0], 5), i),
+    "cross_entropy with a gradient": lambda torch, i: torch.nn.functional.cross_entropy(
+        torch.ones(i.shape[0], 5, requires_grad=True), i
+    ),
+    "nll_loss": lambda torch, i: torch.nn.functional.nll_loss(torch.ones(i.shape[0], 5), i, ignore_index=7),
+    "embedding": lambda torch, i: torch.nn.functional.embedding(i, torch.ones(5, 2)),
+    "gather": lambda torch, i: torch.ones(5).gather(0, i),
+    "take": lambda torch, i: torch.ones(5).take(i),
+    "index_select": lambda torch, i: torch.ones(5, 2).index_select(0, i),
+}
+INDICES = [[0, 4, 2], [0, 5, 2], [0, -1, 2], [-100, 7, 2], [-100, 2], [7, 3, 3], [6], [-5], [-6], []]
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+@pytest.mark.parametrize("computed", [False, True])
+def test_indices_out_of_range(name: str, computed: bool) -> None:
+    """Where indices are on the host, the error is raised at the call; where they are still to be computed, later."""
+    for numbers in INDICES:
+        found = []
+        for library in (torch, reference):
+            index = library.tensor(numbers, dtype=library.int64)
+            if computed:
+                index = index * 1
+            try:
+                result = LOOKED_UP[name](library, index)
+                if library is torch and RECORDED and not computed:
+                    program.flush_all()
+                    assert all(value.array is not None and not int(value.array) for value, _, _ in checks._pending)
+                found.append(result.tolist())
+            except (IndexError, RuntimeError) as error:
+                said = str(error).split("\n")[0]  # of several bad indices it names one or another
+                found.append((type(error), re.sub(r"-?\d+", "#", said)))
+        assert repr(found[0]) == repr(found[1]), numbers
+
+
+@pytest.mark.skipif(not RECORDED, reason="about recorded programs")
+def test_a_loop_over_batches_has_one_program() -> None:
+    """Class numbers that are ignored, in some batches, make no other program."""
+    layer, losses = torch.nn.Linear(3, 5), []
+    before = len(runner._structures)
+    for numbers in [[0, 1], [-100, 4], [3, -100], [2, 2]] * 3:
+        losses.append(torch.nn.functional.cross_entropy(layer(torch.ones(2, 3)), torch.tensor(numbers)))
+        losses[-1].backward()
+        program.flush_all()
+        if len(losses) == 3:
+            before = len(runner._structures)
+    assert len(runner._structures) == before
+
+
 AT_EXIT = """
 import atexit
 atexit.register(lambda: print("earlier handler"))
 import jaxtorch as torch
-rows = torch.nn.functional.embedding(torch.tensor([1, {index}]), torch.ones(3, 2))
+rows = torch.nn.functional.embedding(torch.tensor([1, {index}]) + 0, torch.ones(3, 2))
 print("last line")
 """
 

@@ -2,6 +2,9 @@
 
 A kernel with checks returns, behind its outputs, one int64 scalar a check: 0 where all is well. They are outputs of the
 program; `raise_pending` reads them once a value has been waited for, and raises PyTorch's exception.
+
+Where the indices are on the host already, as the class numbers of a batch are, looking at them takes less than the flag would:
+`foreseen` does, and the error is raised where the operation is called.
 """
 
 from __future__ import annotations
@@ -11,8 +14,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from . import capture, hostmode
+from .entry import Kernel
 from .transfer import fetched
 from .value import Value
 
@@ -23,9 +30,9 @@ _pending: list[tuple[Value, Callable[[int], Exception], str]] = []
 
 
 class collecting:
-    """Context around the tracing of a body: the list of the flags it raises, as (code, message maker)."""
+    """Context around the tracing of a body: the list of the flags it raises, as (code, message maker, `Within` or None)."""
 
-    def __enter__(self) -> list[tuple[Any, Any]]:
+    def __enter__(self) -> list[tuple[Any, Any, Any]]:
         _tracing.lists.append([])
         return _tracing.lists[-1]
 
@@ -37,20 +44,65 @@ class _Tracing(threading.local):
     """The lists that bodies being traced add to, innermost last."""
 
     def __init__(self) -> None:
-        self.lists: list[list[tuple[Any, Any]]] = []
+        self.lists: list[list[tuple[Any, Any, Any]]] = []
 
 
 _tracing = _Tracing()
 
 
-def flag(code: Any, make: Callable[[int], Exception]) -> None:
+class Within(NamedTuple):
+    """That all elements of an operation's parameter are from `low` to below `high`, or are `besides`."""
+
+    name: str
+    low: int
+    high: int
+    besides: int | None = None
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Is it so?"""
+        if not array.size or (array.min() >= self.low and array.max() < self.high):
+            return True
+        return self.besides is not None and bool(
+            (((array >= self.low) & (array < self.high)) | (array == self.besides)).all()
+        )
+
+
+def flag(code: Any, make: Callable[[int], Exception], within: Within | None = None) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.
     With the attribute `at_once` the error is waited for where the operation is called: programs catch it there.
+    within: the same in other words: `code` is 0 just where it holds.
     """
     if _tracing.lists:
-        _tracing.lists[-1].append((code, make))
+        _tracing.lists[-1].append((code, make, within))
+
+
+SMALL = 4096
+"""Elements up to which indices are looked at on the host."""
+
+
+def guards(flags: list[tuple[Any, Any, Any]], names: list[str]) -> list[Any] | None:
+    """What must hold of a kernel's inputs, whose names these are, so that none of its flags is raised: (position, `Within`, maker)
+    for each; None where that is not known."""
+    known = [within is not None and within.name in names for _, _, within in flags]
+    return [(names.index(within.name), within, make) for _, make, within in flags] if all(known) else None
+
+
+def foreseen(kernel: Kernel, values: list[Value]) -> bool | None:
+    """Will all flags of a kernel be 0 for these values? None where only running it can tell."""
+    if capture.active is not None or hostmode.active:
+        return None
+    for position, within, make in kernel.guards:
+        v = values[position]
+        if getattr(v, "fine", None) is not make:
+            array = v.array
+            if type(array) is not np.ndarray or array.size > SMALL:
+                return None
+            if not within.holds(array):
+                return False
+            v.fine = make
+    return True
 
 
 def user_line() -> str:
@@ -85,7 +137,7 @@ def raise_pending(oldest: int | None = None) -> None:
         if code:
             _pending[:0] = flags[position + 1 :]
             error = make(code)
-            if error.args and not getattr(make, "at_once", False):
+            if where and error.args and not getattr(make, "at_once", False):
                 error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])
             raise error
 

@@ -33,10 +33,11 @@ class Kernel:
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
+    guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "captured", "traced",
-                 "on_numpy", "cold_runs", "cold_limit")  # fmt: skip
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "guards", "_quiet",
+                 "captured", "traced", "on_numpy", "cold_runs", "cold_limit")  # fmt: skip
 
     def __init__(
         self,
@@ -67,7 +68,16 @@ class Kernel:
         self.cold_runs = 0
         self.cold_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())
+        self.guards: Any = None
+        self._quiet: Kernel | None = None
         self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
+
+    def quiet(self) -> Kernel:
+        """The same without its flags."""
+        if self._quiet is None:
+            fn, n = self.fn, len(self.out_avals) - len(self.checks)
+            self._quiet = Kernel(self.name, lambda *args: fn(*args)[:n], self.in_avals, self.slot)
+        return self._quiet
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"

@@ -138,6 +138,7 @@ class GradForm:
 
             checks = list(entry.kernel.checks)
             self.kernel = Kernel(entry.name + "_fwd", forward_and_extras, entry.in_avals, entry.kernel.slot, checks)
+            self.kernel.guards = entry.kernel.guards
 
     def backward(self, present: tuple[bool, ...]) -> Entry:
         """The backward entry, for the outputs that did receive a cotangent.

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import dtypes
-from .checks import collecting
+from .checks import collecting, guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
 from .tape import node_type
@@ -128,6 +128,7 @@ class Op:
             self.check(*operand_keys)
         packs: list[Any] = []
         makers: list[Any] = []
+        raised: list[Any] = []
         bound = self._bind(operand_keys, statics, flat, inplace)
         default = dtypes.default()  # a body may be traced again later, when another default is set
 
@@ -141,17 +142,22 @@ class Op:
                     shapes = ", ".join([str(list(a.shape)) for a in flat])
                     message = f"{self.name}(): the sizes of the tensors must match or be 1, got {shapes}"
                     raise RuntimeError(message) from None
-            makers[:] = [make for _, make in flags]
+            raised[:] = flags
+            makers[:] = [make for _, make, _ in flags]
             if isinstance(out, (tuple, list)):
                 packs[:] = [type(out)]
                 outs = tuple(out)
             else:
                 packs[:] = [None]
                 outs = (out,)
-            return (*[jnp.asarray(o) for o in outs], *[f for f, _ in flags])
+            return (*[jnp.asarray(o) for o in outs], *[f for f, _, _ in flags])
 
         kernel = Kernel(self.name, flat_fn, tuple(flat), slot, makers)
         kind = packs[0]
+        parts = zip(self.operands, operand_keys, strict=True)
+        names = [p.name for p, k in parts if k is not None for _ in (k if isinstance(k, tuple) else (k,))]
+        if makers:
+            kernel.guards = guards(raised, names)
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
@@ -160,10 +166,7 @@ class Op:
             if (of := entry.saved.pop("written", None)) is not None and inplace:
                 entry.saved["result"] = of
             entry.unsaved = frozenset(_named(self.unsaved, operand_keys, statics))
-            parts = zip(self.operands, operand_keys, strict=True)
-            entry.operand_names = tuple(
-                [p.name for p, k in parts if k is not None for _ in (k if isinstance(k, tuple) else (k,))]
-            )
+            entry.operand_names = tuple(names)
         name = self.grad_name
         entry.grad_name = name if isinstance(name, str) else name(operand_keys, statics)
         (self.inplace_entries if inplace else self.entries)[key] = entry

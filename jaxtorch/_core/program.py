@@ -89,6 +89,12 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
     if len(_threads) > 1 and not alone:
         with runner.lock:
             return emit(kernel, values, True)
+    bad = False
+    if kernel.checks and kernel.guards is not None:
+        fine = checks.foreseen(kernel, values)
+        if fine:
+            kernel = kernel.quiet()
+        bad = fine is False
     slot = kernel.slot
     program = slot.program
     if program is None:
@@ -124,7 +130,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         known.append(v)
         outs.append(v)
     if kernel.checks:
-        return _with_checks(program, kernel, outs)
+        return _with_checks(program, kernel, outs, bad)
     if mark > LIMIT and capture.active is None:
         flush(program)
     return outs
@@ -160,12 +166,15 @@ def _rewind(program: Program, mark: int) -> None:
         program.slot.program = None
 
 
-def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
+def _with_checks(program: Program, kernel: Kernel, outs: list[Value], bad: bool) -> list[Value]:
+    """The outputs without the flags, which the program keeps. `bad`: one of them will be raised."""
     n = len(outs) - len(kernel.checks)
-    where = checks.user_line()
+    where = "" if bad else checks.user_line()
     for flag, message in zip(outs[n:], kernel.checks, strict=True):
         program.checks.append((flag, message, where))
-    if checks.waiting and capture.active is None and any(getattr(make, "at_once", False) for make in kernel.checks):
+    if bad or (
+        checks.waiting and capture.active is None and any(getattr(make, "at_once", False) for make in kernel.checks)
+    ):
         flush(program)
         checks.raise_pending()
     return outs[:n]

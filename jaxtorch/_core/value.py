@@ -68,9 +68,11 @@ class Value:
     pack:    the array that holds this value and others, at place `part`, while it has no array of its own (packs.py).
     """
 
-    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "pack", "part", "tangent", "__weakref__")
+    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "pack", "part", "fine", "tangent",
+                 "__weakref__")  # fmt: skip
 
     part: int
+    fine: Any  # the maker of the error that its numbers were last found not to cause; see checks.py
 
     tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core.checks import flag
+from .._core.checks import Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
 from .._core.sparsity import makers
@@ -37,7 +37,11 @@ def _rows(weight: Any, index: Any) -> Any:
     size = weight.shape[0]
     if index.size:
         bad = (index < 0) | (index >= size)
-        flag(jnp.any(bad).astype(jnp.int64), lambda code: IndexError("index out of range in self"))
+        flag(
+            jnp.any(bad).astype(jnp.int64),
+            lambda code: IndexError("index out of range in self"),
+            Within("input", 0, size),
+        )
     if size == 0:
         return jnp.zeros((*index.shape, *weight.shape[1:]), weight.dtype)
     return jnp.take(weight, index, axis=0, mode="clip")

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.checks import flag
+from .._core.checks import Within, flag
 from .._core.op import Array, function, numpy_names, op
 from .._core.tensor import Tensor, strict_out, write_out
 from .assignment import C_NAMES
@@ -23,7 +23,7 @@ from .rules import scalar_name
 
 
 def flag_outside(index: Any, low: int, high: int, make: Callable[[int], Exception]) -> None:
-    """Raise `make(i)` at the next synchronisation if some index `i` is not in `low ... high - 1`."""
+    """Raise `make(i)` if some `i` of an operation's parameter `index` is not in `low ... high - 1`."""
     if not index.size:
         return
     index = index.astype(np.int64)
@@ -33,6 +33,7 @@ def flag_outside(index: Any, low: int, high: int, make: Callable[[int], Exceptio
     flag(
         jnp.where((most >= high) | (least < low), code, 0),
         lambda code: make(-(code // 2) if code % 2 == 0 else (code - 1) // 2),
+        Within("index", low, high),
     )
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes
-from .._core.checks import flag
+from .._core.checks import Within, flag
 from .._core.op import Array, Arrays, op
 from .activation import log_softmax_of
 from .norm import broadcast_shape
@@ -120,6 +120,7 @@ def _picked(scores: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any
         flag(
             jnp.max(jnp.where(bad, target + OFFSET, 0)),
             lambda code: IndexError(f"Target {code - OFFSET} is out of bounds."),
+            Within("target", 0, classes, ignore_index),
         )
     hit = jnp.expand_dims(jnp.where(counted, target, -1), axis) == np.arange(classes).reshape(
         (-1, *(1,) * (scores.ndim - 1 - axis))
