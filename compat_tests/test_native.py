@@ -330,14 +330,31 @@ def test_attention(
     monkeypatch: pytest.MonkeyPatch, heads: int, rows: int, columns: int, width: int, out: int, causal: bool
 ) -> None:
     q, k, v = arrays((heads, rows, width), (heads, columns, width), (heads, columns, out))
-    same_as_xla(monkeypatch, lambda q, k, v: _heads_p.bind(q * 0.2, k, v, causal=causal), q, k, v, rounding=1e-4)
+    same_as_xla(
+        monkeypatch, lambda q, k, v: _heads_p.bind(q * 0.2, k, v, causal=causal, inner=1), q, k, v, rounding=1e-4
+    )
+
+
+@built
+@pytest.mark.parametrize(
+    "heads,masks,inner,mask_rows,rows,columns", [(6, 1, 6, 7, 7, 9), (6, 3, 2, 1, 33, 70), (4, 2, 1, 70, 70, 130)]
+)
+def test_attention_with_a_mask(
+    monkeypatch: pytest.MonkeyPatch, heads: int, masks: int, inner: int, mask_rows: int, rows: int, columns: int
+) -> None:
+    monkeypatch.setattr(native, "SMALL", 0)
+    q, k, v, mask = arrays((heads, rows, 20), (heads, columns, 20), (heads, columns, 33), (masks, mask_rows, columns))
+    mask = jnp.where(mask > 1, -jnp.inf, mask).at[0, 0].set(-jnp.inf)  # one row sees nothing
+    fn = lambda q, k, v: _heads_p.bind(q * 0.2, k, v, mask, causal=False, inner=inner)  # noqa: E731
+    assert not np.asarray(jax.jit(fn)(q, k, v))[0, 0].any()
+    same_as_xla(monkeypatch, fn, q, k, v, rounding=1e-4)
 
 
 @built
 def test_attention_to_what_is_not_finite() -> None:
     q, k, v = arrays((1, 4, 8), (1, 6, 8), (1, 6, 8))
     k = k.at[0, 2].set(jnp.nan)
-    got = jax.jit(lambda *a: native.attention(*a, causal=True))(q, k, v)
+    got = jax.jit(lambda *a: native.attention(*a, causal=True, inner=1))(q, k, v)
     assert np.isfinite(got[0, :2]).all() and np.isnan(got[0, 2:]).all()
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.interpreters import ad
 
 from .._core import native
 from .._core.layouts import normal, strides_of
@@ -18,7 +19,7 @@ from .._core.strides import broadcast_shapes, preserved
 from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
-from .primitives import linear_in, natively, primitive, with_tangent
+from .primitives import linear_in, natively, primitive
 from .products import on_cpu
 from .rules import scalar_name
 
@@ -74,24 +75,19 @@ def _attention(
         query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
     query = query * np.asarray(factor, query.dtype)
-    if attn_mask is None and keep is None and query.dtype == dtype == jnp.float32 and on_cpu():
-        return _headwise(query, key, value, is_causal)
+    if keep is None and query.dtype == dtype == jnp.float32 and on_cpu():
+        batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+        if attn_mask is None or _spans((*batch, query.shape[-2], key.shape[-2]), attn_mask.shape):
+            return _headwise(query, key, value, attn_mask, batch, is_causal)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2))
-    rows, columns = scores.shape[-2:]
-    masked = False
     if is_causal:
-        scores = jnp.where(np.tril(np.ones((rows, columns), bool)), scores, -jnp.inf)
-    elif attn_mask is not None:
-        masked = True
-        if attn_mask.dtype == jnp.bool_:
-            scores = jnp.where(attn_mask, scores, -jnp.inf)
-        else:
-            scores = scores + attn_mask.astype(scores.dtype)
-    if masked:
-        empty = jnp.all(jnp.isneginf(scores), axis=-1, keepdims=True)
-        weights = jnp.where(empty, 0, softmax_of(jnp.where(empty, 0, scores), scores.ndim - 1))
-    else:
+        scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    if attn_mask is None:
         weights = softmax_of(scores, scores.ndim - 1)
+    elif attn_mask.dtype == jnp.bool_:
+        weights = _masked_softmax(jnp.where(attn_mask, scores, -jnp.inf))
+    else:
+        weights = _masked_softmax(scores + attn_mask.astype(scores.dtype))
     weights = weights.astype(dtype)
     if keep is not None:
         kept = 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
@@ -99,39 +95,73 @@ def _attention(
     return jnp.matmul(weights, value)
 
 
-def _headwise(query: Any, key: Any, value: Any, causal: bool) -> Any:
-    """Attention without a mask, each head by itself."""
-    batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+def _masked_softmax(scores: Any) -> Any:
+    """Rows that are masked entirely give 0."""
+    empty = jnp.all(jnp.isneginf(scores), axis=-1, keepdims=True)
+    return jnp.where(empty, 0, softmax_of(jnp.where(empty, 0, scores), scores.ndim - 1))
+
+
+def _spans(scores: tuple[int, ...], mask: tuple[int, ...]) -> bool:
+    """Does a mask of this shape leave the shape of what it is added to?"""
+    return len(mask) >= 2 and broadcast_shapes(scores, mask) == scores
+
+
+def _headwise(query: Any, key: Any, value: Any, mask: Any, batch: Any, causal: bool) -> Any:
+    """Attention in single precision, each head by itself."""
     heads = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (query, key, value)]
-    out = _heads_p.bind(*heads, causal=causal)
+    inner = 1
+    if mask is not None:
+        if mask.dtype == jnp.bool_:
+            mask = jnp.where(mask, np.float32(0), np.float32(-np.inf))
+        own = (1,) * (len(batch) + 2 - mask.ndim) + mask.shape[:-2]
+        varying = [d for d, n in enumerate(own) if n != 1]
+        first, last = (varying[0], varying[-1] + 1) if varying else (0, 0)
+        inner = math.prod(batch[last:])
+        rows = query.shape[-2] if mask.shape[-2] > 1 else 1
+        mask = mask.reshape(*own[first:last], *mask.shape[-2:])
+        mask = jnp.broadcast_to(mask, (*batch[first:last], rows, key.shape[-2]))
+        heads.append(mask.astype(jnp.float32).reshape(-1, rows, key.shape[-2]))
+    out = _heads_p.bind(*heads, causal=causal, inner=inner)
     return out.reshape(*batch, *out.shape[1:])
 
 
-def _heads(q: Any, k: Any, v: Any, *, causal: bool) -> Any:
-    if causal and attends_in_blocks(q, k):
+def _heads(q: Any, k: Any, v: Any, mask: Any = None, *, causal: bool, inner: int) -> Any:
+    """`native.attention` in JAX."""
+    if causal and mask is None and attends_in_blocks(q, k):
         return causal_in_blocks(q, k, v, q.dtype)
     scores = jnp.matmul(q, jnp.swapaxes(k, -1, -2))
     if causal:
         scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
-    return jnp.matmul(softmax_of(scores, 2), v)
+    if mask is None:
+        return jnp.matmul(softmax_of(scores, 2), v)
+    parted = scores.reshape(-1, len(mask), inner, *scores.shape[1:]) + mask[:, None]
+    return jnp.matmul(_masked_softmax(parted).reshape(scores.shape), v)
 
 
-def _heads_tangent(dq: Any, dk: Any, dv: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
-    return jax.jvp(lambda *qkv: _heads(*qkv, causal=causal), (q, k, v), (dq, dk, dv))[1]
+def _heads_tangent(dq: Any, dk: Any, dv: Any, q: Any, k: Any, v: Any, *mask: Any, **params: Any) -> Any:
+    return jax.jvp(lambda *qkv: _heads(*qkv, *mask, **params), (q, k, v), (dq, dk, dv))[1]
 
 
-def _heads_back(g: Any, q: Any, k: Any, v: Any, *, causal: bool) -> Any:
-    return list(jax.vjp(lambda *qkv: _heads(*qkv, causal=causal), q, k, v)[1](g))
+def _heads_back(g: Any, q: Any, k: Any, v: Any, *mask: Any, **params: Any) -> Any:
+    return list(jax.vjp(lambda *qkv: _heads(*qkv, *mask, **params), q, k, v)[1](g))
 
 
 _heads_p = primitive("attention", _heads, natively(native.attention))
 _heads_tangent_p = primitive("attention_tangent", _heads_tangent)
 _heads_back_p = primitive("attention_back", _heads_back, natively(native.attention_back), several=True)
-linear_in(_heads_tangent_p, _heads_tangent, 3, lambda g, *qkv, causal: _heads_back_p.bind(g, *qkv, causal=causal))
+linear_in(_heads_tangent_p, _heads_tangent, 3, lambda g, *rest, **params: _heads_back_p.bind(g, *rest, **params))
 linear_in(_heads_back_p, _heads_back, 1)
 
 
-with_tangent(_heads_p, lambda moved, *qkv, **params: _heads_tangent_p.bind(*moved, *qkv, **params))
+def _heads_rule(primals: Any, tangents: Any, **params: Any) -> Any:
+    if any(type(t) is not ad.Zero for t in tangents[3:]):  # a mask that is learnt
+        moved = tuple(ad.instantiate_zeros(t) for t in tangents)
+        return jax.jvp(lambda *args: _heads(*args, **params), tuple(primals), moved)
+    moved = [ad.instantiate_zeros(t) for t in tangents[:3]]
+    return _heads_p.bind(*primals, **params), _heads_tangent_p.bind(*moved, *primals, **params)
+
+
+ad.primitive_jvps[_heads_p] = _heads_rule
 
 
 def attends_in_blocks(query: Any, key: Any) -> bool:

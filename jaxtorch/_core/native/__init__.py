@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 10  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 11  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
 
@@ -174,14 +174,19 @@ def rnn_back(g_hs: Any, hs: Any, w: Any, *valid: Any, relu: bool, reverse: bool)
     return _call("rnn_back", hs.shape, hs.shape[1:])(g_hs, hs, w, *valid, relu=relu, reverse=reverse)
 
 
-def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
-    """softmax(q @ k.T) @ v for q (heads, L, E), k (heads, S, E), v (heads, S, Ev); causal: row i sees the columns up to i."""
-    return _call("attention", (*q.shape[:2], v.shape[2]))(q, k, v, causal=causal)
+def attention(q: Any, k: Any, v: Any, *mask: Any, causal: bool, inner: int) -> Any:
+    """softmax(q @ k.T + mask) @ v for q (heads, L, E), k (heads, S, E), v (heads, S, Ev); causal: row i sees the columns up to i.
+
+    mask: none, or (masks, L or 1, S), of which head i has number i // inner % masks. A row that is masked entirely gives 0.
+    """
+    call = _call("attention", (*q.shape[:2], v.shape[2]))
+    return call(q, k, v, *mask, causal=causal, inner=np.int64(inner))
 
 
-def attention_back(g: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+def attention_back(g: Any, q: Any, k: Any, v: Any, *mask: Any, causal: bool, inner: int) -> Any:
     """The gradients of q, k and v."""
-    return _call("attention_back", q.shape, k.shape, v.shape)(g, q, k, v, causal=causal)
+    call = _call("attention_back", q.shape, k.shape, v.shape)
+    return call(g, q, k, v, *mask, causal=causal, inner=np.int64(inner))
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:

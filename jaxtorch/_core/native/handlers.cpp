@@ -215,24 +215,28 @@ ffi::Error rnn_back(ffi::ThreadPool pool, Sequence g_hs, Sequence hs, Rows w, ff
 }
 
 // `q` and the like: (heads, rows, width).
-AttentionArrays attention_arrays(const Sequence& q, const Sequence& k, const Sequence& v, bool causal) {
+AttentionArrays attention_arrays(const Sequence& q, const Sequence& k, const Sequence& v, const ffi::RemainingArgs& rest, bool causal, int64_t inner) {
   AttentionArrays of{};
   of.heads = q.dimensions()[0], of.rows = q.dimensions()[1], of.columns = k.dimensions()[1];
   of.width = q.dimensions()[2], of.out_width = v.dimensions()[2], of.causal = causal;
   of.q = q.typed_data(), of.k = k.typed_data(), of.v = v.typed_data();
+  if (rest.size()) {
+    const Sequence mask = *rest.get<Sequence>(0);
+    of.mask = mask.typed_data(), of.masks = mask.dimensions()[0], of.mask_rows = mask.dimensions()[1], of.inner = inner;
+  }
   return of;
 }
 
-ffi::Error attention(ffi::ThreadPool pool, Sequence q, Sequence k, Sequence v, SequenceOut out, bool causal) {
-  AttentionArrays of = attention_arrays(q, k, v, causal);
+ffi::Error attention(ffi::ThreadPool pool, Sequence q, Sequence k, Sequence v, ffi::RemainingArgs rest, SequenceOut out, bool causal, int64_t inner) {
+  AttentionArrays of = attention_arrays(q, k, v, rest, causal, inner);
   of.out = out->typed_data();
   kernels()->attention(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
 
-ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence k, Sequence v, SequenceOut g_q, SequenceOut g_k,
-                          SequenceOut g_v, bool causal) {
-  AttentionArrays of = attention_arrays(q, k, v, causal);
+ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence k, Sequence v, ffi::RemainingArgs rest, SequenceOut g_q,
+                          SequenceOut g_k, SequenceOut g_v, bool causal, int64_t inner) {
+  AttentionArrays of = attention_arrays(q, k, v, rest, causal, inner);
   of.g = g.typed_data(), of.g_q = g_q->typed_data(), of.g_k = g_k->typed_data(), of.g_v = g_v->typed_data();
   kernels()->attention_back(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
@@ -316,7 +320,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 10; }
+int jaxtorch_native_version() { return 11; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -346,9 +350,10 @@ HANDLER(gru_back,
             .Attr<bool>("reverse"));
 HANDLER(rnn, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("relu").Attr<bool>("reverse"));
 HANDLER(rnn_back, .Arg<Sequence>().Arg<Sequence>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("relu").Attr<bool>("reverse"));
-HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>() .Attr<bool>("causal"));
+HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
 HANDLER(attention_back,
-        .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal"));
+        .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs()
+            .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
 HANDLER(layer_norm, .Arg<Rows>().Arg<Row>().Arg<Row>() .Ret<Rows>() .Attr<float>("eps"));
 HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Row>().Ret<Row>() .Attr<float>("eps"));
 HANDLER(sums, .Arg<Rows>() .Ret<Row>());

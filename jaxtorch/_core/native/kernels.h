@@ -63,6 +63,8 @@ struct AttentionArrays {
   int64_t heads, rows, columns, width, out_width;
   bool causal;
   const float *q, *k, *v, *g;  // g: the gradient of the result (heads, rows, out_width)
+  const float* mask;           // (masks, rows or 1, columns), added to what the softmax is of, or null; a row of -inf alone gives 0
+  int64_t masks, mask_rows, inner;  // the mask of a head is number head / inner % masks
   float *out, *g_q, *g_k, *g_v;
 };
 
