@@ -280,7 +280,7 @@ def _mul_(a: Any, b: Any) -> Tensor:
     return become(a, mul(a, b))
 
 
-@on("div", "divide", "true_divide", "floor_divide")
+@on("div", "divide", "true_divide")
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     """a / b, with a number for b."""
     if not isinstance(a, SparseTensor):
@@ -305,6 +305,18 @@ def _div_(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
         div(a, b)
     a._parts[-1].div_(b, rounding_mode=rounding_mode)
     return a
+
+
+@on("floor_divide")
+def _floor_divide(a: Any, b: Any) -> Tensor:
+    if not isinstance(a, SparseTensor) or a._kind is not COO:
+        unsupported("floor_divide", (a, b))
+    return div(a, b, rounding_mode="floor")
+
+
+@on("floor_divide_")
+def _floor_divide_(a: Any, b: Any) -> Tensor:
+    return become(a, _floor_divide(a, b))
 
 
 @on("copy_", "_copy", "_copy_")
@@ -417,7 +429,7 @@ def unsqueeze(t: SparseTensor, dim: int) -> SparseTensor:
         row = (
             functions["zeros_like"](indices[:1])
             if t._sparse
-            else functions["zeros"](1, values.shape[0], dtype=dtypes.int64)
+            else functions["zeros"](1, values.shape[0], dtype=dtypes.int64, device=values.device)
         )
         return coo(functions["cat"]([indices[:dim], row, indices[dim:]]), values, size, t._merged)
     return coo(indices, values.unsqueeze(dim - t._sparse + 1), size, t._merged)
@@ -464,7 +476,7 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     n = t.shape[dim]
     if wanted.size and (wanted.min() < -n or wanted.max() >= n):
         raise IndexError(
-            f"index_select(): index {wanted.max()} is out of range for tensor of size {list(t.shape)} at dimension {dim}"
+            f"index_select(): index {wanted.max() if wanted.max() >= n else wanted.min()} is out of range for tensor of size {list(t.shape)} at dimension {dim}"
         )
     size = [*t.shape[:dim], len(wanted), *t.shape[dim + 1 :]]
     if dim >= t._sparse:
@@ -518,9 +530,9 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
             after = [*before]
             after[k] = size[dim] - start - t.shape[dim]
             zeros = functions["zeros"]
-            pads = [zeros(before, dtype=held.dtype), held, zeros(after, dtype=held.dtype)]
+            pads = [zeros(n, dtype=held.dtype, device=held.device) for n in (before, after)]
             indices.append(at)
-            values.append(functions["cat"](pads, k))
+            values.append(functions["cat"]([pads[0], held, pads[1]], k))
         start += t.shape[dim]
     merged = dim == 0 and first._sparse > 0 and all(t._merged for t in tensors)
     return coo(functions["cat"](indices, 1), functions["cat"](values), size, merged)

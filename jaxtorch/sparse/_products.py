@@ -160,9 +160,11 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 
 def smm(input: Any, mat2: Any) -> Tensor:
     """Sparse times dense, as a COO tensor."""
-    zeros = functions["zeros"]
+    zeros, device = functions["zeros"], input.device
     size = (input.shape[0], mat2.shape[1])
-    empty = coo(zeros((2, 0), dtype=dtypes.int64), zeros((0,), dtype=input.dtype), size, True)
+    empty = coo(
+        zeros((2, 0), dtype=dtypes.int64, device=device), zeros((0,), dtype=input.dtype, device=device), size, True
+    )
     return sspaddmm(empty, input, mat2)
 
 
@@ -298,7 +300,8 @@ def sparse_mask(t: Tensor, mask: Any) -> Tensor:
     found = np.searchsorted(have, want)
     there = found < len(have)
     there[there] = have[found[there]] == want[there]
-    held = functions["cat"]([own._parts[1], functions["zeros"]((1, *own._parts[1].shape[1:]), dtype=own.dtype)])
+    nothing = functions["zeros"]((1, *own._parts[1].shape[1:]), dtype=own.dtype, device=own.device)
+    held = functions["cat"]([own._parts[1], nothing])
     values = functions["index_select"](held, 0, index_tensor(np.where(there, found, len(have)), own))
     return with_values(mask, values, made_by="SparseMaskBackward0")
 
