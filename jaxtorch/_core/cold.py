@@ -19,13 +19,15 @@ other approximations. What both would not do alike (an integer divided by zero, 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .numpy_program import Doubt, NoRule, NumpyProgram
+from .numpy_program import Doubt, NoRule, NumpyProgram, elements, equations
 
 FOR_EVER = 1_000_000_000
 RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
@@ -55,6 +57,8 @@ def suits(kernel: Any) -> bool:
                 program = NumpyProgram(kernel.traced)
             except NoRule:
                 program = None
+            jaxpr, cost = kernel.traced.jaxpr, math.inf if program is None else program.cost
+            kernel.weight = equations(jaxpr), cost if math.isfinite(cost) else elements(jaxpr)
             if program is not None and program.exact and program.largest <= LARGEST:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(
@@ -79,7 +83,9 @@ def are_quick(kernels: list[Any]) -> bool:
     return cost <= QUICK
 
 
-COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole
+COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole,
+QUICKLY = 1e6  # and with these options, with which it runs half as fast
+QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
 AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled
 SETTLED = 16  # runs in a row without a new program
@@ -92,17 +98,28 @@ class _Process:
     """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one.
 
     patient: what runs now is compiled only once it has cost as much as that would.
+    kinds: its last new programs: each its line, the names of its operations, and its kernels.
+    compiled: has one been compiled whole?
+    in_full: the kernels of those that were compiled in full at once.
+    changing: are there programs beyond those of one loop whose steps are alike? `kinds` is kept until then.
     """
 
     programs = 0
     at_once = AT_ONCE
     known = 0
     patient = False
+    kinds: ClassVar[deque[tuple[str, list[str], list[Any]]]] = deque(maxlen=FEW)
+    in_full: ClassVar[set[tuple[Any, ...]]] = set()
+    compiled = False
+    changing = False
 
 
 def forget() -> None:
     """As in a new process: for tests, which share one."""
     _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
+    _Process.kinds.clear()
+    _Process.in_full.clear()
+    _Process.compiled = _Process.changing = False
 
 
 @contextlib.contextmanager
@@ -124,6 +141,43 @@ def seen(new: bool) -> None:
         _Process.known = 0
     else:
         _Process.known += 1
+
+
+def _names(kernels: list[Any]) -> list[str]:
+    return [kernel.name for kernel in kernels]
+
+
+def is_new(line: str, kernels: list[Any]) -> None:
+    """A program of these kernels has been recorded at this line of the user's code for the first time."""
+    if not _Process.patient and not _Process.changing:
+        _Process.changing = _Process.compiled
+        _Process.kinds.append((line, _names(kernels), kernels))
+
+
+def quick_runs(line: str, kernels: list[Any]) -> int:
+    """How often a program, about to be compiled whole, is to run as what XLA compiles quickly: until its runs have cost as much as
+    compiling it in full.
+
+    Not at all in a process that is one loop so far, every step like the others: there it is compiled in full at once. It is none
+    where a program is new after another has been compiled, where this program's line has made the same operations for other shapes,
+    or where it has, since this program ran first, made more or fewer of them. The loop's own programs with other results (a loss
+    that is read now and then) stay its own.
+    """
+    if _Process.patient:
+        return 0
+    if not _Process.changing:
+        names, later = _names(kernels), False
+        for other, its_names, others in _Process.kinds:
+            later = later or others == kernels
+            alike = its_names == names or (later and {*its_names} == {*names})
+            _Process.changing = _Process.changing or (alike and other == line and others != kernels)
+    _Process.compiled = True
+    if not _Process.changing:
+        _Process.in_full.add(tuple(kernels))
+    if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.weight is None for kernel in kernels):
+        return 0
+    cost = sum(kernel.weight[1] for kernel in kernels)
+    return int(COMPILING * sum(kernel.weight[0] for kernel in kernels) / max(cost, 1.0))
 
 
 def are_small(kernels: list[Any]) -> bool:

@@ -32,12 +32,13 @@ class Kernel:
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
+    weight: its equations, and an estimate of what a run costs in nanoseconds, once it has run.
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
     guards: what its inputs must be for that, where it is known.
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "guards", "_quiet",
-                 "captured", "traced", "on_numpy", "cold_runs", "cold_limit")  # fmt: skip
+                 "captured", "traced", "on_numpy", "cold_runs", "cold_limit", "weight")  # fmt: skip
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Kernel:
             self.alone = self.jitted = jax.jit(lowering.lowered(_unaliased(fn, name)))
         self.traced: Any = traced.jaxpr if on_cpu else None
         self.on_numpy: Any = None
+        self.weight: tuple[int, float] | None = None
         self.cold_runs = 0
         self.cold_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())

@@ -41,7 +41,8 @@ class Recompile:
     """One new program structure.
 
     line: where in the user's code it ran; cause: the first difference from the last new structure there;
-    instructions: its length; seconds: the time its whole compilation took, 0 while it has not been compiled whole.
+    instructions: its length;
+    seconds: the time its whole compilation took (both, where it was compiled quickly first), 0 while it has not been compiled whole.
     """
 
     line: str
@@ -81,13 +82,13 @@ def new_structure(structure: Any) -> None:
         )
 
 
-def compiled(structure: Any, seconds: float) -> None:
-    """A structure has been compiled whole."""
+def compiled(structure: Any, seconds: float, quickly: bool) -> None:
+    """A structure has been compiled whole: `quickly`, or in full."""
     Counts.compiled += 1
     Counts.seconds += seconds
-    structure.record.seconds = seconds
-    logger.info("compiled a program of %d instructions in %.2f s (%s)", len(structure.plan.steps), seconds,
-                structure.record.line)  # fmt: skip
+    structure.record.seconds += seconds
+    logger.info("compiled a program of %d instructions %s in %.2f s (%s)", len(structure.plan.steps),
+                "quickly" if quickly else "in full", seconds, structure.record.line)  # fmt: skip
 
 
 def _cause(before: Any, after: Any) -> str:

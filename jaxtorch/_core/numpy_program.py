@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax._src import core as _core
 from jax.extend import core as jex_core
 
 from . import numpy_indexing  # noqa: F401  # enters its rules
@@ -178,6 +179,24 @@ def _cost(found: Rule, eqn: Any) -> float:
     sizes = [math.prod(v.aval.shape) for v in (*eqn.invars, *eqn.outvars)]
     slow = 1.0 if found.half or not any(v.aval.dtype in _HALVES for v in eqn.outvars) else 4.0
     return found.cost * slow * max(sizes)
+
+
+def equations(jaxpr: Any) -> int:
+    """How many equations a jaxpr has, those of loops' bodies once."""
+    return sum(max(1, sum(map(equations, _core.jaxprs_in_params(eqn.params)))) for eqn in jaxpr.eqns)
+
+
+def elements(jaxpr: Any) -> float:
+    """How many elements its results have, in all runs of loops' bodies whose number is known: nanoseconds, roughly."""
+    total = 0.0
+    for eqn in jaxpr.eqns:
+        inner = [elements(body) for body in _core.jaxprs_in_params(eqn.params)]
+        total += (
+            eqn.params.get("length", 1) * sum(inner)
+            if inner
+            else _CALL_COST + sum(math.prod(v.aval.shape) for v in eqn.outvars)
+        )
+    return total
 
 
 # loops: their bodies are programs themselves

@@ -261,6 +261,8 @@ def run(
             structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
         new = len(steps) > 1 and structure.cold_limit == 0
+        if new:
+            cold.is_new(structure.record.line, [kernel for kernel, _, _ in steps])
     structure.runs += 1
     cold.seen(new)
     if structure.call is None:
@@ -277,7 +279,9 @@ def run(
         links = _links(structure, inputs)
         plan.pair(links)
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
-        return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays))
+        kernels = [kernel for kernel, _, _ in plan.steps]
+        quickly = 0 if plan.captured else cold.quick_runs(structure.record.line, kernels)
+        return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
     if not structure.on_host:
         to_device(slot, inputs, arrays)
     return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
@@ -387,14 +391,27 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         return [on_cpu(o, slot.jax) if type(o) is np.ndarray else o for o in [env[s] for s in plan.live]]
 
 
-def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list[Any]:
-    """Compile a structure whole and run it once."""
+def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
+    """Compile a structure whole and run it once. `quickly`: with little effort, for so many runs."""
     begun = time.perf_counter()
-    call = structure.call = _whole(slot, structure.plan, structure.packed)
+    call = structure.call = _whole(slot, structure.plan, structure.packed, cold.QUICK_OPTIONS if quickly else None)
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
-    log.compiled(structure, time.perf_counter() - begun)
+    if quickly:
+        structure.call = _until(slot, structure, call, quickly)
+    log.compiled(structure, time.perf_counter() - begun, quickly > 0)
     return outs
+
+
+def _until(slot: DeviceSlot, structure: Structure, call: Any, runs: int) -> Any:
+    """The call of a structure that has been compiled quickly: after so many runs it is compiled in full."""
+
+    def run(arrays: list[Any]) -> list[Any]:
+        nonlocal runs
+        runs -= 1
+        return call(arrays) if runs > 0 else _compile(slot, structure, arrays)
+
+    return run
 
 
 def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
@@ -433,8 +450,8 @@ class _Numbers:
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
 
 
-def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None) -> Any:
-    """The function that runs a plan as one XLA program.
+def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: dict[str, Any] | None) -> Any:
+    """The function that runs a plan as one XLA program, compiled with these of XLA's options.
 
     Python numbers travel together, in one vector for each kind: one argument instead of many. What is packed is the argument
     after those of the plan.
@@ -468,7 +485,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None) -> Any:
     if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
         program = lowered(program)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
-    jitted = jax.jit(program, donate_argnums=tuple(given_up))
+    jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options)
     device = slot.jax
     moved = slot.name != "cpu" or device != jax.devices()[0]
     types = (np.float64, np.int64, np.complex128)
