@@ -124,15 +124,18 @@ class Wider(Generator):
         """`set_`, `resize_`, `.data =`, swaps of contents."""
         x, r = self.tensor(), self.random
         y = self.same_shape(x)
-        if r.random() < 0.3 and not self.value(x).requires_grad and not self.value(x)._is_view():
+        viewed = self.value(x)._is_view() or any(self.value(t)._base is self.value(x) for t in self.tensors())
+        if r.random() < 0.3 and not self.value(x).requires_grad and not viewed:
             return f"{x}.set_({y}.detach())"
         if r.random() < 0.3:
             shape = self.shape(x)
-            return f"{x}.resize_({tuple(reversed(shape))})" if self.value(x).numel() else None
-        new = f"{x}.data = {y}.data" if not self.value(x)._is_view() else f"{x}.data[...] = 2"
+            free = self.value(x).numel() and not self.value(x)._is_view()  # PyTorch cannot show a resized view
+            return f"{x}.resize_({tuple(reversed(shape))})" if free else None
+        kept = viewed or self.value(x).is_inference()  # PyTorch cannot show one that was given normal memory
+        new = f"{x}.data[...] = 2" if kept else f"{x}.data = {y}.data.clone()"
         forms = [
             new,
-            f"{new}.clone()" if "= t" in new else new,
+            new,
             f"{x}.data.mul_(2)" if not self.repeats(x) else f"{x}.data.zero_()",
             f"{x}.data[...] = 1",
             f"{x}.data.copy_({self.source(x, y)}.data)" if not self.repeats(x) else f"{x}.data.zero_()",
@@ -167,7 +170,7 @@ class Wider(Generator):
             f"torch.nn.Parameter({x})",
             f"torch.tensor({x})",
             f"{x}.clone().detach()",
-            f"{x}.new_tensor({x}.tolist())",
+            f"{x}.resolve_conj().new_tensor({x}.tolist())",
             f"{x}.new_zeros(2, 2)",
             f"torch.from_dlpack({x}.detach())",
             f"torch.empty_like({x}).copy_({x})",

@@ -317,3 +317,40 @@ def test_a_refused_mark_counts_as_a_write(torch: Any) -> Any:
                     seen.append(str(error)[:60])
                 seen += [x._version, base._version]
     return seen
+
+
+@parity_test
+def test_views_that_a_function_returns_without_history(torch: Any) -> Any:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    class Flat(Same):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.view(-1)
+
+    seen = []
+    for function in (Same, Flat):
+        out = function.apply(torch.zeros(3, dtype=torch.float64))
+        seen += [out._is_view(), out.mul_(2)._version]
+        for write in (
+            lambda x: x.sub_(leaf(torch)),
+            lambda x: x[1:].mul_(leaf(torch)[1:]),
+            lambda x: x.copy_(leaf(torch)),
+        ):
+            try:
+                write(out)
+            except RuntimeError as error:
+                seen.append(str(error)[:140])
+        x = leaf(torch)
+        out = Same.apply(x)
+        with torch.no_grad():  # its place in the graph is not asked for
+            x.mul_(2)
+            seen.append(function.apply(out))
+    return seen

@@ -337,3 +337,64 @@ def test_writes_to_detached_inference_tensors(torch: Any) -> Any:
     with torch.inference_mode():
         seen += [attempt(lambda: x.data._version), attempt(lambda: x.detach().mul_(1))]
     return seen
+
+
+@parity_test
+def test_inference_tensors_keep_their_shape(torch: Any) -> Any:
+    with torch.inference_mode():
+        x = torch.ones(2, 2)
+        made = torch.nn.Parameter(torch.ones(1))
+    calls = [
+        lambda: x.unsqueeze_(0), lambda: x.t_(), lambda: x.resize_(4), lambda: x.set_(torch.ones(2)),
+        lambda: torch.nn.Parameter(x), lambda: torch.nn.Parameter(x, requires_grad=False).requires_grad,
+    ]  # fmt: skip
+    return [attempt(call) for call in calls], made.requires_grad
+
+
+@parity_test
+def test_gradients_that_others_hold(torch: Any) -> Any:
+    """What is written to `.grad` leaves the history alone of tensors that it was made from, or that hooks have kept."""
+    seen = []
+    other, kept = torch.full((3,), 2.0, dtype=torch.float64), []
+    for give in (lambda g: kept.append(g), lambda g: other, None):
+        w, v = leaf(torch), leaf(torch)
+        loss = (v * other).sum()
+        if give is None:
+            w.backward(other)
+            w.backward(gradient=w.detach(), inputs=[w])
+            (w * w.clone()).sum().backward()
+        else:
+            w.register_hook(give)
+            (w * 2).sum().backward()
+        loss2 = (v * (kept[0] if kept else other)).sum()
+        w.grad.zero_()
+        loss.backward()
+        loss2.backward()
+        seen += [v.grad, w.grad, other.clone()]
+    return seen
+
+
+@parity_test
+def test_hooks_that_change_the_type(torch: Any) -> Any:
+    seen = []
+    for change in (
+        lambda g: g.float(),
+        lambda g: g.long(),
+        lambda g: g.half(),
+        lambda g: g.to_sparse(),
+        lambda g: g[:1],
+        lambda g: 2,
+    ):
+        for place in ("leaf", "tensor", "before", "after"):
+            x = leaf(torch)
+            y = x * 2
+            if place in ("leaf", "tensor"):
+                (x if place == "leaf" else y).register_hook(change)
+            elif place == "before":
+                y.grad_fn.register_prehook(lambda grads, change=change: tuple([change(g) for g in grads]))
+            else:
+                y.grad_fn.register_hook(
+                    lambda ins, outs, change=change: tuple([None if g is None else change(g) for g in ins])
+                )
+            seen += [message(lambda y=y: y.sum().backward()), x.grad]
+    return seen

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from jaxtorch._core import indexing, strides
+from parity import candidate
 
 Report = tuple[tuple[int, ...], tuple[int, ...], int]
 
@@ -533,3 +534,32 @@ def test_unreadable_number_is_selected_later() -> None:
     plan = indexing.plan((number, slice(None), [0, 1]), (2, 3, 4), is_tensor, lambda t: None)
     assert plan.steps == (("select_at", 0, 0),)
     assert plan.numbers == (number,) and plan.at == 1 and plan.size == (3, 4)
+
+
+LIKE_INPUT: dict[str, Callable[[Any, Any], Any]] = {
+    "flip": lambda t, x: x.flip(0), "flipud": lambda t, x: x.flipud(), "rot90": lambda t, x: t.rot90(x),
+    "rot180": lambda t, x: t.rot90(x, 2, (1, 2)), "sort": lambda t, x: x.sort(1)[0], "places": lambda t, x: x.sort(0)[1],
+    "argsort": lambda t, x: x.argsort(0), "msort": lambda t, x: x.msort(), "prelu": lambda t, x: t.prelu(x, t.ones(1)),
+    "index_fill": lambda t, x: x.index_fill(0, t.tensor([0]), 1.0), "put": lambda t, x: x.put(t.tensor([0]), t.ones(1)),
+    "select_scatter": lambda t, x: x.select_scatter(x[0].clone(), 0, 0), "fill": lambda t, x: t.fill(x, 1.0),
+    "slice_scatter": lambda t, x: x.slice_scatter(x[:1].clone(), 0, 0, 1), "normalize": lambda t, x: t.nn.functional.normalize(x),
+    "diagonal_scatter": lambda t, x: x.diagonal_scatter(x.diagonal().clone()),
+}  # fmt: skip
+OPERANDS: dict[str, Callable[[Any], Any]] = {
+    "permuted": lambda x: x.permute(2, 0, 1), "expanded": lambda x: x[:1].expand(2, 3, 4), "every second": lambda x: x[:, ::2],
+    "columns": lambda x: x[:, :, :1], "a corner": lambda x: x[:1, 1:2, :1], "plain": lambda x: x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("name", LIKE_INPUT)
+def test_results_like_the_input(name: str, operand: str) -> None:
+    if name.endswith("_scatter") and operand in ("every second", "columns"):
+        return  # PyTorch leaves the gaps in memory that the input has
+
+    def strides_in(module: Any) -> Any:
+        x = OPERANDS[operand](module.arange(24.0).reshape(2, 3, 4))
+        result = LIKE_INPUT[name](module, x)
+        return tuple(result.shape), result.stride(), result.tolist()
+
+    assert strides_in(candidate()) == strides_in(torch)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import warnings
+from sys import getrefcount
 from typing import Any
 
 from . import tensor as _tensor
@@ -22,7 +23,7 @@ from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
 from .tape import Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
-from .views import find_place
+from .views import find_place, own_copy
 
 _sums: dict[Aval, Entry] = {}
 _copies: dict[tuple[Aval, str], Entry] = {}
@@ -218,7 +219,8 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
     walk.roots = [edge for edge, _ in starts]
     try:
         for edge, g in starts:
-            walk.send(*edge, walk.mode.of_tensor(g))
+            given = walk.mode.of_tensor(g)
+            walk.send(*edge, given if isinstance(edge[0], Node) else _unshared(given))
             walk.arrived([edge])
         heap, buffers, visit, node = walk.heap, walk.buffers, walk.visit, None
         try:
@@ -455,6 +457,19 @@ def _name_of(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+def _check_replacement(hook: Any, new: Any, old: Any) -> None:
+    """Raise PyTorch's errors for what a hook returned in place of the gradient `old`."""
+    if not isinstance(new, _tensor.Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old is None:
+        return
+    if new.dtype is not old.dtype or is_sparse(new) != is_sparse(old):
+        types = f"was {old.type()} got {new.type()}"  # pyright: ignore[reportAttributeAccessIssue]
+        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value ({types})")
+    if new.shape != old.shape:
+        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+
+
 def _changed(hook: Any, result: Any, given: tuple[Any, ...], mode: Any) -> list[Any]:
     """What a node's hook returned in place of the gradients it was given, checked as PyTorch does."""
     if not isinstance(result, tuple):
@@ -464,10 +479,8 @@ def _changed(hook: Any, result: Any, given: tuple[Any, ...], mode: Any) -> list[
             f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
         )
     for new, old in zip(result, given, strict=True):
-        if new is not None and not isinstance(new, _tensor.Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-        if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+        if new is not None:
+            _check_replacement(hook, new, old)
     return [None if g is None else mode.of_tensor(g) for g in result]
 
 
@@ -485,14 +498,23 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
         given = mode.to_tensor(g)
         result = hook(given)
         if result is not None:
-            if not isinstance(result, _tensor.Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-            if result.shape != given.shape:
-                raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
+            _check_replacement(hook, result, given)
             g = mode.of_tensor(result)
+            if getrefcount(result) > _HELD + (result is given):
+                g = _unshared(g)
         elif not mode.graph and not is_sparse(given) and given._read() is not g:
             g = mode.of_tensor(given)  # the hook wrote to its argument in place
+        elif getrefcount(given) > _HELD:
+            g = _unshared(g)
     return g
+
+
+_HELD = 2  # by one variable, and the argument of getrefcount
+
+
+def _unshared(g: Any) -> Any:
+    """A gradient that somebody outside holds too, as a value of its own: what is written to the one leaves the other's history."""
+    return own_copy(g) if g.__class__ is Value else g
 
 
 def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:

@@ -54,8 +54,8 @@ class _Source:
         self.namespace: dict[str, Any] = {
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
             "_OPERAND": _operand, "_FINISH": finish, "_NUMBER": wrap_number, "_LIST": _tensor_list,
-            "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_OUT": _tensor.write_out,
-            "_STAR": _star, "_INTO": _tensor.finish_inplace,
+            "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_LIKE": _tensor.lay_like,
+            "_OUT": _tensor.write_out, "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
@@ -148,7 +148,7 @@ class _Source:
                 self.add(f"if {first}._layout is not None: _ONCE({first})")
         fixed = all(p.kind in ("array", "operand") for p in op.operands)
         self.add("_m = 0")
-        if op.elementwise:
+        if op.elementwise or op.like_input:
             self.add("_l = None")
         if fixed:
             self._read_fixed()
@@ -173,6 +173,10 @@ class _Source:
             self.add(f"return _FINISH(_e, _m, _vals, {ops})", 2)
             given = f"[x for x in {ops} if isinstance(x, _T)]" if op.name in _NUMBERS_APART else ops
             self.add(f"return _LAY(_FINISH(_e, _m, _vals, {ops}), {given})")
+        elif op.like_input:
+            self.add(
+                f"return _FINISH(_e, _m, _vals, {ops}) if _l is None else _LIKE(_FINISH(_e, _m, _vals, {ops}), {first})"
+            )
         else:
             self.add(f"return _FINISH(_e, _m, _vals, {ops})")
 
@@ -187,7 +191,7 @@ class _Source:
             self.add(f"_a = {n}._alias", 2)
             self.add(f"_v{i} = {n}._value if _a is None else _a.{read}({n})", 2)
             self.add(f"if {n}._rg: _m |= {1 << i}", 2)
-            if self.op.elementwise:
+            if self.op.elementwise or (self.op.like_input and not i):
                 self.add(f"if {n}._layout is not None: _l = True", 2)
             self.add("else:")
             self.add(f"_v{i} = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", 2)
@@ -219,7 +223,7 @@ class _Source:
             self.add(f"_a = {n}._alias", depth + 1)
             self.add(f"_v = {n}._value if _a is None else _a.{read}({n})", depth + 1)
             self.add(f"if {n}._rg: _m |= 1 << len(_vals)", depth + 1)
-            if self.op.elementwise:
+            if self.op.elementwise or (self.op.like_input and not i):
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)
             self.add("else:", depth)
             self.add(f"_v = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", depth + 1)

@@ -60,6 +60,12 @@ def _elementwise(shapes: Any, layouts: Any) -> Layout | None:
     return normal(size, strides.elementwise_strides(shapes, layouts), 0)
 
 
+def like(t: Tensor) -> Layout | None:
+    """The layout of a new tensor like this one."""
+    size = t._value.aval.shape
+    return normal(size, strides.preserved(size, strides_of(t)), 0)
+
+
 def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
     """The layout of an elementwise result: operands that are permuted or channels-last pass theirs on."""
     shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])

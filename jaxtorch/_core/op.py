@@ -86,6 +86,7 @@ class Op:
     differentiable: bool = True
     grad_name: str | Callable[..., str] = ""
     elementwise: bool = False
+    like_input: bool = False
     opmath: str = ""
     broadcast: bool = False
     check: Callable[..., None] | None = None
@@ -435,6 +436,7 @@ def op(
     operator: str = "",
     promote: bool | str | None = None,
     elementwise: bool = False,
+    like_input: bool = False,
     opmath: str = "",
     broadcast: bool = False,
     check: Callable[..., None] | None = None,
@@ -453,6 +455,7 @@ def op(
     function: put it into `torch` (a string: under that name). method: make it a method likewise.
     inplace:  make the `name_` form. out: accept `out=`. operator: 'add' makes `__add__`, `__radd__` and `__iadd__`.
     elementwise: the result takes its strides from the operands; `promote` implies it.
+    like_input: each result of the first operand's shape takes its strides, as `empty_like` would.
     opmath:   which numbers that meet half precision tensors are not rounded to half precision: the "last" operand, or none but the
               `Scalar` parameters ("scalars"). The body computes in float32 then, and the result is rounded (needs `promote`).
     broadcast: the operands are broadcast to one shape, or PyTorch's error is raised.
@@ -480,6 +483,7 @@ def op(
             differentiable,
             grad or grad_name_of(op_name),
             elementwise=elementwise or bool(promote),
+            like_input=like_input,
             opmath=opmath,
             broadcast=broadcast,
             check=check,

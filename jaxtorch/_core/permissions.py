@@ -109,6 +109,12 @@ def check_history(t: Tensor, alias: Alias) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+_CUSTOM = (
+    "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "
+    "You can fix this by cloning the output of the custom Function."
+)
+
+
 def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
     """PyTorch's message for a view that must not be written (indirect: used, once its memory has been written)."""
     if alias.no_grad == "inference":
@@ -131,8 +137,11 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
     if alias.no_grad == "custom":
         return (
             f"Output {t._index} of {node_name(type(t._node)).split('Backward')[0]} is a view and {changed}. This view was created "
-            "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "
-            "You can fix this by cloning the output of the custom Function."
+            f"{_CUSTOM}"
+        )
+    if alias.no_grad == "no_grad custom":
+        return (
+            f"A view was created in no_grad mode and {changed} with grad mode enabled. This view was created {_CUSTOM}"
         )
     return (
         f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "

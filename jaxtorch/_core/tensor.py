@@ -450,6 +450,16 @@ def lay_out(result: Any, operands: Any) -> Any:
     return result
 
 
+def lay_like(result: Any, operand: Tensor) -> Any:
+    """Give results of an operand's shape the strides that PyTorch's `empty_like` gives."""
+    from .layouts import like
+
+    for t in result if isinstance(result, tuple) else (result,):
+        if t._value.aval.shape == operand._value.aval.shape:
+            t._layout = like(operand)
+    return result
+
+
 strict_out: dict[str, Any] = {}
 """For operations whose `out=` must have a certain type: a function of (result's, out's) types that raises if it has not."""
 

@@ -92,7 +92,7 @@ def _preferred(x: Any, weight: Any) -> Any:
     return jnp.where(x > 0, x, x * weight)
 
 
-@op(grad="PreluKernelBackward0", out=False)
+@op(grad="PreluKernelBackward0", out=False, like_input=True)
 def prelu(input: Array, weight: Array):
     """The input where positive, `weight` times it elsewhere: one weight, or one a channel (dimension 1)."""
     if input.dtype != weight.dtype:

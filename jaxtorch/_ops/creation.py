@@ -372,7 +372,7 @@ def _fill_name(keys: Any, statics: Any) -> str:
     return "FillBackward2" if keys[1].wrapped else "FillBackward3"
 
 
-@op(name="_fill", function=False, method=False, inplace="_fill_", out=False, grad=_fill_name)
+@op(name="_fill", function=False, method=False, inplace="_fill_", out=False, grad=_fill_name, like_input=True)
 def _fill(input: Array, value: Operand):
     """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
     return jnp.full(input.shape, convert(value, dtypes.from_numpy(input.dtype)), input.dtype)

@@ -395,7 +395,7 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
     return jnp.where(none, 0, jnp.where(none, 1, total) ** (1.0 / p))
 
 
-@op(function=False, method=False, grad="DivBackward0")
+@op(function=False, method=False, grad="DivBackward0", elementwise=True)
 def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
     """Divide vectors along `dim` by their p-norm, at least `eps`."""
     axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim))

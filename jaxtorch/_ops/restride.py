@@ -14,7 +14,7 @@ from .._core.op import Array, function, functions, method, methods, op
 from .._core.permissions import check_fillable, check_place
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
-from .._core.tensor import Tensor, wrap, write_out
+from .._core.tensor import Tensor, refuse_inference, wrap, write_out
 from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
 from .constants import contiguous_format
 from .views import _alias, slice_dim, squeeze, t, transpose, unsqueeze
@@ -167,6 +167,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, stora
 
 def become(self: Tensor, view: Tensor, name: str) -> Tensor:
     """Make the tensor be a view of itself: the same memory in another shape. Its views stay as they are."""
+    refuse_inference(self)
     check_fillable(self)
     alias, made = alias_of(self), view._alias
     assert made is not None

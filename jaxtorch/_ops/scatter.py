@@ -127,6 +127,7 @@ def _fill_rows(input: Any, dim: int, index: Any, value: Any) -> Any:
     out=False,
     inplace=True,
     grad="IndexFillBackward0",
+    like_input=True,
     unsaved=["input"],
 )
 def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
@@ -140,6 +141,7 @@ def _index_fill_number(input: Array, dim: int, index: Array, value: Scalar):
     out=False,
     inplace=True,
     grad="IndexFillBackward1",
+    like_input=True,
     unsaved=["input", "value"],
 )
 def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
@@ -431,7 +433,7 @@ def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) ->
     return derivatives(of_x, of_src)(extreme)(x, src)
 
 
-@op(inplace=True, out=False, saved={"source": "source"})
+@op(inplace=True, out=False, like_input=True, saved={"source": "source"})
 def put(input: Array, index: Array, source: Array, accumulate: bool = False):
     """The input with the elements of `source` written (or added) at indices into the flattened input."""
     _integers(index, f"put_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))

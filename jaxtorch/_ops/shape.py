@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
+from .._core import dtypes, layouts, strides
 from .._core.op import Array, function, method, numpy_names, op
 from .._core.size import as_size
 from .._core.tensor import Tensor, from_host
@@ -134,7 +134,7 @@ def roll(input: Array, shifts: Any, dims: Any = ()):
     return input
 
 
-@op(star="dims", out=False)
+@op(star="dims", out=False, like_input=True)
 def flip(input: Array, dims: Any):
     """The order of the elements reversed along dimensions."""
     wrapped = [strides.wrap_dim(d, input.ndim) for d in _tuple(dims)]
@@ -164,9 +164,11 @@ def flipud(input: Tensor) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """The plane of two dimensions turned by 90 degrees, `k` times, from the first towards the second."""
     out = _rot90(input, k, dims)
+    size = input._value.aval.shape
+    steps = strides.preserved(size, layouts.strides_of(input))
     if k % 2:
-        size = input._value.aval.shape
-        out._layout = (strides.transpose(size, strides.contiguous(size), 0, *dims)[1], 0)
+        size, steps, _ = strides.transpose(size, steps, 0, *dims)
+    out._layout = layouts.normal(size, steps, 0)
     return out
 
 
@@ -265,14 +267,14 @@ def _replaced(view: Any, input: Any, src: Any, part: Any, **arguments: Any) -> A
     return _put_back(view, input, src.astype(input.dtype), arguments)
 
 
-@op(out=False)
+@op(out=False, like_input=True)
 def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The input with a diagonal replaced."""
     given = {"offset": offset, "dim1": dim1, "dim2": dim2}
     return _replaced(diagonal.op, input, src, diagonal.op.fn(input, **given), **given)
 
 
-@op(out=False)
+@op(out=False, like_input=True)
 def select_scatter(input: Array, src: Array, dim: int, index: int):
     """The input with one slice of a dimension replaced."""
     d = strides.wrap_dim(dim, input.ndim)
@@ -280,7 +282,7 @@ def select_scatter(input: Array, src: Array, dim: int, index: int):
     return _replaced(select.op, input, src, jax.lax.index_in_dim(input, index, d, keepdims=False), dim=d, index=index)
 
 
-@op()
+@op(like_input=True)
 def slice_scatter(
     input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ):

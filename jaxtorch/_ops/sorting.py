@@ -42,19 +42,19 @@ def _sort(input: Any, dim: Any, descending: bool) -> Any:
     return types.sort(follow(lambda x: sorted_with(x, axis, bool(descending)), input, axis))
 
 
-@op(grad=lambda _, statics: f"SortBackward{int(statics[2] is not None)}")
+@op(grad=lambda _, statics: f"SortBackward{int(statics[2] is not None)}", like_input=True)
 def sort(input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None):
     """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
     return _sort(input, dim, descending)
 
 
-@op(differentiable=False)
+@op(differentiable=False, like_input=True)
 def argsort(input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False):
     """The indices that put a dimension in order; always stable."""
     return _sort(input, dim, descending)[1]
 
 
-@op(grad="SortBackward0", unsaved=["input"])
+@op(grad="SortBackward0", unsaved=["input"], like_input=True)
 def msort(input: Array):
     """The elements in order along the first dimension."""
     return _sort(input, 0, False)[0]

@@ -21,7 +21,7 @@ from .._core.modes import state
 from .._core.program import force
 from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
-from .._core.tensor import Tensor, count_write, from_host, wrap
+from .._core.tensor import Tensor, count_write, from_host, refuse_inference, wrap
 from .._core.value import Value, aval_of
 from .._ops.assignment import C_NAMES
 from ._members import Members
@@ -484,6 +484,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
+    refuse_inference(self)
     given = items if size is None else (size,)
     new = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     if any(n < 0 for n in new):
@@ -520,6 +521,7 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 @member
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
+    refuse_inference(self)
     dtype, version = self._value.aval.dtype, self._version
     if self._rg and self._node is None and state.grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

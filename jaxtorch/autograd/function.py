@@ -391,7 +391,7 @@ def _recorded(
     wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     tracked = state.grad and any(wants)
-    before_edges = [edge_of(a) if w else None for a, w in zip(args, wants, strict=True)]
+    before_edges = [edge_of(a) if w and tracked else None for a, w in zip(args, wants, strict=True)]
     in_avals = [a._value.aval if w else None for a, w in zip(args, wants, strict=True)]
     before = state.grad
     state.grad = False
@@ -453,11 +453,21 @@ def _plain(o: Tensor, is_input: bool, dirty: bool) -> Tensor:
     """An output that no gradient passes through."""
     if dirty:
         _count_write(o)
-    if not (is_input or dirty):
-        return o
-    if o.requires_grad:
+    if (is_input or dirty) and o.requires_grad:
         return o.detach()
-    return o.view_as(o) if is_input else o
+    o = _handed_back(o) if is_input else o
+    if o._alias is not None and o._alias.no_grad == "no_grad":
+        o._alias.no_grad = "no_grad custom"
+    return o
+
+
+def _handed_back(o: Tensor) -> Tensor:
+    """A view of an input that is also an output, made as in `forward`."""
+    before, state.grad = state.grad, False
+    try:
+        return o.view_as(o)
+    finally:
+        state.grad = before
 
 
 def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
@@ -484,11 +494,7 @@ def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
         _count_write(o)
     else:
         if is_input:
-            before, state.grad = state.grad, False
-            try:
-                o = o.view_as(o)
-            finally:
-                state.grad = before
+            o = _handed_back(o)
             alias = o._alias
         if alias is not None and alias.base is not None:
             alias.no_grad = "custom"
@@ -502,7 +508,7 @@ def _count_write(t: Tensor) -> None:
     if alias is None:
         count_write(t)
     else:
-        alias.read(t)
+        alias.peek(t)
         if alias.seen == alias.version.n:
             alias.seen += 1
         alias.version.n += 1

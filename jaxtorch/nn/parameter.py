@@ -7,11 +7,12 @@ from collections import OrderedDict
 from typing import Any
 
 from .._core import views
+from .._core.modes import state
 from .._core.op import functions
 from .._core.overrides import admit, disabled_torch_function
 from .._core.sparsity import is_sparse
 from .._core.storage import Alias, Storage
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, is_inference
 
 _SLOTS = ("_value", "_alias", "_node", "_index", "_rg", "_grad", "_layout", "_ver", "_hooks", "_post_hooks")
 
@@ -54,6 +55,8 @@ def _same_memory(cls: type, data: Tensor, requires_grad: bool) -> Any:
     aval = data._read().aval
     if requires_grad and not (aval.dtype.is_floating_point or aval.dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    if requires_grad and is_inference(data) and not state.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     out = _as_class(views.detached(data), cls)
     out._rg = bool(requires_grad)
     return out
@@ -103,9 +106,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        state = dict(self.__dict__)
+        attributes = dict(self.__dict__)
         parts = (self.detach(), self.requires_grad, OrderedDict())
-        return (_rebuild_parameter_with_state, (*parts, state)) if state else (_rebuild_parameter, parts)
+        return (_rebuild_parameter_with_state, (*parts, attributes)) if attributes else (_rebuild_parameter, parts)
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
