@@ -195,20 +195,16 @@ def _first_of_bag(rows: Any, best: Any, bag: Any, bags: int) -> Any:
     return jnp.take_along_axis(rows, first, axis=0)
 
 
-def embedding_bag(
+def _check_bag(
     input: Tensor,
     weight: Tensor,
-    offsets: Tensor | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Tensor | None = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Tensor:
-    """Sums, means or maxima of bags of rows: (B, N) indices, or (N) indices cut into bags at `offsets`."""
+    offsets: Tensor | None,
+    mode: str,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+) -> None:
+    """PyTorch's errors for what `embedding_bag` does not take."""
     if weight.dtype.name == "int64" and input.is_floating_point():
         raise RuntimeError("embedding_bag: the argument order is (input, weight, ...)")
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
@@ -226,7 +222,6 @@ def embedding_bag(
                 "fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        include_last_offset = False
     elif input.dim() == 1:
         if offsets is None:
             raise ValueError("offsets has to be a 1D Tensor but got None")
@@ -255,6 +250,23 @@ def embedding_bag(
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; "
             f"but type {weight.type()} does not equal {per_sample_weights.type()} {checking}"
         )
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows: (B, N) indices, or (N) indices cut into bags at `offsets`."""
+    _check_bag(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
     _renormalise(weight, input, max_norm, norm_type)
     n = weight.shape[0]
     if padding_idx is not None:
@@ -266,7 +278,14 @@ def embedding_bag(
             raise RuntimeError("embedding_bag: scale_grad_by_freq is not supported with sparse gradients")
         weight, input, padding_idx = _looked_up(weight, input, padding_idx)
     return _embedding_bag(
-        input, weight, offsets, per_sample_weights, mode, scale_grad_by_freq, padding_idx, include_last_offset
+        input,
+        weight,
+        offsets,
+        per_sample_weights,
+        mode,
+        scale_grad_by_freq,
+        padding_idx,
+        include_last_offset and offsets is not None,
     )
 
 

@@ -475,8 +475,9 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     wanted = host(index).reshape(-1)
     n = t.shape[dim]
     if wanted.size and (wanted.min() < -n or wanted.max() >= n):
+        wrong = wanted.max() if wanted.max() >= n else wanted.min()
         raise IndexError(
-            f"index_select(): index {wanted.max() if wanted.max() >= n else wanted.min()} is out of range for tensor of size {list(t.shape)} at dimension {dim}"
+            f"index_select(): index {wrong} is out of range for tensor of size {list(t.shape)} at dimension {dim}"
         )
     size = [*t.shape[:dim], len(wanted), *t.shape[dim + 1 :]]
     if dim >= t._sparse:
