@@ -456,7 +456,7 @@ def lay_like(result: Any, operand: Tensor) -> Any:
 
     for t in result if isinstance(result, tuple) else (result,):
         if t._value.aval.shape == operand._value.aval.shape:
-            t._layout = like(operand)
+            t._layout = like(operand)  # pyright: ignore[reportArgumentType]
     return result
 
 
