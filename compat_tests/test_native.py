@@ -258,6 +258,25 @@ def test_products_of_layers(monkeypatch: pytest.MonkeyPatch, turned: bool) -> No
 
 
 @built
+@pytest.mark.parametrize("a_turned,b_turned", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("batch,m,k,n", [((7,), 33, 40, 50), ((2, 3), 70, 33, 65), ((1,), 5, 200, 64)])
+def test_products_in_batches(
+    monkeypatch: pytest.MonkeyPatch, batch: tuple[int, ...], m: int, k: int, n: int, a_turned: bool, b_turned: bool
+) -> None:
+    """As recorded programs have them: a transposition is an operation before the product."""
+    monkeypatch.setattr(native, "SMALL", 0)
+    a, b = arrays((*batch, k, m) if a_turned else (*batch, m, k), (*batch, n, k) if b_turned else (*batch, k, n))
+
+    def turned(x: Any, wanted: bool) -> Any:
+        return jnp.swapaxes(x, -1, -2) if wanted else x
+
+    product = lambda a, b: times(turned(a, a_turned), turned(b, b_turned))  # noqa: E731
+    compiled = jax.jit(product).lower(a, b).compile().as_text()
+    assert "jaxtorch_products" in compiled and "transpose" not in compiled
+    same_as_xla(monkeypatch, lambda a, b: jnp.tanh(product(a * 0.1, b * 0.1)), a, b)
+
+
+@built
 @pytest.mark.parametrize("rows,columns", [(300, 240), (129, 77)])
 def test_products_and_biases(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:
     args = arrays((rows, 60), (columns, 60), (columns,), (columns,))

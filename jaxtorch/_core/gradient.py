@@ -31,7 +31,7 @@ _DEAR = frozenset(
     triangular_solve lu eigh eig svd qr householder_product schur top_k argmax argmin custom_call ffi_call pure_callback
     io_callback custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr linear_solve custom_linear_solve lgamma digamma
     igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta erf_inv bessel_i0e bessel_i1e polygamma zeta
-    tridiagonal tridiagonal_solve geqrf approx_top_k times times_transposed linear columns attention lstm lstm_states
+    tridiagonal tridiagonal_solve geqrf approx_top_k times times_transposed batched linear columns attention lstm lstm_states
     gru gru_states rnn""".split()
 )
 

@@ -20,7 +20,7 @@ from .._core.tensor import Tensor, from_host
 from .activation import softmax_of
 from .dropout import check_probability
 from .primitives import linear_in, natively, primitive
-from .products import on_cpu
+from .products import on_cpu, times
 from .rules import scalar_name
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -79,7 +79,7 @@ def _attention(
         batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         if attn_mask is None or _spans((*batch, query.shape[-2], key.shape[-2]), attn_mask.shape):
             return _headwise(query, key, value, attn_mask, batch, is_causal)
-    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2))
+    scores = times(query, jnp.swapaxes(key, -1, -2))
     if is_causal:
         scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
     if attn_mask is None:
@@ -92,7 +92,7 @@ def _attention(
     if keep is not None:
         kept = 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
         weights = weights * (keep.astype(dtype) * np.asarray(kept, dtype))
-    return jnp.matmul(weights, value)
+    return times(weights, value)
 
 
 def _masked_softmax(scores: Any) -> Any:

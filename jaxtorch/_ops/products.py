@@ -15,7 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.interpreters import ad
+from jax.extend.mlir.dialects import stablehlo as hlo
+from jax.interpreters import ad, mlir
 
 from .._core import native
 from .primitives import natively, primitive
@@ -23,6 +24,7 @@ from .primitives import natively, primitive
 Array = jax.Array
 
 _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
+_LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
 _LARGE_ON_UNITS = 1 << 13  # elements of a result for which matrix units pay
 
 
@@ -88,6 +90,62 @@ ad.defbilinear(
 )
 
 
+def _batched(a: Array, b: Array, *, a_turned: bool, b_turned: bool) -> Array:
+    before = tuple(range(a.ndim - 2))
+    places = (a.ndim - 2 if a_turned else a.ndim - 1,), (b.ndim - 1 if b_turned else b.ndim - 2,)
+    return lax.dot_general(a, b, (places, (before, before)))
+
+
+def _batched_on_cpu(ctx: Any, *values: Any, a_turned: bool, b_turned: bool) -> Any:
+    """An operand whose transposition would move its last dimension is read as it lies, and turned in the kernel."""
+    avals, turned = list(ctx.avals_in), [a_turned, b_turned]
+    if not native.fits(*avals):
+        return mlir.lower_fun(_batched, multiple_results=False)(ctx, *values, a_turned=a_turned, b_turned=b_turned)
+    orders: list[Any] = [None, None]
+    operands = list(values)
+    for i, value in enumerate(values):
+        source, order = _transposed_from(value)
+        if source is not None and order[-2] == len(order) - 1 and (turned[i] or not turned[1 - i]):
+            operands[i], orders[i], turned[i] = source, (*order[:-2], order[-1], order[-2]), not turned[i]
+            sizes = dict(zip(order, avals[i].shape, strict=True))
+            avals[i] = avals[i].update(shape=tuple(sizes[d] for d in range(len(order))), sharding=None)
+
+    def run(*arrays: Array) -> Array:
+        a, b = (x if order is None else lax.transpose(x, order) for x, order in zip(arrays, orders, strict=True))
+        flat = native.products(a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), *turned)
+        return flat.reshape(*a.shape[:-2], *flat.shape[1:])
+
+    return mlir.lower_fun(run, multiple_results=False)(ctx.replace(avals_in=avals), *operands)
+
+
+def _transposed_from(value: Any) -> tuple[Any, tuple[int, ...]]:
+    """Of a value in a program that is being lowered: what it was transposed from, and the order of its dimensions."""
+    made_by = getattr(value.owner, "opview", None)
+    if not isinstance(made_by, hlo.TransposeOp):
+        return None, ()
+    return made_by.operand, tuple(made_by.permutation)
+
+
+# The products of the matrices in a and b, which may be turned, not both: each derivative is such a product again.
+_batched_p = primitive("batched", _batched)
+mlir.register_lowering(_batched_p, _batched_on_cpu, platform="cpu", cacheable=False)
+
+
+def _with(a: Array, b: Array, a_turned: bool = False, b_turned: bool = False) -> Array:
+    return _batched_p.bind(a, b, a_turned=a_turned, b_turned=b_turned)
+
+
+def _for_left(g: Array, a: Array, b: Array, a_turned: bool, b_turned: bool) -> Array:
+    return _with(b, g, b_turned=True) if a_turned else _with(g, b, b_turned=not b_turned)
+
+
+def _for_right(g: Array, a: Array, b: Array, a_turned: bool, b_turned: bool) -> Array:
+    return _with(g, a, a_turned=True) if b_turned else _with(a, g, a_turned=not a_turned)
+
+
+ad.defbilinear(_batched_p, _for_left, _for_right)
+
+
 def _rows_of(row: Array, *, rows: int) -> Array:
     return jnp.broadcast_to(row, (rows, *row.shape))
 
@@ -149,6 +207,11 @@ def _pays(rows: int, columns: int) -> bool:
     return on_cpu() and rows * columns >= (_LARGE_ON_UNITS if native.matrix_units() else _LARGE)
 
 
+def _pays_in_batches(a: Array, b: Array) -> bool:
+    large = a.shape[-2] * a.shape[-1] * b.shape[-1] >= _LARGE_IN_BATCHES
+    return large and on_cpu() and a.shape[-1] == b.shape[-2] and native.fits(a, b)
+
+
 def times_transposed(x: Array, weight: Array) -> Array:
     """`x @ weight.T` for x (..., in) and weight (out, in), as one product of two matrices."""
     shape = (*x.shape[:-1], weight.shape[0])
@@ -163,6 +226,8 @@ def times_transposed(x: Array, weight: Array) -> Array:
 def times(a: Array, b: Array) -> Array:
     """`a @ b`: for a (..., n, m) and b (m, p) as one product of two matrices."""
     if b.ndim != 2 or a.ndim < 2:
+        if a.ndim == b.ndim > 2 and a.shape[:-2] == b.shape[:-2] and _pays_in_batches(a, b):
+            return _with(a, b)
         return jnp.matmul(a, b)
     shape = (*a.shape[:-1], b.shape[1])
     rows = a.reshape(math.prod(shape[:-1]), a.shape[-1])

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 11  # of the calls in handlers.cpp; a library built from another version is not used
-_TARGETS = """convolve convolve_of_kernel product linear sums lstm lstm_states lstm_back gru gru_states gru_back
+VERSION = 12  # of the calls in handlers.cpp; a library built from another version is not used
+_TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
 
 
@@ -118,6 +118,12 @@ def product(a: Any, b: Any, a_turned: bool = False, b_turned: bool = False) -> A
     """`a @ b` for two matrices, or the product with one of them turned: `a.T @ b`, `a @ b.T`."""
     shape = a.shape[1 if a_turned else 0], b.shape[0 if b_turned else 1]
     return _call("product", shape)(a, b, a_turned=a_turned, b_turned=b_turned)
+
+
+def products(a: Any, b: Any, a_turned: bool, b_turned: bool) -> Any:
+    """The products of the matrices in a and b, one after the other; not both turned."""
+    shape = a.shape[0], a.shape[2 if a_turned else 1], b.shape[1 if b_turned else 2]
+    return _call("products", shape)(a, b, a_turned=a_turned, b_turned=b_turned)
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:

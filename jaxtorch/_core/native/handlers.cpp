@@ -137,6 +137,35 @@ ffi::Error linear(ffi::ThreadPool pool, Rows x, Rows w, Row bias, RowsOut out) {
   return multiply(pool, x, w, bias.typed_data(), out, false, true);
 }
 
+void run_alone(void*, int64_t count, void (*task)(void*, int64_t), void* context) {
+  for (int64_t i = 0; i < count; ++i) task(context, i);
+}
+
+struct Batch {
+  static constexpr int64_t kUnitSide = 64;  // of a result: where it is smaller, cutting into pieces takes longer than it saves
+  ProductArrays first;  // the others follow it in memory
+
+  void item(int64_t i, const Parallel& parallel) const {
+    ProductArrays of = first;
+    of.a += i * of.m * of.k, of.b += i * of.k * of.n, of.out += i * of.m * of.n;
+    const bool suits_units = of.m >= kUnitSide && of.n >= kUnitSide && matrix_units();
+    if (!suits_units || !product_on_matrix_units(of, parallel)) kernels()->product(of, parallel);
+  }
+};
+
+// Each item on one thread where there are enough of them.
+ffi::Error products(ffi::ThreadPool pool, Sequence a, Sequence b, SequenceOut out, bool a_turned, bool b_turned) {
+  const Parallel parallel{&run_tasks, &pool, pool.num_threads()};
+  const auto sizes = out->dimensions();
+  Batch batch{{sizes[1], sizes[2], a.dimensions()[a_turned ? 1 : 2], a_turned, b_turned, a.typed_data(), b.typed_data(), nullptr, out->typed_data()}};
+  if (sizes[0] < 2 * parallel.threads) {
+    for (int64_t i = 0; i < sizes[0]; ++i) batch.item(i, parallel);
+    return ffi::Error::Success();
+  }
+  run_tasks(&pool, sizes[0], [](void* self, int64_t i) { ((const Batch*)self)->item(i, {&run_alone, nullptr, 1}); }, &batch);
+  return ffi::Error::Success();
+}
+
 // An argument that may be left out, the last one.
 const float* last_of(const ffi::RemainingArgs& rest) { return rest.size() ? rest.get<Any>(0)->typed_data() : nullptr; }
 
@@ -301,6 +330,7 @@ int jaxtorch_native_matrix_units();
 XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_product(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_products(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_linear(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_lstm_states(XLA_FFI_CallFrame*);
@@ -320,7 +350,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 11; }
+int jaxtorch_native_version() { return 12; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -336,6 +366,7 @@ HANDLER(convolve, .Arg<Array>().Arg<Any>() .Ret<Array>() .Attr<int64_t>("groups"
 HANDLER(convolve_of_kernel,
         .Arg<Array>().Arg<Array>() .Ret<Any>() .Attr<int64_t>("groups").Attr<Numbers>("window").Attr<Numbers>("layout"));
 HANDLER(product, .Arg<Rows>().Arg<Rows>() .Ret<Rows>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
+HANDLER(products, .Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
 HANDLER(linear, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>());
 HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse"));
 HANDLER(lstm,
