@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ._core.overrides import ask, overrides
 from ._core.tensor import Tensor
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
@@ -69,6 +70,8 @@ def sym_sum(args: Any) -> Any:
 
 def _assert(condition: Any, message: Any) -> None:
     """AssertionError unless the condition, which may be a tensor, is true."""
+    if type(condition) is not Tensor and overrides(type(condition)):
+        return ask(_assert, [condition], (condition, message), {})
     if not condition:
         raise AssertionError(message)
 

@@ -101,3 +101,18 @@ def g(x, y):
 drawn = torch.fx.symbolic_trace(g)
 print(drawn.graph)
 print(drawn.code)
+
+# proxies of a graph of one's own, without a trace
+own = torch.fx.Graph()
+tracer = torch.fx.proxy.GraphAppendingTracer(own)
+a, b = (torch.fx.Proxy(own.placeholder(n), tracer=tracer) for n in "ab")
+torch._assert(a.shape[-1] == 3, "as long as b")
+torch.broadcast_tensors(a[..., :1], b)
+torch.cat([a, b], dim=1)
+torch.where(a > 0, a, b)
+own.output((torch.einsum("ij,j->i", a, b).node, torch.einsum("ij,j->i", [a, b]).node))
+print([(n.op, n.name, str(n.args), str(n.kwargs)) for n in own.nodes])
+for n in list(own.nodes):
+    if n.name in ("broadcast_tensors", "cat", "where"):
+        own.erase_node(n)
+print(torch.fx.GraphModule({}, own)(torch.ones(3, 3), torch.arange(3.0)))

@@ -98,10 +98,12 @@ def _trampoline(*args: Any, **kwargs: Any) -> Any:
 class _Asking:
     """The body of a public function once its code has been exchanged."""
 
-    __slots__ = ("impl", "public")
+    __slots__ = ("impl", "public", "told")
 
     def __init__(self, public: FunctionType) -> None:
         self.public = public
+        self.told: Any = getattr(public, "told", None)
+        """What overrides are told of the positional arguments, where that is not the arguments themselves."""
         impl = FunctionType(
             public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__
         )
@@ -110,6 +112,8 @@ class _Asking:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not state.all_disabled:
+            if self.told is not None:
+                args = self.told(args)
             if state.modes:
                 return ask_mode(self.public, overloaded(args, kwargs), args, kwargs)
             if not state.disabled:

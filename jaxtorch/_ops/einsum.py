@@ -335,8 +335,7 @@ def einsum(*args: Any) -> Tensor:
             parts.append(_written(rest.pop(0)))
         equation = ",".join(parts) + ("->" + _written(rest[0]) if rest else "")
     else:
-        equation = args[0]
-        operands = list(args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else list(args[1:])
+        equation, *operands = _unpacked(args)
     if not isinstance(equation, str):
         kind = type(equation).__name__
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind}")
@@ -352,6 +351,15 @@ def einsum(*args: Any) -> Tensor:
     if plan.sums:
         return held[0].sum(plan.sums)
     return held[0] if plan.shape is None else held[0].view(plan.shape)
+
+
+def _unpacked(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Operands in one list, as single arguments."""
+    packed = len(args) == 2 and not isinstance(args[0], Tensor) and isinstance(args[1], (list, tuple))
+    return (args[0], *args[1]) if packed else args
+
+
+einsum.told = _unpacked  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def _written(subscripts: Any) -> str:

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._core.overrides import activate
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "ScopeContextManager", "TraceError",
@@ -134,6 +135,7 @@ class Proxy:
         def __getitem__(self, index: Any) -> Any: ...
 
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
+        activate()  # a program may make proxies of its own, without a trace
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 

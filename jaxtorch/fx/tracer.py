@@ -9,7 +9,6 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .._core import overrides as _overrides
 from .._core.tensor import Tensor
 from ..nn import Module, Parameter
 from ..utils._pytree import tree_leaves
@@ -273,7 +272,6 @@ class Tracer(TracerBase):
         self.tensor_attrs = {}
         if isinstance(root, Module):
             self._collect(root, [])
-        _overrides.activate()
         call, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
         parameters: dict[str, Any] = {}
         original_call, original_getattr = Module.__call__, Module.__getattr__
