@@ -19,16 +19,7 @@ from op_db_kit import Absent, converted, seed, tensors, tolerance
 from parity import MISSING_KERNEL, candidate
 
 UNDEFINED = frozenset(
-    (
-        "empty",
-        "empty_like",
-        "empty_permuted",
-        "empty_strided",
-        "new_empty",
-        "new_empty_strided",
-        "resize_",
-        "resize_as_",
-    )
+    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_".split()
 )
 """Operations whose elements are undefined: only shape, type and strides are compared."""
 HIGH = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
@@ -91,11 +82,9 @@ def _on_torch(value: Any) -> Any:
     """A result with jaxtorch's tensors as PyTorch's."""
     if isinstance(value, candidate().Tensor):
         return theirs(value)
-    return (
-        type(value)(map(_on_torch, value))
-        if type(value) in (list, tuple)
-        else (tuple(map(_on_torch, value)) if isinstance(value, tuple) else value)
-    )
+    if type(value) is list:
+        return list(map(_on_torch, value))
+    return tuple(map(_on_torch, value)) if isinstance(value, tuple) else value
 
 
 def compare(expected: Any, actual: Any, call: Call, high: Callable[[], Any] | None = None, values: bool = True) -> str:
@@ -116,18 +105,13 @@ def compare_errors(expected: Any, actual: Any) -> str:
     if not isinstance(expected, Exception):
         last = traceback.extract_tb(actual.__traceback__)[-1]
         return f"raises {type(actual).__name__}: {str(actual)[:300]} [{last.filename.rsplit('/', 2)[-1]}:{last.lineno}]"
+    wanted = type(expected).__name__
     if not isinstance(actual, Exception):
-        return (
-            ""
-            if MISSING_KERNEL.search(str(expected))
-            else f"no error: {type(expected).__name__}: {str(expected)[:200]}"
-        )
-    same = type(expected).__name__.lstrip("_") == type(actual).__name__.lstrip("_")
-    return (
-        ""
-        if same
-        else f"error type: {type(expected).__name__}: {str(expected)[:150]} | got {type(actual).__name__}: {str(actual)[:200]}"
-    )
+        return "" if MISSING_KERNEL.search(str(expected)) else f"no error: {wanted}: {str(expected)[:200]}"
+    got = type(actual).__name__
+    if wanted.lstrip("_") == got.lstrip("_"):
+        return ""
+    return f"error type: {wanted}: {str(expected)[:150]} | got {got}: {str(actual)[:200]}"
 
 
 def _compare(expected: Any, actual: Any, call: Call, values: bool, at: str = "") -> str:
@@ -216,11 +200,8 @@ def widened(value: Any, dtype: str) -> Any:
         name = str(value).removeprefix("torch.")
         return getattr(torch, HIGH.get(name, name))
     if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
-        return (
-            type(value)(*[widened(v, dtype) for v in value])
-            if hasattr(value, "_fields")
-            else type(value)(widened(v, dtype) for v in value)
-        )
+        found = [widened(v, dtype) for v in value]
+        return type(value)(*found) if hasattr(value, "_fields") else type(value)(found)
     if isinstance(value, dict):
         return {k: widened(v, dtype) for k, v in value.items()}
     return value

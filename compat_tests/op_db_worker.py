@@ -48,10 +48,8 @@ def main() -> None:
     from torch.testing._internal import common_utils
 
     common_utils.extract_test_fn = lambda: None  # it looks for a running unittest in the whole stack, at 140 ms a time
-    for device in (torch.cuda, torch.xpu, torch.mtia):
-        device.manual_seed_all = lambda seed: (
-            None
-        )  # without such a device it formats the stack, and keeps it, at each seeding
+    for device in (torch.cuda, torch.xpu, torch.mtia):  # without such a device, seeding formats the stack, and keeps it
+        device.manual_seed_all = lambda seed: None
     import op_db_checks
     import op_db_kit
     from jaxtorch._core import checks
