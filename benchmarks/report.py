@@ -55,8 +55,8 @@ def duration(seconds: float | None) -> str:
     """Three digits with a unit."""
     if seconds is None:
         return "-"
-    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
-        if seconds < limit:
+    for scale, unit in ((1e6, "us"), (1e3, "ms")):
+        if seconds * scale < 999.5:  # what is rounded to 1000 is one of the next unit
             return f"{seconds * scale:.3g} {unit}"
     return f"{seconds:.3g} s"
 

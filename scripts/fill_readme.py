@@ -17,16 +17,14 @@ from typing import Any
 import draw_pictures
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from report import duration  # noqa: E402
+
 SIDES = {
     "jaxtorch": "jaxtorch, plain loop", "jaxtorch-compile": "jaxtorch compiled", "torch": "PyTorch eager",
     "torch-compile": "PyTorch torch.compile", "jax": "hand-written jax.jit",
 }  # fmt: skip
 BEGIN, END = "<!-- train_step: begin -->", "<!-- train_step: end -->"
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
 
 
 def table(figures: dict[str, Any]) -> str:
