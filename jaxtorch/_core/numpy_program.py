@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -13,7 +12,8 @@ from jax.extend import core as jex_core
 
 from . import numpy_indexing  # noqa: F401  # enters its rules
 from .context import x64
-from .numpy_rules import EXPANDED, RULES, Rule, rule
+from .expansion import EXPANDED, expanded
+from .numpy_rules import RULES, Rule, rule
 
 _CALLS = frozenset(
     ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")
@@ -157,9 +157,8 @@ def _needed(jaxpr: Any) -> list[Any]:
 
 
 def _expanded(eqn: Any) -> Any:
-    structs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
     with x64():
-        return jax.make_jaxpr(partial(EXPANDED[eqn.primitive.name], **eqn.params))(*structs)
+        return expanded(eqn.primitive.name, [v.aval for v in eqn.invars], eqn.params)
 
 
 _ONLY_INTEGERS = frozenset(("div", "rem", "convert_element_type"))

@@ -35,8 +35,6 @@ class Rule(NamedTuple):
 
 
 RULES: dict[str, Rule] = {}
-EXPANDED: dict[str, Callable[..., Any]] = {}
-"""Primitives of jaxtorch's own: the functions, in terms of JAX's, that they stand for."""
 
 
 def rule(

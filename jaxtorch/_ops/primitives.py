@@ -15,7 +15,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
 from .._core import native
-from .._core.numpy_rules import EXPANDED
+from .._core.expansion import EXPANDED, expanded
 
 
 def primitive(
@@ -30,9 +30,8 @@ def primitive(
     made.def_impl(fn)
 
     def abstract(*avals: Any, **params: Any) -> Any:
-        structs = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-        out = jax.eval_shape(lambda *xs: fn(*xs, **params), *structs)
-        found = [avals[0].update(shape=o.shape, dtype=o.dtype, weak_type=False) for o in (out if several else [out])]
+        outs = expanded(name, avals, params).out_avals
+        found = [avals[0].update(shape=o.shape, dtype=o.dtype, weak_type=False) for o in outs]
         return found if several else found[0]
 
     made.def_abstract_eval(abstract)
