@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parity import attempt, candidate, grad_fn_name, parity_test
+from parity import attempt, candidate, grad_fn_name, parity_test, reference
 
 View = Callable[[Any, Any], Any]
 
@@ -390,3 +390,35 @@ def test_parameters_share(torch: Any) -> Any:
         p[0, 0] = 100
     row.mul_(2)
     return row, same, p, p._version, row._version, same._version
+
+
+def test_a_view_that_was_made_before_reports_the_same() -> None:
+    """What is known of views from earlier calls: strides, offsets and contents of chains, met a second time and with other bases."""
+
+    def several(torch: Any) -> Any:
+        x = torch.arange(120.0).reshape(4, 5, 6)
+        found = []
+        for base in (x, x.transpose(0, 2), x[1:, :, ::2], x.transpose(0, 2)[1], x.expand(2, 4, 5, 6)[1]):
+            for _ in range(2):
+                views = [
+                    base[..., 1],
+                    base[1:3, None],
+                    base[0],
+                    base[-1],
+                    base.unsqueeze(-1),
+                    base.transpose(0, -1),
+                    base.contiguous(),
+                ]
+                views += [
+                    *base.split(2, -1),
+                    *base.chunk(2),
+                    *base.unbind(-1),
+                    base[..., 1:],
+                    base[..., :-1],
+                    base[True],
+                    base.clone(),
+                ]
+                found += [(v.tolist(), v.stride(), v.storage_offset(), v.is_contiguous()) for v in views]
+        return found
+
+    assert several(candidate()) == several(reference())

@@ -104,7 +104,7 @@ class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
     __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
-                 "operand_names", "saved", "unsaved", "_sources")  # fmt: skip
+                 "operand_names", "saved", "unsaved", "steps", "_sources")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -121,6 +121,7 @@ class Entry:
         self.operand_names: tuple[str, ...] = ()  # of the inputs, in their order
         self.saved: dict[str, frozenset[str]] = {}  # see `op`
         self.unsaved = _NONE
+        self.steps: list[Any] | None = None  # of several views, for each the operation that makes it alone
         self._sources: tuple[frozenset[int], ...] | None = None
 
     @property

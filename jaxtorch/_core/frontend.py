@@ -18,11 +18,13 @@ import numpy as np
 from . import autocasting, modes, permissions
 from . import tensor as _tensor
 from .apart import refuse_shared
+from .layouts import lay_like, lay_out
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
+from .views import finish_view
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
 """Operations that write one value, so that their target may have several elements in one place."""
@@ -54,8 +56,8 @@ class _Source:
         self.namespace: dict[str, Any] = {
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
             "_OPERAND": _operand, "_FINISH": finish, "_NUMBER": wrap_number, "_LIST": _tensor_list,
-            "_BUILD": _build, "_VIEW": _tensor.finish_view, "_LAY": _tensor.lay_out, "_LIKE": _tensor.lay_like,
-            "_OUT": _tensor.write_out, "_STAR": _star, "_INTO": _tensor.finish_inplace,
+            "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
+            "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
@@ -163,7 +165,7 @@ class _Source:
         given = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
         self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace}, {given} if _m else ())", 2)
         if op.view:
-            self.add(f"return _VIEW(_e, _m, _vals, ({', '.join(self._operand_names())},), {first}, _key[1:], _OP)")
+            self.add(f"return _VIEW(_e, _m, _vals, ({', '.join(self._operand_names())},), {first}, _OP)")
             return
         ops = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
         if self.inplace:

@@ -48,6 +48,28 @@ class Plan:
         return f"Plan(steps={self.steps}, operands={self.operands}, at={self.at})"
 
 
+_plans: dict[Any, Plan] = {}
+_MOST_PLANS = 4096
+
+
+def _key(index: tuple[Any, ...], size: Ints) -> tuple[Any, ...] | None:
+    """What the plan of a basic index depends on; None for others."""
+    parts: list[Any] = [size]
+    for item in index:
+        kind = type(item)
+        if kind is int or item is None or item is Ellipsis:
+            parts.append(item)
+            continue
+        if kind is not slice:
+            return None
+        bounds = item.start, item.stop, item.step
+        for bound in bounds:
+            if bound is not None and type(bound) is not int:
+                return None
+        parts.append(bounds)
+    return tuple(parts)
+
+
 _WHOLE = Plan(())
 _NEW_AXIS = Plan((("unsqueeze", 0),))
 
@@ -79,7 +101,15 @@ def plan(
     if index is Ellipsis:
         return _WHOLE
     if kind is tuple:
-        return _Planner(index, size, is_tensor, as_int).finish()
+        key = _key(index, size)
+        if key is None:
+            return _Planner(index, size, is_tensor, as_int).finish()
+        found = _plans.get(key)
+        if found is None:
+            if len(_plans) >= _MOST_PLANS:
+                _plans.clear()
+            found = _plans[key] = _Planner(index, size, is_tensor, as_int).finish()
+        return found
     if _is_integer(index):
         if not size:
             raise _scalar_error()

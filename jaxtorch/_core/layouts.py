@@ -66,6 +66,31 @@ def like(t: Tensor) -> Layout | None:
     return normal(size, strides.preserved(size, strides_of(t)), 0)
 
 
+def lay_like(result: Any, operand: Tensor) -> Any:
+    """Give results of an operand's shape the strides that PyTorch's `empty_like` gives."""
+    for t in result if isinstance(result, tuple) else (result,):
+        if t._value.aval.shape == operand._value.aval.shape:
+            t._layout = like(operand)
+    return result
+
+
+_laid_out: dict[Any, Layout | None] = {}
+_MOST = 4096
+
+
+def lay_out(result: Any, operands: Any) -> Any:
+    """Give the result of an elementwise operation PyTorch's strides where some operand is not contiguous."""
+    if isinstance(result, Tensor):
+        kinds = [(x._value.aval, x._layout) if isinstance(x, Tensor) else None for x in operands]
+        key = (result._value.aval, *kinds)
+        if key not in _laid_out:
+            if len(_laid_out) >= _MOST:
+                _laid_out.clear()
+            _laid_out[key] = elementwise_layout(result, operands)
+        result._layout = _laid_out[key]
+    return result
+
+
 def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
     """The layout of an elementwise result: operands that are permuted or channels-last pass theirs on."""
     shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])

@@ -7,6 +7,7 @@ PyTorch's errors.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
@@ -100,7 +101,12 @@ def _packed(size: Sequence[int], order: Iterable[int], least: int = 1) -> Ints:
 
 def contiguous(size: Sequence[int]) -> Ints:
     """Row-major strides."""
-    return _packed(size, range(len(size) - 1, -1, -1))
+    return _row_major(tuple(size))
+
+
+@functools.lru_cache(8192)
+def _row_major(size: Ints) -> Ints:
+    return _packed([int(n) for n in size], range(len(size) - 1, -1, -1))
 
 
 def channels_last(size: Sequence[int], memory_format: str = "channels_last") -> Ints:

@@ -389,14 +389,6 @@ def apply_entry(entry: Entry, operands: list[Any]) -> Any:
     return finish(entry, mask, values, operands)
 
 
-def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, base: Tensor, static: Any, op: Any) -> Any:
-    """Emit a view operation: its result shares the memory of its first operand."""
-    out = finish(entry, mask, values, operands)
-    from .views import attach
-
-    return attach(out, base, entry, values, op)  # pyright: ignore[reportArgumentType]
-
-
 def finish_inplace(target: Tensor, result: Tensor) -> Tensor:
     """Store the result of an in-place operation. Its node keeps what was overwritten, if only as the target itself."""
     node = result._node
@@ -439,25 +431,6 @@ def check_writable(t: Tensor) -> None:
         from .permissions import check_single
 
         check_single(t)  # pyright: ignore[reportArgumentType]
-
-
-def lay_out(result: Any, operands: Any) -> Any:
-    """Give the result of an elementwise operation PyTorch's strides where some operand is not contiguous."""
-    from .layouts import elementwise_layout
-
-    if isinstance(result, Tensor):
-        result._layout = elementwise_layout(result, operands)  # pyright: ignore[reportArgumentType]
-    return result
-
-
-def lay_like(result: Any, operand: Tensor) -> Any:
-    """Give results of an operand's shape the strides that PyTorch's `empty_like` gives."""
-    from .layouts import like
-
-    for t in result if isinstance(result, tuple) else (result,):
-        if t._value.aval.shape == operand._value.aval.shape:
-            t._layout = like(operand)  # pyright: ignore[reportArgumentType]
-    return result
 
 
 strict_out: dict[str, Any] = {}

@@ -24,60 +24,66 @@ from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
 from .tape import Nowhere, node_type, shown
-from .tensor import Tensor, apply_entry, check_writable, kept_value, wrap
+from .tensor import Tensor, apply_entry, check_writable, finish, kept_value, wrap
 from .value import WHOLE, Aval, Value, wrap_number
 from .viewrules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
+_MOST_LAYOUTS = 4096
 
 
-def attach(out: Any, base: Tensor, entry: Entry, values: list[Value], op: Any) -> Any:
-    """Make the results of a view operation share the memory of `base`."""
-    numbers = tuple([v.array for v in values[1:]])
-    arguments = _arguments(op, entry.static, numbers, entry)
+def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, base: Tensor, op: Any) -> Any:
+    """Emit a view operation: its results share the memory of `base`, its first operand."""
+    out = finish(entry, mask, values, operands)
+    numbers = tuple([v.array for v in values[1:]]) if len(values) > 1 else ()
     alias = alias_of(base)
     rule: ViewRule = op.view
     if rule.several is None:
-        _join(out, base, alias, (op, entry.static, numbers), rule, arguments, "")
+        _join(out, base, alias, (op, entry.static, numbers), "")
         return out
     if not out:
         check_place(base)
-    for j, t in enumerate(out):
-        step = rule.several(base._value.aval, j, **arguments)
-        _join(t, base, alias, step, step[0].view, _arguments(*step), out_name(entry, t))
+    steps = entry.steps
+    if steps is None or numbers:
+        arguments = _arguments(op, entry.static, numbers)
+        steps = entry.steps = [rule.several(base._value.aval, j, **arguments) for j in range(len(out))]
+    for t, step in zip(out, steps, strict=True):
+        _join(t, base, alias, step, entry.grad_name)
     return out
 
 
-def out_name(entry: Entry, t: Tensor) -> str:
-    return entry.grad_name
-
-
-def _arguments(op: Any, static: Any, numbers: Any, entry: Any = None) -> dict[str, Any]:
+def _arguments(op: Any, static: Any, numbers: Any) -> dict[str, Any]:
     given = dict(zip([p.name for p in op.statics], static, strict=True))
     given.update(zip([p.name for p in op.operands[1:]], numbers, strict=False))  # defaults are left out
     return given
 
 
-def _join(
-    t: Tensor, base: Tensor, alias: Alias, step: Any, rule: ViewRule, arguments: dict[str, Any], several: str
-) -> None:
+def _join(t: Tensor, base: Tensor, alias: Alias, step: Any, several: str) -> None:
+    op, static, numbers = step
     size = base._value.aval.shape
-    if base._layout is None and step[2] == ():
-        key = (size, step[0], step[1])
-        try:
-            t._layout = _layouts[key]
-        except KeyError:
-            t._layout = _layouts[key] = normal(*rule.layout(size, strides.contiguous(size), 0, **arguments))
-    else:
-        t._layout = normal(*rule.layout(size, strides_of(base), offset_of(base), **arguments))
+    key = (size, base._layout, op, static, numbers)
+    try:
+        layout = _layouts[key]
+    except KeyError:
+        if len(_layouts) >= _MOST_LAYOUTS:
+            _layouts.clear()
+        layout = _layouts[key] = _layout(base, step)
+    except TypeError:  # a number that only the device knows
+        layout = _layout(base, step)
+    t._layout = layout
     made = view_alias(base, alias, (*alias.chain, step), several)
     made.placed = alias.counted()
     if made.base is not None and made.base._rg and not t._rg:
         belong_nowhere(t)
     t._alias = made
-    t._value.guard = alias.guard(t._layout)
+    t._value.guard = alias.guard(layout)
     if alias.storage.host is not None:
         made.seen = -1
+
+
+def _layout(base: Tensor, step: Any) -> Any:
+    size = base._value.aval.shape
+    return normal(*step[0].view.layout(size, strides_of(base), offset_of(base), **_arguments(*step)))
 
 
 def view_alias(base: Tensor, alias: Alias, chain: Any, several: str = "") -> Alias:

@@ -104,7 +104,7 @@ def _cast(input: Array, dtype: dtypes.dtype):
 function("_cast")(_cast)
 
 
-@op(name="_clone", function=False, method=False, out=False, grad="CloneBackward0", elementwise=True)
+@op(name="_clone", function=False, method=False, out=False, grad="CloneBackward0")
 def _clone(input: Array):
     """A copy with its own memory."""
     return input
@@ -114,7 +114,7 @@ def _clone(input: Array):
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow through it."""
     out = _clone(input)
-    if input._layout is not None:
+    if input._layout is not None and getattr(memory_format, "name", memory_format) in (None, "preserve_format"):
         size = input._value.aval.shape
         out._layout = normal(size, strides.preserved(size, input._layout[0]), 0)
     return out if memory_format is None else _formatted(out, memory_format)
