@@ -7,6 +7,7 @@ compilation. Seen again, it is compiled whole, unless NumPy still runs all of it
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import time
@@ -281,6 +282,8 @@ def run(
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         kernels = [kernel for kernel, _, _ in plan.steps]
         quickly = 0 if plan.captured else cold.quick_runs(structure.record.line, kernels)
+        if quickly and not _compiles_quickly():
+            quickly = 0
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
     if not structure.on_host:
         to_device(slot, inputs, arrays)
@@ -401,6 +404,17 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly:
         structure.call = _until(slot, structure, call, quickly)
     log.compiled(structure, time.perf_counter() - begun, quickly > 0)
     return outs
+
+
+@functools.cache
+def _compiles_quickly() -> bool:
+    """Does this version of XLA know the options?"""
+    try:
+        with caching():
+            jax.jit(lambda x: x + 1, compiler_options=cold.QUICK_OPTIONS).lower(np.float32(0)).compile()
+    except (jax.errors.JaxRuntimeError, ValueError, TypeError):
+        return False
+    return True
 
 
 def _until(slot: DeviceSlot, structure: Structure, call: Any, runs: int) -> Any:
