@@ -398,3 +398,27 @@ def test_hooks_that_change_the_type(torch: Any) -> Any:
                 )
             seen += [message(lambda y=y: y.sum().backward()), x.grad]
     return seen
+
+
+@parity_test
+def test_what_hooks_on_nodes_are_given(torch: Any) -> Any:
+    """One gradient for each output that can have one, and for each input, given or not, that counts as a tensor."""
+    F = torch.nn.functional
+    x = torch.arange(24.0).reshape(2, 3, 4).sin().requires_grad_()
+    results = [
+        x.max(0)[0], x.sort()[0], x.topk(1)[0], x.cummax(0)[0], x.kthvalue(1)[0], F.layer_norm(x, (4,)), torch.where(x > 0, x, 0.0),
+        torch.where(x > 0, 0.0, x), F.conv1d(x, torch.ones(2, 3, 2)), F.conv_transpose1d(x, torch.ones(3, 2, 2)),
+        F.batch_norm(x, torch.zeros(3), torch.ones(3), training=True), F.batch_norm(x, torch.zeros(3), torch.ones(3)),
+    ]  # fmt: skip
+    seen: list[Any] = []
+
+    def shapes(grads: Any) -> list[Any]:
+        return [None if g is None else tuple(g.shape) for g in grads]
+
+    for y in results:
+        y.grad_fn.register_prehook(lambda outs: seen.append(shapes(outs)))
+        y.grad_fn.register_hook(lambda ins, outs: seen.append([shapes(ins), shapes(outs)]))
+        y.grad_fn.register_prehook(lambda outs: tuple([None if g is None else g * 2 for g in outs]))
+        y.sum().backward()
+        seen += [[None if n is None else n.name() for n, _ in y.grad_fn.next_functions], x.grad]
+    return seen

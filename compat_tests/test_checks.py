@@ -105,8 +105,8 @@ def test_several_are_raised_one_after_the_other():
     assert found == [
         "positive(): 1 elements are not positive",
         "positive(): 2 elements are not positive",
-        "too large",
-        "too small",
+        "too large",  # and too small: the call would have ended with the first error
+        [-19.0, 21.0],
         [-19.0, 21.0],
     ]
 

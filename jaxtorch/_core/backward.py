@@ -486,11 +486,26 @@ def _changed(hook: Any, result: Any, given: tuple[Any, ...], mode: Any) -> list[
 
 def _pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
     """Run the hooks on a node itself, before it runs."""
+    shown = _graded_outputs(node)
     for hook in list(node.node_pre_hooks.values()):
-        given = _tensors(grads, mode)
+        given = _tensors([grads[k] for k in shown], mode)
         result = hook(given)
         if result is not None:
-            grads[:] = _changed(hook, result, given, mode)
+            for k, g in zip(shown, _changed(hook, result, given, mode), strict=True):
+                grads[k] = g
+
+
+_UPDATING = frozenset({"NativeBatchNormBackward0", "ViewBackward0"})
+"""Nodes of operations whose other outputs are new running statistics."""
+
+
+def _graded_outputs(node: Any) -> range | list[int]:
+    """The outputs that a hook on the node gets gradients of: those that can have one."""
+    form = node.form
+    if form.name in _UPDATING:
+        return [0]
+    floats = getattr(getattr(form, "entry", None), "out_float", None)
+    return range(form.n_out) if floats is None else [k for k in range(form.n_out) if floats[k]]
 
 
 def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
@@ -520,11 +535,11 @@ def _unshared(g: Any) -> Any:
 def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
     """Run a node's post hooks, which see (gradients of the inputs that are tensors, gradients of the outputs)."""
     shown, wanted = node.inputs(), node.form.wanted
-    results = list(results)
+    results, outs = list(results), _tensors([grads[k] for k in _graded_outputs(node)], mode)
     for hook in list(node.post_hooks.values()):
         by_input = dict(zip(wanted, results, strict=True))
         ins = _tensors([by_input.get(i) for i in shown], mode)
-        result = hook(ins, _tensors(grads, mode))
+        result = hook(ins, outs)
         if result is not None:
             new = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
             results = [new[i] for i in wanted]

@@ -124,7 +124,7 @@ def add(flags: list[tuple[Value, Any, str]]) -> None:
 
 
 def raise_pending(oldest: int | None = None) -> None:
-    """Raise the first error that a program has flagged (one of the `oldest` flags); later ones stay, for the next call."""
+    """Raise the first error that a program has flagged (one of the `oldest` flags); those of later lines stay for the next call."""
     if not _pending:
         return
     flags = _pending[:oldest]
@@ -135,7 +135,12 @@ def raise_pending(oldest: int | None = None) -> None:
             continue  # its program failed
         code = int(fetched(array))
         if code:
-            _pending[:0] = flags[position + 1 :]
+            rest = flags[position + 1 :]
+            while (
+                rest and rest[0][2] == where
+            ):  # what else is wrong there: that call would have ended with the first error
+                del rest[0]
+            _pending[:0] = rest
             error = make(code)
             if where and error.args and not getattr(make, "at_once", False):
                 error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])

@@ -22,6 +22,10 @@ _TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "D
 """Operations whose every operand is a tensor to PyTorch, a number too."""
 _SAVED_NUMBERS = frozenset({"MulBackward0", "DivBackward0"})
 """Those that save them."""
+_OF_LAYERS = frozenset({
+    "ConvolutionBackward0", "NativeLayerNormBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0"
+})  # fmt: skip
+"""Operations whose inputs to PyTorch are input, weight and bias, whether given or not."""
 
 
 class Packed:
@@ -94,9 +98,15 @@ class Node:
     run_values: Any = None  # nodes of a Function run on tensors
 
     def inputs(self) -> list[int]:
-        """The inputs that count as tensors to PyTorch, in order: one entry each in `next_functions`."""
+        """The inputs that count as tensors to PyTorch, in order, -1 for one that was left out: one entry each in `next_functions`."""
         wanted = self.form.wanted
         avals = self.form.in_avals
+        if self.form.name in _OF_LAYERS:
+            names = getattr(getattr(self.form, "entry", None), "operand_names", ())
+            if "input" in names:
+                return [names.index(n) if n in names else -1 for n in ("input", "weight", "bias")]
+        if self.form.name == "WhereBackward0" and len(avals) == 3:
+            return [1, 2]  # a number too
         if self.form.name in _TENSOR_OPERANDS:  # `2 + x` is x.add(2)
             return sorted(range(len(avals)), key=lambda i: avals[i].wrapped)
         order = range(len(avals))

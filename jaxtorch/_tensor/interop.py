@@ -108,6 +108,11 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     A bare capsule, which does not tell its device, is taken to be of the CPU.
     """
     if type(ext_tensor).__name__ == "PyCapsule":
+        if '"used' in repr(ext_tensor):
+            raise RuntimeError(
+                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+                "already constructed a tensor from it once."
+            )
         ext_tensor = _Capsule(ext_tensor)
     kind, _ = ext_tensor.__dlpack_device__()
     if int(kind) == 1:
