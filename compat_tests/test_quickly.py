@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import jax
 import pytest
 
 import jaxtorch as torch
@@ -145,3 +146,17 @@ def test_a_version_of_xla_without_the_options_compiles_in_full(
         monkeypatch.undo()
         runner._compiles_quickly.cache_clear()
     assert efforts and {*efforts} == {"full"}
+
+
+def test_loops_of_known_length_count_as_often_as_they_run(efforts: list[str]) -> None:
+    """What a run costs where NumPy has no rule: the elements of its results, those of a loop's body at each turn."""
+    from jaxtorch._core.numpy_program import elements, equations
+
+    def body(x: Any, _: Any) -> Any:
+        return x * 2, None
+
+    few, many = [
+        jax.make_jaxpr(lambda x, n=n: jax.lax.scan(body, x, None, n)[0])(jax.numpy.ones(5)).jaxpr for n in (2, 8)
+    ]
+    assert equations(few) == equations(many) == 1
+    assert elements(many) == 4 * elements(few) > 0
