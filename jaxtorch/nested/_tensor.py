@@ -261,7 +261,9 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if any(n._shapes != first._shapes for n in nested):
             raise RuntimeError(f"{name}: the nested tensors must have parts of the same sizes")
         found = func(*map(_flat, args), **{k: _flat(v) for k, v in kwargs.items()})
-        return args[0] if name in _IN_PLACE else _like(first, found)
+        if name in _IN_PLACE:
+            return args[0]
+        return _like(first, found) if isinstance(found, Tensor) else found
     if name in ("linear", "embedding") and type(args[0]) is NestedTensor:
         wide = name == "linear"
         found = func(_flat(first).reshape(-1, _width(first, name)) if wide else _flat(first), *args[1:], **kwargs)
