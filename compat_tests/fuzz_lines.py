@@ -254,7 +254,7 @@ class Generator:
         forms = [
             f"add_({y})", f"mul_({y})", f"sub_({y})", "zero_()", "neg_()", "clamp_(-3, 3)",
             f"fill_({self.number()})",
-            "relu_()", "tanh_()", f"copy_({y if y[0] == 't' else x})",
+            "relu_()", "abs_()" if self.value(x).isnan().any() else "tanh_()", f"copy_({y if y[0] == 't' else x})",
             f"masked_fill_({x} > 1, {self.number()})",
             f"index_fill_({axis}, torch.tensor([0]), {self.number()})" if self.size(x, axis) else "abs_()", f"add_({y}, alpha=2)",
             "transpose_(0, -1)", "squeeze_()", "unsqueeze_(0)", "t_()",

@@ -412,12 +412,12 @@ def test_what_hooks_on_nodes_are_given(torch: Any) -> Any:
     ]  # fmt: skip
     seen: list[Any] = []
 
-    def shapes(grads: Any) -> list[Any]:
-        return [None if g is None else tuple(g.shape) for g in grads]
+    def note(*given: Any) -> None:
+        seen.append([[None if g is None else tuple(g.shape) for g in grads] for grads in given])
 
     for y in results:
-        y.grad_fn.register_prehook(lambda outs: seen.append(shapes(outs)))
-        y.grad_fn.register_hook(lambda ins, outs: seen.append([shapes(ins), shapes(outs)]))
+        y.grad_fn.register_prehook(note)
+        y.grad_fn.register_hook(note)
         y.grad_fn.register_prehook(lambda outs: tuple([None if g is None else g * 2 for g in outs]))
         y.sum().backward()
         seen += [[None if n is None else n.name() for n, _ in y.grad_fn.next_functions], x.grad]
