@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from ._core import overrides
+from ._core.unbound import unbind
 
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
@@ -203,6 +204,8 @@ def _build_class(*args: Any, **kwargs: Any) -> Any:
     cls = _python_build_class(*args, **kwargs)
     if "__torch_function__" in getattr(cls, "__dict__", ()):
         overrides.expect(cls)
+    if isinstance(cls, type):
+        unbind(cls)
     return cls
 
 

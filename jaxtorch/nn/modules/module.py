@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 from ..._core import calls
 from ..._core.removable import RemovableHandle
 from ..._core.tensor import Tensor  # noqa: F401
+from ..._core.unbound import unbind
 from ..parameter import Buffer, Parameter  # noqa: F401
 from . import _calling, _conversion, _hooks, _pytree, _state
 from ._hooks import WrappedHook as _WrappedHook
@@ -82,6 +83,7 @@ class Module(Registry):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        unbind(cls)
         _pytree.register(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
