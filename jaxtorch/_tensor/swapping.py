@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core.tensor import Tensor
 
-_OWN = tuple(n for n in Tensor.__slots__ if n not in ("__dict__", "__weakref__"))
+_OWN = tuple(n for n in vars(Tensor)["__slots__"] if n not in ("__dict__", "__weakref__"))
 
 
 def _owner(t: Tensor) -> Any:

@@ -19,8 +19,8 @@ from jax.extend import core as jex_core
 from .._core.asking import asking
 from .._core.context import x64
 from .._core.entry import Kernel
+from .._core.expansion import EXPANDED, expanded
 from .._core.modes import watch
-from .._core.numpy_rules import EXPANDED
 from .._core.value import Value
 from .._library import operators
 from .._ops.attention import _attention
@@ -188,9 +188,7 @@ def _count(jaxpr: Any, times: int, found: dict[str, int], kernel: str) -> None:
             op = "convolution_backward" if backward else "convolution"
             found[op] += times * _of_convolution(eqn, backward, "transpose" in kernel)
         elif name in EXPANDED:
-            structs = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars]
-            inner = jax.make_jaxpr(functools.partial(EXPANDED[name], **params))(*structs).jaxpr
-            _count(inner, times, found, kernel)
+            _count(expanded(name, [v.aval for v in eqn.invars], params).jaxpr, times, found, kernel)
         else:
             repeated = times * params["length"] if name == "scan" else times
             for inner in jex_core.jaxprs_in_params(params):
