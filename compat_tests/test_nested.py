@@ -36,8 +36,8 @@ x.select(2, 1) | x.permute(0, 2) | t.cat([x, x], 1) | t.cat([x, x], 0)
 x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t.where(x > 1, x, x) | x == x
 """
 STRIDED = """
-t.nested.to_padded_tensor(x, 0.0, (1, 4, 3)) | t.nested.to_padded_tensor(x, 0.0, (4, 3)) | x.type(t.float64) | x.type() | x.reshape(())
-1 - x | x.size(1) | x.size() | x.shape | t.bmm(x, x.transpose(1, 2)) | F.scaled_dot_product_attention(x, x, x)
+t.nested.to_padded_tensor(x, 0.0, (1, 4, 3)) | t.nested.to_padded_tensor(x, 0.0, (4, 3)) | x.type(t.float64) | x.type()
+x.reshape(()) | 1 - x | x.size(1) | x.size() | x.shape | t.bmm(x, x.transpose(1, 2)) | F.scaled_dot_product_attention(x, x, x)
 x._nested_tensor_size() | x.offsets()
 """
 # Of jagged tensors whose parts happen to have one size: which dimension is the ragged one is no question of their lengths.
