@@ -550,3 +550,16 @@ def test_the_users_jit_caches_are_left_alone():
     assert own(jnp.arange(3.0)).dtype == jnp.int32 and len(traces) == 1
     assert jnp.arange(3).dtype == jnp.int32 and jnp.asarray(0.5).dtype == jnp.float32
     assert not jax.config.jax_enable_x64
+
+
+def test_second_derivatives_and_shapes_of_tensors():
+    x = torch.arange(3.0)
+    hessian = jax.hessian(lambda a: (a**3).sum().jax())(x)
+    assert isinstance(hessian, torch.Tensor)
+    assert hessian.tolist() == np.diag(6 * np.arange(3.0)).tolist()
+    shape = jax.eval_shape(lambda a: torch.outer(a, a).double(), x)
+    assert shape.shape == (3, 3)
+    assert shape.dtype is torch.float64
+    assert shape.device.type == "meta"
+    weights = jax.tree.map(lambda a: torch.from_jax(a) * 2, torch.nn.Linear(3, 1))
+    assert isinstance(weights.weight, torch.nn.Parameter)

@@ -206,13 +206,18 @@ def _unflatten(aux: _Aux, children: Any) -> Tensor:
 
 
 def _value(array: Any, slot: Any) -> Value:
+    if isinstance(array, Tensor):  # a tree in a leaf's place: a second derivative's
+        return array._read()
     dtype = getattr(array, "dtype", None)
     known = dtype is not None and hasattr(array, "shape") and dtype in _KNOWN
     if known and is_tracer(array):
         return Value(aval_of(tuple(array.shape), dtypes.from_numpy(array.dtype), slot), array)
     if known and isinstance(array, (jax.Array, np.ndarray)):
         return from_array(array)._value
-    held = _Anything(_NO_TYPE, array)
+    aval = _NO_TYPE
+    if known and isinstance(array, jax.ShapeDtypeStruct):
+        aval = aval_of(tuple(array.shape), dtypes.from_numpy(array.dtype), _NO_TYPE.slot)
+    held = _Anything(aval, array)
     held.slot_before = slot
     return held
 
