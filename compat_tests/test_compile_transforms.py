@@ -259,3 +259,16 @@ def test_a_swallowed_error_does_not_hide_that_a_number_was_read() -> None:
     for _ in range(4):
         assert compiled(torch.ones(2)).tolist() == [2, 2]
     assert reasons(compiled)
+
+
+def test_a_function_that_cannot_be_traced_draws_once() -> None:
+    """What it drew before the tracing ended is drawn again, not skipped."""
+
+    def step(x):
+        return grad(lambda a: (F.dropout(a) * (2 if a.sum().item() > 0 else 3)).sum())(x), torch.rand(2)
+
+    results = []
+    for fn in (step, torch.compile(step)):
+        torch.manual_seed(0)
+        results.append([flat(fn(torch.ones(8))) for _ in range(4)])
+    close(*results)

@@ -388,16 +388,6 @@ def test_same_error_as_pytorch(name: str) -> None:
     assert actual.kind == expected.kind, actual.where
 
 
-def test_a_closed_over_result_is_an_error_in_backward() -> None:
-    import jaxtorch as torch
-
-    y = torch.ones(3, requires_grad=True) * 2
-    found = torch.func.grad(lambda x: (x**2 * y).sum())(torch.ones(3))
-    assert found.requires_grad and found.tolist() == [4, 4, 4]
-    with pytest.raises(NotImplementedError, match="pass that tensor to the function as an argument"):
-        found.sum().backward()
-
-
 def test_functionalize_and_batch_norm() -> None:
     def body(t: Any) -> Any:
         def f(x: Any) -> Any:

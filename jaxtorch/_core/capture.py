@@ -12,7 +12,7 @@ active: Any = None
 """None, or the capture of the call that runs now; see `_compile/capturing.py`."""
 
 staging: Any = None
-"""None, or the function of `torch.func` that is being traced to become part of that capture; see `staging.py`."""
+"""None, or the function of `torch.func` that is being traced whole; see `staging.py`."""
 
 
 class Unstaged(BaseException):  # not for the user's `except Exception`

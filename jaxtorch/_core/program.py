@@ -328,9 +328,9 @@ def flush_all() -> None:
 def force(value: Value) -> Any:
     """The array of a value, running its program if it is pending. Does not wait for the device."""
     array = value.array
+    if capture.staging is not None:
+        return capture.staging.take(value)
     if capture.active is not None:
-        if capture.staging is not None:
-            return capture.staging.take(value)
         capture.breaks("the content of a tensor is read while the call runs")
     if value.pack is not None:
         return packs.unpack(value)

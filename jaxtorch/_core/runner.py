@@ -66,7 +66,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one instruction at once: in immediate mode, or on tracers inside a JAX transformation."""
     if kernel.slot.is_meta:
         return [Value(a, _META) for a in kernel.out_avals[: len(kernel.out_avals) - len(kernel.checks)]]
-    arrays = [_force(v) if capture.staging is None else capture.staging.take(v) for v in values]
+    arrays = [_force(v) for v in values] if capture.staging is None else capture.staging.operands(kernel, values)
     arrays = [_number(v, a) if v.aval.wrapped else a for v, a in zip(values, arrays, strict=True)]
     traced = any(isinstance(a, Tracer) for a in arrays)
     if traced:

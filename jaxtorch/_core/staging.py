@@ -1,22 +1,25 @@
-"""A transformed function (`torch.func`) as one instruction of the program of a call that `torch.compile` captures.
+"""A transformed function (`torch.func`) as one pure function of arrays.
 
-Otherwise such a function runs at once, on tracers. While a call is captured nothing has content yet, so the function is traced
-whole instead: what it reads from outside, known or pending, enters the trace as an operand, and the trace becomes a kernel.
+Such a function runs at once, on tracers, as long as nothing asks for more. Where its results have a part in a graph, or while a
+call is captured for `torch.compile`, it is traced whole: what it reads from outside, known or pending, enters the trace as an
+operand. So backward does not run Python again, and a captured call has the function as one instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax._src import core as _core
 from jax.extend import core as jex_core
+from jax.interpreters import partial_eval
 
-from . import capture, dtypes, random
+from . import capture, draws, dtypes, random
 from .device import cpu, default_device
 from .entry import Kernel
+from .modes import watch
 from .program import emit
 from .runner import is_tracer
 from .traced import trace
@@ -31,12 +34,19 @@ def _type(*, like: Any, **_: Any) -> Any:
 
 
 class Staging:
-    """One function being traced. `values`: what it has read from outside, in order."""
+    """One function being traced.
+
+    values: what it has read from outside, in order. noted: tensors from outside that require gradients, by their values' ids.
+    """
 
     def __init__(self) -> None:
         self.values: list[Value] = []
-        self.tracers: dict[int, Any] = {}
+        self.noted: dict[int, Any] = {}
         self.trace: Any = None
+        self.graded: Any = (
+            None  # (kernel, positions, operands) of the operation that is about to run, if it has a gradient
+        )
+        self._tracers: dict[int, Any] = {}
 
     def begin(self) -> None:
         """The function starts: what it reads from outside belongs to the trace that is now at work."""
@@ -46,56 +56,97 @@ class Staging:
         """What stands for a value in the trace."""
         if v.aval.wrapped or is_tracer(v.array):
             return v.array
-        found = self.tracers.get(id(v))
+        found = self._tracers.get(id(v))
         if found is None:
             with _core.set_current_trace(self.trace):
-                found = self.tracers[id(v)] = operand_p.bind(number=len(self.values), like=v.aval.struct)
+                found = self._tracers[id(v)] = operand_p.bind(number=len(self.values), like=v.aval.struct)
             self.values.append(v)
         return found
 
+    def operands(self, kernel: Any, values: list[Value]) -> list[Any]:
+        """What an operation works on; derivatives go no further than to tensors that require them, not to a detached `w`."""
+        graded, self.graded = self.graded, None
+        wanted, tensors = graded[1:] if graded is not None and graded[0] is kernel else ((), ())
+        found = []
+        for i, v in enumerate(values):
+            array = self.take(v)
+            if not (v.aval.wrapped or is_tracer(v.array)):
+                if i in wanted:
+                    self.noted[id(v)] = tensors[i]
+                else:
+                    array = jax.lax.stop_gradient(array)
+            found.append(array)
+        return found
+
+    def note(self, operands: Sequence[Any]) -> None:
+        """Tensors that the function can be differentiated by."""
+        for t in operands:
+            v = t._read()
+            if not is_tracer(v.array):
+                self.noted[id(v)] = t
+
     def drew(self, numbers: Any, generator: Any, method: Any, args: tuple[Any, ...]) -> Value:
-        """Random numbers as a value that each replay draws for itself."""
-        if not isinstance(numbers, np.ndarray) or random.on_draw is None:
+        """Random numbers as a value, which each replay of a captured call draws for itself."""
+        if not isinstance(numbers, np.ndarray):
             raise capture.Unstaged("it draws random numbers")
-        random.on_draw(numbers, generator, method, args)
+        if random.on_draw is not None:
+            random.on_draw(numbers, generator, method, args)
         return Value(aval_of(numbers.shape, dtypes.from_numpy(numbers.dtype), cpu.slot), numbers)
 
 
-def staged(run: Callable[[list[Any]], list[Any]], values: list[Value]) -> tuple[list[Value], list[Value]] | None:
-    """Pending results of a pure function of arrays, and what it has read besides `values`.
+class Traced:
+    """A function that has been traced: `run` is pure, on the arrays of `values`: the arguments, then what was read from outside.
 
-    None where it has to run at once: nothing is being captured, an outer function is being traced already, or this one cannot be
-    (it needs to know a number, say), which breaks the capture.
+    closed: the tensors from outside that it can be differentiated by, with their places among the values.
     """
-    if capture.active is None or capture.staging is not None or capture.active.reason is not None:
-        return None
-    if any([is_tracer(v.array) for v in values]):  # noqa: C419
+
+    def __init__(self, work: Staging, jaxpr: Any, consts: Any, values: list[Value]) -> None:
+        self.values = [*values, *work.values]
+        used = partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars))[1]
+        self.closed = {i: work.noted[id(v)] for i, v in enumerate(self.values) if used[i] and id(v) in work.noted}
+
+        def run(*arrays: Any) -> tuple[Any, ...]:
+            return tuple(jax.core.eval_jaxpr(jaxpr, consts, *arrays))  # pyright: ignore[reportAttributeAccessIssue]
+
+        self.run = run
+
+    def emit(self) -> list[Value]:
+        """Record it as one instruction; its results."""
+        slot = self.values[0].aval.slot if self.values else default_device().slot
+        kernel = Kernel("transform", self.run, tuple([v.aval for v in self.values]), slot)
+        kernel.captured = True
+        return emit(kernel, self.values)
+
+
+def traced(run: Callable[[list[Any]], list[Any]], values: list[Value], leaves: Sequence[Any] = ()) -> Traced | None:
+    """A pure function of arrays, traced; `leaves`: tensors that it is known to depend on.
+
+    None where an outer function is being traced already, or this one cannot be (it needs to know a number, say), which breaks a
+    capture.
+    """
+    if draws.transforming():
         return None
     work = Staging()
+    work.note(leaves)
 
-    def traced(*arrays: Any) -> list[Any]:
+    def begun(*arrays: Any) -> list[Any]:
         work.begin()
         return run(list(arrays))
 
     capture.staging = work
+    watch.append("staging")
+    reason = None
     try:
-        closed = trace(traced, [v.aval.struct for v in values])
+        made = trace(begun, [v.aval.struct for v in values])
     except (Exception, capture.Unstaged) as error:
-        capture.staging = None
-        capture.breaks(f"a function given to torch.func cannot be traced: {str(error).splitlines()[0]}")
-        return None
+        reason = str(error).partition("\n")[0]
     finally:
+        watch.remove("staging")
         capture.staging = None
-    operands = [*values, *work.values]
-    slot = operands[0].aval.slot if operands else default_device().slot
-    kernel = Kernel("transform", _function(closed), tuple([v.aval for v in operands]), slot)
-    kernel.captured = True
-    return emit(kernel, operands), work.values
-
-
-def _function(closed: Any) -> Callable[..., tuple[Any, ...]]:
-    """The traced function, whose operands from outside come last."""
-    jaxpr = closed.jaxpr
+    if reason is not None:
+        capture.breaks(f"a function given to torch.func cannot be traced: {reason}")
+        return None
+    jaxpr = made.jaxpr
     read = [e for e in jaxpr.eqns if e.primitive is operand_p]
     read.sort(key=lambda e: e.params["number"])
     jaxpr = jaxpr.replace(
@@ -103,8 +154,4 @@ def _function(closed: Any) -> Callable[..., tuple[Any, ...]]:
         eqns=[e for e in jaxpr.eqns if e.primitive is not operand_p],
         debug_info=jaxpr.debug_info.with_unknown_names(),
     )
-
-    def transform(*arrays: Any) -> tuple[Any, ...]:
-        return tuple(jax.core.eval_jaxpr(jaxpr, closed.consts, *arrays))  # pyright: ignore[reportAttributeAccessIssue]
-
-    return transform
+    return Traced(work, jaxpr, made.consts, values)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from . import calls, dtypes
+from . import calls, capture, dtypes
 from .device import cpu
 from .entry import Entry
 from .gradient import grad_form
@@ -267,6 +267,8 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
         form = grad_form(entry, mask)
     if form.has_extra and ("duals" in watch or any([is_tracer(v.array) for v in values])):  # noqa: C419
         form = form.traced()
+    if watch and capture.staging is not None:
+        capture.staging.graded = form.kernel, form.wanted, operands
     outs = emit(form.kernel, values)
     ends, indices = [], None
     for i in form.wanted:
@@ -306,6 +308,8 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
 def attend(node: Any, operands: Any) -> None:
     """Look at a node that has just been made, for the reasons in `watch`."""
     form = node.form
+    if capture.staging is not None:
+        capture.staging.graded = None
     if "invalid views" in watch:
         from .permissions import check_place
 

@@ -2,8 +2,8 @@
 
 JAX transforms pure functions of arrays; the functions here take tensors, may close over others, and may write to their
 arguments. `Call` is such a function as a pure function of its arguments' arrays, for one call. `differentiable` runs a pure
-function on the arrays of tensors and attaches the results to the autograd graph: backward transforms once more,
-running the function again.
+function on the arrays of tensors and attaches the results to the autograd graph: then the function is traced as well, and backward
+differentiates what was traced.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import draws, dtypes, forward, tape
+from .._core import capture, draws, dtypes, forward, tape
 from .._core.context import x64
 from .._core.modes import state
 from .._core.random import default_generator
 from .._core.runner import is_tracer
-from .._core.staging import staged
+from .._core.staging import Traced, traced
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
 from .._tensor.interop import from_jax, to_jax
@@ -131,7 +131,12 @@ def array_of(t: Tensor) -> Any:
         _watchers.stack[-1].look(t)
     if forward.level is not None:
         forward.refuse(t._read(), "a function given to torch.func closes over what depends on the tangent")
-    return to_jax(t)
+    array = to_jax(t)
+    if capture.staging is not None and not is_tracer(t._read().array):  # from outside
+        if not t._rg:
+            return jax.lax.stop_gradient(array)
+        capture.staging.note([t])
+    return array
 
 
 def conj(array: Any) -> Any:
@@ -229,25 +234,34 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     if forward.level is not None and any([forward.is_dual(v) for v in values]):  # noqa: C419
         return _with_tangents(run, tensors, watch)
     with _watching(watch or Watch()) as watch:
-        found = staged(run, values)
-        if found is None:
+        pure = None
+        if capture.active is not None and capture.active.reason is None and not draws.transforming():
+            before = default_generator.engine.get_state()
+            pure = traced(run, values)
+            if pure is None:  # what it has drawn is drawn again
+                default_generator.engine.set_state(before)
+                watch.drawn.clear()
+        if pure is None:
             with x64():
-                results, read = [from_jax(o) for o in run([to_jax(t) for t in tensors])], []
+                results = [from_jax(o) for o in run([to_jax(t) for t in tensors])]
         else:
-            results, read = [wrap(v) for v in found[0]], found[1]
-    if not state.grad:
+            results = [wrap(v) for v in pure.emit()]
+    if not state.grad or not any([is_inexact(r) for r in results]):  # noqa: C419
         return results
     wanted = [i for i, t in enumerate(tensors) if t._rg]
-    closed = list(watch.leaves.values())
-    if not (wanted or closed or watch.outside) or not any(is_inexact(r) for r in results):
+    if pure is None and (wanted or watch.leaves or watch.outside):
+        with watch.same_numbers():
+            pure = traced(run, values, list(watch.leaves.values()))
+    job = _Job(run, values, tensors, wanted, watch) if pure is None else _Pure(pure, tensors, wanted)
+    if not (job.inputs or job.outside):
         return results
-    inputs = [*[tensors[i] for i in wanted], *closed]
-    if _watchers.stack:  # an outer call depends on the same tensors
-        for t in inputs:
-            _watchers.stack[-1].look(t)
-    node = TransformBackward(_Form(inputs, results), (*values, *[t._read() for t in closed], *read))
-    node.edges = _edges(inputs)
-    node.job = _Job(run, tensors, values, wanted, closed, watch)
+    for outer in _watchers.stack[-1:]:  # an outer call depends on the same tensors
+        outer.outside |= job.outside
+        for t in job.inputs:
+            outer.look(t)
+    node = TransformBackward(_Form(job.inputs, results), (*job.values, *[t._read() for t in job.inputs]))
+    node.edges = _edges(job.inputs)
+    node.job = job
     for k, r in enumerate(results):
         if is_inexact(r):
             r._node, r._index, r._rg = node, k, True
@@ -305,20 +319,31 @@ class _Form:
         self.roots: tuple[Any, ...] = ()
 
 
-class _Job:
-    """What running a transformed function again takes."""
+class _Pure:
+    """A transformed function that has been traced, and which of its operands want gradients."""
 
-    def __init__(
-        self,
-        run: Run,
-        tensors: list[Tensor],
-        values: list[Value],
-        wanted: list[int],
-        closed: list[Tensor],
-        watch: Watch,
-    ) -> None:
-        self.run, self.tensors, self.values, self.wanted = run, tensors, values, wanted
-        self.closed, self.watch = closed, watch
+    outside = False
+
+    def __init__(self, pure: Traced, tensors: list[Tensor], wanted: list[int]) -> None:
+        self.pure, self.values = pure, pure.values
+        closed = {i: t for i, t in pure.closed.items() if i >= len(tensors)}
+        self.places = [*wanted, *closed]
+        self.inputs = [*[tensors[i] for i in wanted], *closed.values()]
+
+    def again(self, inputs: list[Any]) -> list[Any]:
+        """The results as a function of the inputs."""
+        moving = dict(zip(self.places, inputs, strict=True))
+        return list(self.pure.run(*[moving[i] if i in moving else to_jax(wrap(v)) for i, v in enumerate(self.values)]))
+
+
+class _Job:
+    """What running a transformed function again takes, where it could not be traced."""
+
+    def __init__(self, run: Run, values: list[Value], tensors: list[Tensor], wanted: list[int], watch: Watch) -> None:
+        self.run, self.values, self.wanted, self.watch = run, values, wanted, watch
+        self.closed = list(watch.leaves.values())
+        self.inputs = [*[tensors[i] for i in wanted], *self.closed]
+        self.outside = watch.outside
 
     def again(self, inputs: list[Any]) -> list[Any]:
         """The results as a function of the inputs that want a gradient."""
@@ -341,7 +366,7 @@ class TransformBackward(tape.Node):
         """The gradients of the inputs, from those of the results."""
         self.checked()
         job = self.job
-        if job.watch.outside:
+        if job.outside:
             raise NotImplementedError(
                 "backward through a torch.func transformation whose function closes over a tensor that was computed from "
                 "others that require grad: pass that tensor to the function as an argument"
@@ -349,7 +374,7 @@ class TransformBackward(tape.Node):
         avals = self.form.out_avals
         smooth = [k for k, a in enumerate(avals) if a.dtype.is_floating_point or a.dtype.is_complex]
         present = [k for k in smooth if grads[k] is not None]
-        inputs = [*[job.tensors[i] for i in job.wanted], *job.closed]
+        inputs = job.inputs
         n = len(inputs)
 
         def pulled(arrays: list[Any]) -> list[Any]:

@@ -143,7 +143,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(outputs, vjp_fn[, aux]): `vjp_fn(cotangents)` gives the tuple of gradients of the primals.
 
-    The function runs once here; again only where backward is called on what `vjp_fn` returned.
+    The function runs once here; again where its results have a part in a graph, or a call is captured by `torch.compile`.
     """
     name = "vjp(f, *primals)"
     problem = _Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
