@@ -168,10 +168,14 @@ def operations() -> dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]]:
 
 
 def both_ways(fn: Callable[..., Any], operands: tuple[Any, ...]) -> dict[str, Any]:
-    """The program without and with the kernels; what it is lowered to is decided while it is compiled."""
+    """The program without and with the kernels, traced and compiled for each: both decide what runs."""
+
+    def program() -> Any:
+        return jax.jit(lowering.lowered(lambda *a: fn(*a))).lower(*operands).compile()
+
     with mock.patch.multiple(native, available=lambda: False, matrix_units=lambda: False):
-        plain = jax.jit(lowering.lowered(fn)).lower(*operands).compile()
-    return {"xla": plain, "native": jax.jit(lowering.lowered(fn)).lower(*operands).compile()}
+        plain = program()
+    return {"xla": plain, "native": program()}
 
 
 def measure_operations(rounds: int) -> list[list[str]]:
