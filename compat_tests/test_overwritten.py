@@ -127,3 +127,16 @@ def test_results_that_pytorch_keeps(name: str):
         return False
 
     assert raises(candidate()) is raises(torch)
+
+
+def test_a_write_through_a_view_of_memory_that_numpy_shares():
+    def body(t: Any) -> Any:
+        leaf = t.tensor(-2.0, requires_grad=True)
+        x = leaf.exp().clamp(0, 3)
+        view = x[...]
+        array = view.detach().numpy()
+        view[...].expand(1, 1)[-1] = x.clone()
+        x.sum().backward()
+        return leaf.grad.item(), array.item()
+
+    assert body(candidate()) == pytest.approx(body(torch))

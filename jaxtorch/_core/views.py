@@ -445,7 +445,7 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
         node = out._node = Overlapping(node.form, (), node.ends, node.indices)
     if node is not None and node.saved:  # what it needs, if anything, it keeps: it does not mind later writes
         mine = whole, result._value
-        node.saved = [kept_value(v) if any(v is m for m in mine) else v for v in node.saved]
+        node.saved = [kept_value(v) if v.guard is not None or any(v is m for m in mine) else v for v in node.saved]
     if (base._alias is not None and base._alias.chain) or alias.storage.host is not None:
         base._write(out._value)
     else:
