@@ -216,3 +216,21 @@ def test_a_worker_reads_what_is_in_a_pack():
 
     rows = torch.cat(list(torch.utils.data.DataLoader(Rows(), batch_size=4, num_workers=1)))
     assert rows.tolist() == (weight[:8] * 2).tolist()
+
+
+def test_elements_are_assigned_to_what_lies_in_a_pack():
+    """Caches of keys and values, which a loop of decoding writes at an index array and reads."""
+    torch.manual_seed(0)
+    caches, wanted = [torch.zeros(1, 2, 16, 4) for _ in range(4)], np.zeros((1, 2, 16, 4), np.float32)
+    with torch.no_grad():
+        for i in range(12):
+            place, total = torch.tensor([i]), 0.0
+            for cache in caches:
+                cache[:, :, place] = torch.full((1, 2, 1, 4), float(i))
+                total = total + cache.sum()
+            total.item()
+            wanted[:, :, i] = i
+        caches[0][:, :, torch.arange(3)] = torch.ones(1, 2, 3, 4)
+    wanted_first = wanted.copy()
+    wanted_first[:, :, :3] = 1
+    assert (caches[0].numpy() == wanted_first).all() and all((c.numpy() == wanted).all() for c in caches[1:])

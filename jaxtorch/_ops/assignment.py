@@ -266,7 +266,8 @@ def _scalar_tensor(value: Any, aval: Any) -> Tensor:
 
 def _read(target: Tensor) -> Tensor:
     """A view made for writing, with its content (and history) read."""
-    if target._value.array is None and target._value.program is None and not _shared(target):
+    value = target._value
+    if value.array is None and value.program is None and value.pack is None and not _shared(target):
         alias = target._alias
         assert alias is not None
         alias.seen = -2
