@@ -194,6 +194,11 @@ class Generator:
         x = self.tensor()
         return f"{self.new()} = {x}[{self.index(self.shape(x), True)}]"
 
+    def inexact(self, x: str) -> bool:
+        """May this tensor get other last digits here? Not where its bits may be looked at: as integers, or as a NaN's."""
+        seen = any("view(torch.int64)" in line for line in self.program)
+        return not seen and not bool(self.value(x).isnan().any())
+
     def rare_view(self) -> str:
         """Views that change the element type, and views made where no gradient is recorded."""
         x, r = self.tensor(), self.random
@@ -254,7 +259,7 @@ class Generator:
         forms = [
             f"add_({y})", f"mul_({y})", f"sub_({y})", "zero_()", "neg_()", "clamp_(-3, 3)",
             f"fill_({self.number()})",
-            "relu_()", "abs_()" if self.value(x).isnan().any() else "tanh_()", f"copy_({y if y[0] == 't' else x})",
+            "relu_()", "tanh_()" if self.inexact(x) else "abs_()", f"copy_({y if y[0] == 't' else x})",
             f"masked_fill_({x} > 1, {self.number()})",
             f"index_fill_({axis}, torch.tensor([0]), {self.number()})" if self.size(x, axis) else "abs_()", f"add_({y}, alpha=2)",
             "transpose_(0, -1)", "squeeze_()", "unsqueeze_(0)", "t_()",
