@@ -98,7 +98,7 @@ def test_a_sample_is_a_program_of_its_own(kind: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(program.IMMEDIATE, reason="nothing is recorded")
 def test_programs_of_data_are_compiled_when_they_have_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
-    monkeypatch.setattr(log, "compiled", lambda structure, seconds: compiled.append(structure))
+    monkeypatch.setattr(log, "compiled", lambda structure, seconds, quickly: compiled.append(structure))
     cold.forget()
     images = [(torch.tensor(i), torch.tensor(0)) for i in np.random.default_rng(2).random((24, 4, 9), np.float32)]
     loader = torch.utils.data.DataLoader(images, batch_size=8, collate_fn=_wide)

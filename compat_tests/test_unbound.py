@@ -42,3 +42,11 @@ def test_operations_as_attributes_of_any_class(torch: Any) -> Any:
         if torch.__name__ == "jaxtorch":
             builtins.__build_class__ = before
     return Plain().call(torch.tensor([-1.0, 2.0]))
+
+
+@parity_test
+def test_a_class_made_where_no_module_has_a_name(torch: Any) -> Any:
+    """Its `__module__` is None or missing, as with `exec` in an empty scope."""
+    scope = {"Module": torch.nn.Module, "tanh": torch.tanh}
+    exec("made = type('Made', (Module,), dict(act=tanh, forward=lambda self, x: self.act(x)))", scope)
+    return scope["made"]()(torch.zeros(2))

@@ -19,8 +19,8 @@ def unbind(cls: type) -> None:
     for name, value in list(vars(cls).items()):
         if (
             type(value) is FunctionType
-            and value.__module__.startswith("jaxtorch._ops.")
+            and (value.__module__ or "").startswith("jaxtorch._ops.")
             and value.__name__ not in _BINDING
-            and not cls.__module__.startswith("jaxtorch.")
+            and not str(cls.__module__).startswith("jaxtorch.")
         ):
             type.__setattr__(cls, name, staticmethod(value))

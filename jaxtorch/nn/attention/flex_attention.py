@@ -100,7 +100,9 @@ def _positional(fn: Any) -> int:
 
 def _ordered(blocks: Tensor) -> tuple[Tensor, Tensor]:
     """(how many blocks of each row are True, their columns first and then the others'), int32."""
-    return blocks.sum(-1).to(int32), blocks.to(int32).argsort(dim=-1, descending=True, stable=True).to(int32)
+    return blocks.sum(-1).to(int32), blocks.to(int32).argsort(dim=-1, descending=True, stable=True).contiguous().to(
+        int32
+    )
 
 
 class BlockMask:
