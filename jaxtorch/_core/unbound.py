@@ -21,6 +21,6 @@ def unbind(cls: type) -> None:
             type(value) is FunctionType
             and (value.__module__ or "").startswith("jaxtorch._ops.")
             and value.__name__ not in _BINDING
-            and not str(cls.__module__).startswith("jaxtorch.")
+            and not str(getattr(cls, "__module__", "")).startswith("jaxtorch.")
         ):
             type.__setattr__(cls, name, staticmethod(value))
