@@ -121,16 +121,26 @@ def _short(found: Any) -> str:
     return "no error" if isinstance(found, list) else str(found)
 
 
+def distinct(arguments: Any) -> list[Any]:
+    """The tensors among arguments, each once."""
+    return list({id(t): t for t in tensors(arguments)}.values())
+
+
+def choices(inputs: list[Any]) -> list[int | None]:
+    """Which input's gradient is wanted alone; None: those of all."""
+    graded = [k for k, t in enumerate(inputs) if t.requires_grad]
+    return [None, *(graded if len(graded) > 1 else ())]
+
+
 def disagreements(key: str) -> Iterator[str]:
     """What is different in an entry, one line for each input or result that was written."""
     entry = entries()[key]
     sample = sample_of(key)
     theirs = (sample.input, sample.args, sample.kwargs)
     op, ours = twin(entry.op, key.replace("/", ".")), converted(theirs)
-    inputs = list({id(t): t for t in tensors(theirs)}.values())
+    inputs = distinct(theirs)
     targets = [*[("input", k) for k in range(len(inputs))], ("result", 0), ("result", 1), ("result", 2)]
-    graded = [k for k, t in enumerate(inputs) if t.requires_grad]
-    for wanted in [None, *(graded if len(graded) > 1 else ())]:
+    for wanted in choices(inputs):
         for target in targets:
             expected = outcome(torch, entry.op, theirs, target, wanted)
             if target[0] == "result" and expected is None:
@@ -142,7 +152,8 @@ def disagreements(key: str) -> Iterator[str]:
                 yield f"{target[0]} {target[1]}{of}: {kind or f'PyTorch: {_short(expected)}; jaxtorch: {_short(actual)}'}"
 
 
-def main() -> None:
+def report(disagreements: Callable[[str], Iterator[str]]) -> None:
+    """Print what is different in the entries that the command line names, or in all."""
     wanted = sys.argv[1:] or [key for key in in_scope() if differentiable(key)]
     for key in wanted:
         try:
@@ -155,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    report(disagreements)

@@ -8,15 +8,14 @@ and all together are looked at.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
-from op_db_kit import Absent, converted, entries, in_scope, samples, seed, tensors, twin
-from overwritten_kit import DTYPES, differentiable, mapped, ramp
+from op_db_kit import Absent, converted, entries, samples, seed, tensors, twin
+from overwritten_kit import DTYPES, choices, distinct, mapped, ramp, report
 from parity import candidate
 
 SAMPLES = 3
@@ -59,9 +58,7 @@ def disagreements(key: str) -> Iterator[str]:
         if not all(t.numel() for t in tensors(theirs)):
             continue  # without elements nothing is kept here
         ours = converted(theirs)
-        inputs = list({id(t): t for t in tensors(theirs)}.values())
-        graded = [k for k, t in enumerate(inputs) if t.requires_grad]
-        for wanted in [None, *(graded if len(graded) > 1 else ())]:
+        for wanted in choices(distinct(theirs)):
             expected = outcome(torch, entry.op, theirs, wanted)
             actual = outcome(candidate(), op, ours, wanted)
             if expected.split(":")[0] != actual.split(":")[0]:
@@ -69,17 +66,5 @@ def disagreements(key: str) -> Iterator[str]:
                 yield f"sample {number}, gradients of {which}: PyTorch: {expected}; jaxtorch: {actual}"
 
 
-def main() -> None:
-    wanted = sys.argv[1:] or [key for key in in_scope() if differentiable(key)]
-    for key in wanted:
-        try:
-            lines = list(disagreements(key))
-        except Exception as error:
-            lines = [f"{type(error).__name__}: {str(error)[:150]}"]
-        for line in lines:
-            print(f"{key}: {line}", flush=True)
-    print(len(wanted), "entries", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    report(disagreements)
