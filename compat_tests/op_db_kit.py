@@ -185,8 +185,8 @@ def converted(value: Any, known: dict[int, Any] | None = None) -> Any:
         return {k: converted(v, known) for k, v in value.items()}
     if isinstance(value, torch.dtype | torch.memory_format | torch.layout):
         return getattr(candidate(), str(value).removeprefix("torch."))
-    if isinstance(value, torch.device):
-        return candidate().device(str(value))
+    if isinstance(value, torch.device):  # samples name the CPU: they are made there
+        return candidate().device(str(value)) if value.type != "cpu" else candidate().get_default_device()
     if isinstance(value, slice):
         return slice(converted(value.start, known), converted(value.stop, known), converted(value.step, known))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,7 @@
-"""Runs the checks of the entries of `op_db` named on standard input, and prints one line of JSON for each check."""
+"""Runs the checks of the entries of `op_db` named on standard input, and prints one line of JSON for each check.
+
+`JAXTORCH_TEST_DEVICE=cuda` puts jaxtorch's tensors there; PyTorch's stay on the CPU.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import time
 import traceback
 from pathlib import Path
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+DEVICE = os.environ.get("JAXTORCH_TEST_DEVICE", "cpu")
+if DEVICE == "cpu":
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # What it costs to compile is what the sweep costs: each program is compiled whole, and with the least effort.
 os.environ.setdefault("JAXTORCH_COMPILE_AFTER", "0")
 os.environ.setdefault("JAXTORCH_PROGRAM_LIMIT", "1000000")
@@ -52,8 +57,10 @@ def main() -> None:
         device.manual_seed_all = lambda seed: None
     import op_db_checks
     import op_db_kit
+    import jaxtorch
     from jaxtorch._core import checks
 
+    jaxtorch.set_default_device(DEVICE)
     checks.waiting = False
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
