@@ -89,7 +89,7 @@ NAMES: dict[str, Op] = {
 
 # PyTorch puts these together from other operations, whose nodes it shows; jaxtorch records one operation.
 # For layer_norm it also counts the weight and the bias that were not given.
-COMPOSED = {"bmm", "linear", "linear_bias", "cross_entropy", "layer_norm", "reshape"}
+COMPOSED = {"bmm", "einsum", "linear", "linear_bias", "cross_entropy", "layer_norm", "reshape"}
 
 
 def _assigned(target: Any, index: Any, value: Any) -> Any:

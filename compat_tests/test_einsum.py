@@ -1,4 +1,4 @@
-"""`einsum`, `tensordot` and `inner`: values, strides, which results are views, whole graphs, gradients and errors."""
+"""`einsum`, `tensordot` and `inner`: values, strides, which results are views, graphs, gradients and errors."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ ERRORS = [
 ]  # fmt: skip
 
 
+VIEWS = {f"{name}Backward0" for name in ("Clone", "Permute", "ReshapeAlias", "Unsqueeze", "UnsafeView", "View")}
+
+
 def nodes(fn: Any) -> Any:
-    """The whole graph behind a node, by name. (A `reshape` that copies is two nodes on PyTorch.)"""
+    """The graph behind a node, by name, without views: jaxtorch leaves out those that change nothing."""
     if fn is None:
         return None
     below = [f for f, _ in fn.next_functions]
-    if fn.name() == "UnsafeViewBackward0" and below[0].name() == "CloneBackward0":
-        below = [f for f, _ in below[0].next_functions]
-    return fn.name(), [nodes(f) for f in below]
+    return nodes(below[0]) if fn.name() in VIEWS else (fn.name(), [nodes(f) for f in below])
 
 
 def numbers(torch: Any, shape: tuple[int, ...], k: int, dtype: str = "float64") -> Any:
@@ -61,7 +62,7 @@ def numbers(torch: Any, shape: tuple[int, ...], k: int, dtype: str = "float64") 
 
 
 def outcome(torch: Any, out: Any, inputs: list[Any]) -> list[Any]:
-    made = [out, out._is_view(), any(out._base is t for t in inputs), nodes(out.grad_fn)]
+    made = [out, out._is_view(), any(out._base is t for t in inputs), out.grad_fn.name(), nodes(out.grad_fn)]
     ((out * out).sum()).backward()
     return made + [t.grad.clone(memory_format=torch.contiguous_format) for t in inputs]
 

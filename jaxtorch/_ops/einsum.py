@@ -1,6 +1,7 @@
-"""Sums of products by index: `einsum`, `tensordot` and `inner`, made of views and matrix products as PyTorch makes them.
+"""Sums of products by index: `einsum`, `tensordot` and `inner`, made of views and matrix products.
 
-So their results are views where PyTorch's are, with its strides, and their histories show the same nodes.
+Their results are views where PyTorch's are, with its strides. The way there is planned once for an equation and shapes, without
+views that change nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ import functools
 import math
 import string
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import autocasting
+from .._core import autocasting, strides
 from .._core.op import function, functions
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor, write_out
+from .views import _view, permute, reshape, unsqueeze
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _DOTS = "..."
@@ -34,64 +36,98 @@ def plan_by(switches: Any) -> None:
     _planning = switches
 
 
+Moves = tuple[tuple[Callable[..., Tensor], Any], ...]
+"""Views and sums of one tensor: functions, each with its argument."""
+
+
+def _moved(t: Tensor, moves: Moves) -> Tensor:
+    for move, argument in moves:
+        t = move(t, argument)
+    return t
+
+
+def _on_diagonal(t: Tensor, dims: tuple[int, int]) -> Tensor:
+    into, dim = dims
+    return t.diagonal(0, into, dim).movedim(-1, into)
+
+
+def _summed(t: Tensor, dims: Shape) -> Tensor:
+    return t.sum(dims, True)
+
+
 @dataclass(frozen=True, slots=True)
-class _Arrangement:
-    """How an operand gets all indices of the equation for its dimensions, in their common order."""
+class _Held:
+    """An operand while the plan is made. All of them have the same indices in the same order, size 1 where one is missing."""
 
-    diagonals: tuple[tuple[int, int], ...]
-    unsqueezed: Shape
-    permutation: Shape
-
-    def apply(self, t: Tensor) -> Tensor:
-        for into, dim in self.diagonals:
-            t = t.diagonal(0, into, dim).movedim(-1, into)
-        for dim in self.unsqueezed:
-            t = t.unsqueeze(dim)
-        return t.permute(self.permutation)
-
-
-@dataclass(frozen=True, slots=True)
-class _Matrices:
-    """An operand as a batch of matrices."""
-
-    permutation: Shape
     shape: Shape
+    """In the common order."""
+    moves: Moves
+    """What comes first: diagonals, or the shape of a matrix product's result."""
+    unsqueezed: Shape
+    """Then dimensions of size 1 are put here, one after the other."""
+    permutation: Shape
+    """Then this is the common order."""
 
-    def apply(self, t: Tensor) -> Tensor:
-        return t.permute(self.permutation).reshape(self.shape)
+    def in_order(self) -> Moves:
+        """The operand in the common order."""
+        made = self.moves + tuple((unsqueeze, dim) for dim in self.unsqueezed)
+        return made if _is_identity(self.permutation) else (*made, (permute, self.permutation))
+
+    def as_matrices(self, sums: Shape, order: Shape, matrices: Shape) -> Moves:
+        """The operand summed over `sums`, with its dimensions in this order, as a batch of matrices of that shape."""
+        own: list[int | None] = list(range(len(self.permutation) - len(self.unsqueezed)))
+        for dim in self.unsqueezed:
+            own.insert(dim, None)
+        places = [own[dim] for dim in self.permutation]
+        made = list(self.moves)
+        if sums:
+            made.append((_summed, tuple(places[d] for d in sums)))
+        kept = [d for d in order if places[d] is not None]
+        permutation = tuple(places[d] for d in kept)
+        if not _is_identity(permutation):
+            made.append((permute, permutation))
+        if tuple(1 if d in sums else self.shape[d] for d in kept) != matrices:
+            made.append((reshape, matrices))
+        return tuple(made)
+
+
+def _permuted(t: Tensor, permutation: Sequence[int]) -> Tensor:
+    return t if _is_identity(permutation) else permute(t, tuple(permutation))
+
+
+def _shaped(t: Tensor, shape: Shape) -> Tensor:
+    return t if t._value.aval.shape == shape else reshape(t, shape)
+
+
+def _is_identity(permutation: Sequence[int | None]) -> bool:
+    return tuple(permutation) == tuple(range(len(permutation)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One product of two operands: first what is summed in each alone, then, with `out`, their matrix product."""
+    """One product of two operands: of matrices, or else of elements."""
 
     pair: tuple[int, int]
-    sums: tuple[Shape, Shape]
-    swapped: bool
-    left: _Matrices | None
-    right: _Matrices | None
-    out: _Matrices | None
-    """Of the result: its shape, in the order of the matrix product, and the way back to the common order."""
+    first: Moves
+    second: Moves
+    matrices: bool
+    swapped: bool = False
+    """The second operand is the left one."""
 
     def apply(self, a: Tensor, b: Tensor) -> Tensor:
-        a, b = (t.sum(dims, True) if dims else t for t, dims in zip((a, b), self.sums, strict=True))
-        if self.left is None or self.right is None or self.out is None:
+        a, b = _moved(a, self.first), _moved(b, self.second)
+        if not self.matrices:
             return a * b
-        if self.swapped:
-            a, b = b, a
-        return (
-            functions["bmm"](self.left.apply(a), self.right.apply(b)).view(self.out.shape).permute(self.out.permutation)
-        )
+        return functions["bmm"](b, a) if self.swapped else functions["bmm"](a, b)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    operands: tuple[_Arrangement, ...]
     steps: tuple[_Step, ...]
     planned: bool
     """By a path: then each result goes to the end of the operands, otherwise to their front."""
-    shape: Shape | None
-    """Of the result, where dimensions that have been summed over are still to be left out."""
+    last: Moves
+    """From the last result, or the sole operand, to the output."""
     sums: Shape
     """What is still to be summed over: the dimensions of a sole operand that the output has not."""
 
@@ -180,8 +216,8 @@ def _order(inputs: list[list[str]], out: list[str] | None, covered: int) -> tupl
 # -- planning ---
 
 
-def _arrange(k: int, labels: list[str], shape: Shape, order: list[str], covered: int) -> tuple[_Arrangement, Shape]:
-    """How operand `k` is arranged, and the shape that it has then."""
+def _arrange(k: int, labels: list[str], shape: Shape, order: list[str], covered: int) -> _Held:
+    """Operand `k` of the equation."""
     places: dict[str, int] = {}
     sizes: list[int] = []  # of the dimensions so far
     diagonals, unsqueezed = [], []
@@ -211,7 +247,8 @@ def _arrange(k: int, labels: list[str], shape: Shape, order: list[str], covered:
             places[label] = len(sizes)
             sizes.append(1)
     permutation = tuple(places[label] for label in order)
-    return _Arrangement(tuple(diagonals), tuple(unsqueezed), permutation), tuple(sizes[p] for p in permutation)
+    moves = tuple((_on_diagonal, dims) for dims in diagonals)
+    return _Held(tuple(sizes[p] for p in permutation), moves, tuple(unsqueezed), permutation)
 
 
 def _check_sizes(order: list[str], arranged: list[Shape]) -> None:
@@ -233,16 +270,18 @@ def _check_sizes(order: list[str], arranged: list[Shape]) -> None:
 
 
 def _step(
-    pair: tuple[int, int], a: Shape, b: Shape, sums: tuple[Shape, Shape], contracted: Shape
-) -> tuple[_Step, Shape]:
-    """The product of operands of these shapes, summed over the dimensions `contracted`, which both have, and its shape."""
-    a, b = (tuple(1 if d in dims else n for d, n in enumerate(s)) for s, dims in zip((a, b), sums, strict=True))
-    shape = tuple(
-        1 if d in contracted else max(m, n) if m * n else 0 for d, (m, n) in enumerate(zip(a, b, strict=True))
-    )
+    pair: tuple[int, int], held: tuple[_Held, _Held], sums: tuple[Shape, Shape], contracted: Shape
+) -> tuple[_Step, _Held]:
+    """The product of two operands, summed over `sums`, which one of them has, and `contracted`, which both have; its result."""
+    a, b = (tuple(1 if d in dims else n for d, n in enumerate(h.shape)) for h, dims in zip(held, sums, strict=True))
+    every = tuple(range(len(a)))
+    shape = tuple(1 if d in contracted else max(a[d], b[d]) if a[d] * b[d] else 0 for d in every)
     if not contracted:
-        return _Step(pair, sums, False, None, None, None), shape
-    rest = [d for d in range(len(a)) if d not in contracted]
+        first, second = (
+            (*h.in_order(), (_summed, dims)) if dims else h.in_order() for h, dims in zip(held, sums, strict=True)
+        )
+        return _Step(pair, first, second, False), _Held(shape, (), (), every)
+    rest = [d for d in every if d not in contracted]
     batch = [d for d in rest if a[d] != 1 and b[d] != 1]
     rows = [d for d in rest if a[d] != 1 and b[d] == 1]
     columns = [d for d in rest if a[d] == 1]
@@ -254,24 +293,46 @@ def _step(
         return math.prod(of[d] for d in dims)
 
     produced = (*batch, *rows, *contracted, *columns)
-    left = _Matrices(produced, (size(a, batch), size(a, rows), size(a, contracted)))
-    right = _Matrices((*batch, *contracted, *columns, *rows), (size(b, batch), size(b, contracted), size(b, columns)))
-    back = tuple(produced.index(d) for d in range(len(a)))
-    out = _Matrices(back, tuple(shape[d] for d in produced))
-    return _Step(pair, sums, swapped, left, right, out), shape
+    sides = [
+        (produced, (size(a, batch), size(a, rows), size(a, contracted))),
+        ((*batch, *contracted, *columns, *rows), (size(b, batch), size(b, contracted), size(b, columns))),
+    ]
+    if swapped:
+        sides.reverse()
+    first, second = (h.as_matrices(dims, *side) for h, dims, side in zip(held, sums, sides, strict=True))
+    view = (_view, tuple(shape[d] for d in produced))
+    result = _Held(shape, (view,), (), tuple(produced.index(d) for d in every))
+    return _Step(pair, first, second, True, swapped), result
+
+
+def _last(result: _Held, n_out: int) -> Moves:
+    """The way to the output, which has the first `n_out` dimensions; one view where that gives the same strides."""
+    if n_out == len(result.shape):
+        return result.in_order()
+    shape = result.shape[:n_out]
+    view = (_view, shape)
+    if result.moves:
+        of_product = strides.contiguous(result.moves[0][1])
+        in_order = [of_product[dim] for dim in result.permutation]
+        if strides.view_strides(result.shape, in_order, shape) == strides.contiguous(shape):
+            return (view,)
+    return (*result.in_order(), view)
 
 
 @functools.lru_cache(maxsize=1024)
 def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
     inputs, out, covered = _read(equation, shapes)
     order, n_out = _order(inputs, out, covered)
-    made = [_arrange(k, labels, s, order, covered) for k, (labels, s) in enumerate(zip(inputs, shapes, strict=True))]
-    held = [shape for _, shape in made]
-    _check_sizes(order, held)
+    held = [_arrange(k, labels, s, order, covered) for k, (labels, s) in enumerate(zip(inputs, shapes, strict=True))]
+    _check_sizes(order, [h.shape for h in held])
     summed = range(n_out, len(order))
     if len(held) == 1:
-        return _Plan((made[0][0],), (), False, None, tuple(summed))
-    left = {d: sum(shape[d] != 1 for shape in held) for d in summed}  # operands still to come that have the dimension
+        sole = held[0]
+        views = sole.in_order()
+        if not summed and _is_identity(sole.permutation):
+            views += ((permute, sole.permutation),)  # another tensor than the operand
+        return _Plan((), False, views, tuple(summed))
+    left = {d: sum(h.shape[d] != 1 for h in held) for d in summed}  # operands still to come that have the dimension
     steps = []
     for k in range(len(held) - 1):
         i, j = sorted(path[k]) if path else (0, 1)
@@ -279,21 +340,21 @@ def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
         contracted: list[int] = []
         alone: tuple[list[int], list[int]] = [], []
         for d in summed:
-            if a[d] != 1 and b[d] != 1:
+            m, n = a.shape[d], b.shape[d]
+            if m != 1 and n != 1:
                 left[d] -= 1
                 if left[d] == 1:
                     contracted.append(d)
-            elif left[d] == 1 and (a[d] != 1 or b[d] != 1):
-                alone[a[d] == 1].append(d)
+            elif left[d] == 1 and (m != 1 or n != 1):
+                alone[m == 1].append(d)
             else:
                 continue
             if left[d] == 1:
                 left[d] = 0
-        step, shape = _step((i, j), a, b, (tuple(alone[0]), tuple(alone[1])), tuple(contracted))
+        step, result = _step((i, j), (a, b), (tuple(alone[0]), tuple(alone[1])), tuple(contracted))
         steps.append(step)
-        held.insert(len(held) if path else 0, shape)
-    final = held[0][:n_out] if summed else None
-    return _Plan(tuple(arrangement for arrangement, _ in made), tuple(steps), path is not None, final, ())
+        held.insert(len(held) if path else 0, result)
+    return _Plan(tuple(steps), path is not None, _last(held[0], n_out), ())
 
 
 def _optimised(equation: str, shapes: tuple[Shape, ...]) -> Path | None:
@@ -344,13 +405,11 @@ def einsum(*args: Any) -> Tensor:
             raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type(t).__name__}")
     shapes = tuple(tuple(t.shape) for t in operands)
     plan = _plan(equation, shapes, _optimised(equation, shapes))
-    held = [arrangement.apply(t) for arrangement, t in zip(plan.operands, operands, strict=True)]
     for step in plan.steps:
-        b, a = held.pop(step.pair[1]), held.pop(step.pair[0])
-        held.insert(len(held) if plan.planned else 0, step.apply(a, b))
-    if plan.sums:
-        return held[0].sum(plan.sums)
-    return held[0] if plan.shape is None else held[0].view(plan.shape)
+        b, a = operands.pop(step.pair[1]), operands.pop(step.pair[0])
+        operands.insert(len(operands) if plan.planned else 0, step.apply(a, b))
+    made = _moved(operands[0], plan.last)
+    return made.sum(plan.sums) if plan.sums else made
 
 
 def _unpacked(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -414,15 +473,15 @@ def _contract(a: Tensor, b: Tensor, dims_a: Any, dims_b: Any) -> Tensor:
             )
     kept_a, kept_b = ([d for d in range(t.ndim) if d not in dims] for t, dims in ((a, dims_a), (b, dims_b)))
     shape_a, shape_b = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
-    left, right = a.permute((*kept_a, *dims_a)), b.permute((*dims_b, *kept_b))
+    left, right = _permuted(a, (*kept_a, *dims_a)), _permuted(b, (*dims_b, *kept_b))
     rows, columns, inner = math.prod(shape_a), math.prod(shape_b), math.prod(a.shape[d] for d in dims_a)
     if rows != 1 or columns != 1:
-        made = functions["mm"](left.reshape(rows, inner), right.reshape(inner, columns))
+        made = functions["mm"](_shaped(left, (rows, inner)), _shaped(right, (inner, columns)))
     elif left.is_contiguous() and right.is_contiguous():
         made = functions["dot"](left.flatten(), right.flatten())
     else:
         made = (left.squeeze() * right.squeeze()).sum(dtype=a.dtype)
-    return made.reshape((*shape_a, *shape_b))
+    return reshape(made, (*shape_a, *shape_b))
 
 
 def _wrapped(dims: Shape, ndim: int) -> Shape:
