@@ -55,9 +55,9 @@ def main() -> None:
     common_utils.extract_test_fn = lambda: None  # it looks for a running unittest in the whole stack, at 140 ms a time
     for device in (torch.cuda, torch.xpu, torch.mtia):  # without such a device, seeding formats the stack, and keeps it
         device.manual_seed_all = lambda seed: None
+    import jaxtorch
     import op_db_checks
     import op_db_kit
-    import jaxtorch
     from jaxtorch._core import checks
 
     jaxtorch.set_default_device(DEVICE)
