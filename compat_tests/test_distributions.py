@@ -317,7 +317,6 @@ BAD: dict[str, Make] = {
     "shape": lambda t, d: d.Normal(t.zeros(3), 1.0).log_prob(t.zeros(2)),
     "event": lambda t, d: d.Dirichlet(t.ones(3)).log_prob(t.ones(2) / 2),
     "argument": lambda t, d: d.Normal("a", 1.0),
-    "sample": lambda t, d: d.Categorical(t.ones(3)).rsample(),
     "transforms": lambda t, d: d.TransformedDistribution(d.Normal(0.0, 1.0), 3),
     "cache": lambda t, d: d.ExpTransform(cache_size=2),
     "mixture": lambda t, d: d.MixtureSameFamily(d.Categorical(t.ones(3)), d.Normal(t.zeros(2), 1.0)),
@@ -333,6 +332,21 @@ def test_refusals(name: str):
         return (found.kind, found.message) if hasattr(found, "kind") else found
 
     check(body)
+
+
+LACKING = {
+    "Categorical.rsample": lambda t, d: d.Categorical(t.ones(3)).rsample(),
+    "VonMises.entropy": lambda t, d: d.VonMises(t.ones(1), t.ones(1)).entropy(),
+    "Transform.sign": lambda t, d: d.Transform().sign,
+}
+
+
+@pytest.mark.parametrize("name", LACKING)
+def test_what_a_class_does_not_define_is_named(name: str):
+    """PyTorch's error has no text."""
+    kinds = [attempt(lambda: LACKING[name](t, module(t))) for t in (reference, candidate())]  # noqa: B023
+    assert [k.kind for k in kinds] == ["NotImplementedError"] * 2
+    assert kinds[1].message == f"{name} is not implemented"
 
 
 def test_all_names():

@@ -1,4 +1,4 @@
-"""Names that exist so that libraries can import them, and say at use what jaxtorch lacks."""
+"""Names that exist so that libraries can import them, and say at use what jaxtorch lacks; methods that subclasses define."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def absent_function(api: str, reason: str = "jaxtorch does not have it") -> Call
     missing.__name__ = missing.__qualname__ = api.rpartition(".")[2]
     missing.__doc__ = f"NotImplementedError: {reason}."
     return missing
+
+
+def undefined(instance: Any, name: str) -> NotImplementedError:
+    """The error of a method that a subclass has to define."""
+    return NotImplementedError(f"{type(instance).__name__}.{name} is not implemented")
 
 
 def absent(module: str, names: str, reason: str = "jaxtorch does not have it") -> dict[str, Any]:

@@ -121,7 +121,7 @@ SPARSE = (constants.sparse_coo, constants.sparse_csr, constants.sparse_csc, cons
 def check_layout(layout: Any, name: str) -> None:
     """Most factories make strided tensors only."""
     if layout is not None and layout is not constants.strided:
-        raise NotImplementedError(f"{name}(): jaxtorch has strided tensors only, not layout={layout!r}")
+        raise NotImplementedError(f"{name}() makes strided tensors only, got layout={layout!r}")
 
 
 def out_dtype(dtype: Any, out: Tensor | None, fallback: dtypes.dtype | None = None, name: str = "") -> dtypes.dtype:

@@ -18,7 +18,7 @@ from .._core.tensor import Tensor, from_host, write_out
 from .activation import normal_dim
 from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide, store_running
 from .resample import _affine_grid, _grid_sample
-from .rules import kind
+from .rules import kind, unsupported
 from .standardising import moments
 
 
@@ -266,7 +266,7 @@ def hash_tensor(input: Array, dim: Any = (), *, keepdim: bool = False, mode: int
     if mode != 0:
         raise RuntimeError(f"hash_tensor: expected mode 0 (xor), but got {mode}")
     if kind(input) == "complex":
-        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{'ComplexFloat'}'")
+        unsupported("xor_sum_cpu", input)
     given = (dim,) if isinstance(dim, int) else tuple(dim)
     if not input.size and not given:
         raise RuntimeError("hash_tensor: expected a dimension to reduce, since the input has no elements; give `dim`")

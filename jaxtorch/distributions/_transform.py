@@ -7,6 +7,7 @@ import operator
 import weakref
 from typing import Any
 
+from .._absent import undefined
 from . import constraints
 from ._torch import torch
 from .utils import _sum_rightmost, lazy_property
@@ -54,7 +55,7 @@ class Transform:
     @property
     def sign(self) -> Any:
         """Does it rise (1) or fall (-1)?"""
-        raise NotImplementedError
+        raise undefined(self, "sign")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         """The map with another cache."""
@@ -90,14 +91,14 @@ class Transform:
         return x
 
     def _call(self, x: Any) -> Any:
-        raise NotImplementedError
+        raise undefined(self, "_call")
 
     def _inverse(self, y: Any) -> Any:
-        raise NotImplementedError
+        raise undefined(self, "_inverse")
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """log |dy/dx|."""
-        raise NotImplementedError
+        raise undefined(self, "log_abs_det_jacobian")
 
     def __repr__(self) -> str:
         return type(self).__name__ + "()"

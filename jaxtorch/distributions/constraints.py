@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._absent import undefined
 from ._torch import Tensor, torch
 
 __all__ = [
@@ -24,7 +25,7 @@ class Constraint:
 
     def check(self, value: Tensor) -> Tensor:
         """Which values, of shape sample + batch, lie inside."""
-        raise NotImplementedError
+        raise undefined(self, "check")
 
     def __repr__(self) -> str:
         return type(self).__name__[1:] + "()"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .._absent import undefined
 from . import constraints
 from ._torch import Size, Tensor, torch
 from .utils import lazy_property
@@ -59,7 +60,7 @@ class Distribution:
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """The distribution with its batch dimensions expanded."""
-        raise NotImplementedError
+        raise undefined(self, "expand")
 
     @property
     def batch_shape(self) -> Any:
@@ -74,17 +75,17 @@ class Distribution:
     @property
     def arg_constraints(self) -> dict[str, Any]:
         """The regions of the parameters."""
-        raise NotImplementedError
+        raise undefined(self, "arg_constraints")
 
     @property
     def support(self) -> Any:
         """The region of the values."""
-        raise NotImplementedError
+        raise undefined(self, "support")
 
     @property
     def mean(self) -> Tensor:
         """The expectation."""
-        raise NotImplementedError
+        raise undefined(self, "mean")
 
     @property
     def mode(self) -> Tensor:
@@ -94,7 +95,7 @@ class Distribution:
     @property
     def variance(self) -> Tensor:
         """The variance."""
-        raise NotImplementedError
+        raise undefined(self, "variance")
 
     @property
     def stddev(self) -> Tensor:
@@ -108,7 +109,7 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Values through which gradients flow to the parameters."""
-        raise NotImplementedError
+        raise undefined(self, "rsample")
 
     def sample_n(self, n: int) -> Tensor:
         """Deprecated: `sample((n,))`."""
@@ -117,23 +118,23 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density or probability at `value`."""
-        raise NotImplementedError
+        raise undefined(self, "log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of values up to `value`."""
-        raise NotImplementedError
+        raise undefined(self, "cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
         """The inverse of `cdf`."""
-        raise NotImplementedError
+        raise undefined(self, "icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All values of a discrete distribution, along the first dimension."""
-        raise NotImplementedError
+        raise undefined(self, "enumerate_support")
 
     def entropy(self) -> Tensor:
         """The entropy."""
-        raise NotImplementedError
+        raise undefined(self, "entropy")
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._absent import undefined
 from ._torch import Tensor
 from .distribution import Distribution
 
@@ -15,14 +16,14 @@ class ExponentialFamily(Distribution):
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
-        raise NotImplementedError
+        raise undefined(self, "_natural_params")
 
     def _log_normalizer(self, *natural_params: Any) -> Tensor:
-        raise NotImplementedError
+        raise undefined(self, "_log_normalizer")
 
     @property
     def _mean_carrier_measure(self) -> float:
-        raise NotImplementedError
+        raise undefined(self, "_mean_carrier_measure")
 
     def entropy(self) -> Tensor:
         from ..autograd import grad

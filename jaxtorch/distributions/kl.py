@@ -249,7 +249,9 @@ def _poisson(p: Any, q: Any) -> Tensor:
 @register_kl(TransformedDistribution, TransformedDistribution)
 def _transformed(p: Any, q: Any) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
-        raise NotImplementedError
+        raise NotImplementedError(
+            "kl_divergence: of transformed distributions with the same transforms and event shapes only"
+        )
     return kl_divergence(p.base_dist, q.base_dist)
 
 
@@ -340,7 +342,7 @@ def _cauchy(p: Any, q: Any) -> Tensor:
 @register_kl(Independent, Independent)
 def _independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
-        raise NotImplementedError
+        raise NotImplementedError("kl_divergence: of Independent with the same reinterpreted_batch_ndims only")
     return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from .._absent import undefined
 from .._core import capture
 from .._core.tensor import Tensor
 from .optimizer import Optimizer
@@ -143,7 +144,7 @@ class LRScheduler:
 
     def get_lr(self) -> list[Any]:
         """The rates for `last_epoch`, one for each group."""
-        raise NotImplementedError
+        raise undefined(self, "get_lr")
 
     @_replayed
     def step(self, epoch: int | None = None) -> None:

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._absent import undefined
 from .._core import capture, dtypes, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
@@ -253,7 +254,7 @@ class Optimizer:
 
     def step(self, closure: Any = None) -> Any:
         """Update the parameters once."""
-        raise NotImplementedError
+        raise undefined(self, "step")
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[Any, dict[str, float]]:
         """For step number `count`: what is part of a group's update program, and the numbers that enter it (see `Again`)."""

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .._absent import undefined
+
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
 
 
@@ -57,10 +59,10 @@ class _DecoratorContextManager:
         return context_decorator(self.clone, orig_func)
 
     def __enter__(self) -> Any:
-        raise NotImplementedError
+        raise undefined(self, "__enter__")
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        raise NotImplementedError
+        raise undefined(self, "__exit__")
 
     def clone(self) -> Any:
         """Another one like this; for classes without arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._absent import undefined
 from ..._core.dtypes import int64
 from ..._core.tensor import Tensor
 from ..._ops.construction import tensor
@@ -84,7 +85,7 @@ class _NormBase(Module):
                 init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        raise NotImplementedError
+        raise undefined(self, "_check_input_dim")
 
     def extra_repr(self) -> str:
         return (

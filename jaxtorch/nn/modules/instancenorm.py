@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._absent import undefined
 from ..._core.tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
@@ -35,7 +36,7 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        raise NotImplementedError
+        raise undefined(self, "_get_no_batch_dim")
 
     def _apply_instance_norm(self, input: Tensor) -> Tensor:
         own = self.training or not self.track_running_stats

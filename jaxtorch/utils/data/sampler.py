@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
+from ..._absent import undefined
 from . import _engine
 
 __all__ = [
@@ -27,7 +28,7 @@ class Sampler(Generic[T_co]):
     """Base of all samplers: subclasses implement `__iter__`, and `__len__` where the length is known."""
 
     def __iter__(self) -> Iterator[T_co]:
-        raise NotImplementedError
+        raise undefined(self, "__iter__")
 
 
 def _is_count(value: Any) -> bool:
