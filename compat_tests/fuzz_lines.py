@@ -268,7 +268,8 @@ class Generator:
         form = r.choices(forms, weights)[0]
         if form in forms[-4:]:  # PyTorch counts them as writes: where backward needs the unchanged values it fails
             saved = any(self.value(n).requires_grad for n in self.tensors())
-            return f"{x}.{form}" if not saved else f"{x}.neg_()"
+            kept = saved or self.value(x).is_inference()  # PyTorch refuses the write after it has made it
+            return f"{x}.{form}" if not kept else f"{x}.neg_()"
         return self.quietly(f"{x}.{form}")
 
     def operator_in_place(self) -> str:

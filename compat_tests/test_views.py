@@ -313,6 +313,40 @@ def test_in_place_on_repeated_elements_is_refused() -> None:
     assert x.tolist() == torch.full((2, 3, 4), 3.0).tolist()
 
 
+REPEATED_VIEWS: dict[str, Callable[[Any, Any], Any]] = {
+    "expanded": lambda torch, x: x.expand(2, 4),
+    "unfolded": lambda torch, x: x.unfold(0, 2, 1),
+    "unfolded_expanded": lambda torch, x: x.unfold(0, 2, 2).expand(3, 2, 2)[:2],
+    "strided": lambda torch, x: x.as_strided((2, 2), (0, 1)),
+    "strided_part": lambda torch, x: x.as_strided((2, 3), (0, 1))[:, 1:],
+}
+
+
+@pytest.mark.parametrize("name", REPEATED_VIEWS)
+@parity_test
+@pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors")
+def test_fills_of_some_of_the_elements_in_one_place(torch: Any, name: str) -> Any:
+    """A place that is filled through any of its elements is filled."""
+
+    def filled(fill: Callable[[Any], Any], shared: bool = False, graph: bool = False) -> Any:
+        x = torch.arange(4.0, requires_grad=graph) * 1
+        array = x.numpy() if shared else None
+        v = REPEATED_VIEWS[name](torch, x)
+        fill(v)
+        return x, v, array
+
+    def chosen(v: Any, row: int) -> Any:
+        return (torch.arange(2) == row).view(2, *[1] * (v.dim() - 1))
+
+    seen = []
+    for options in ({}, {"shared": True}, {"graph": True}):
+        for row in (0, 1):
+            seen.append(filled(lambda v, row=row: v.index_fill_(0, torch.tensor([row]), 7), **options))
+            if name != "unfolded":  # refused
+                seen.append(filled(lambda v, row=row: v.masked_fill_(chosen(v, row), float("nan")), **options))
+    return seen
+
+
 @pytest.mark.parametrize("name", ERRORS)
 @parity_test
 def test_errors_leave_things_alone(torch: Any, name: str) -> Any:

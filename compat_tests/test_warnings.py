@@ -59,6 +59,8 @@ EACH: dict[str, Callable[[Any], Any]] = {
     "gradient of no leaf": lambda t: (t.ones(1, requires_grad=True) * 2).grad,
     "schedule before optimizer": lambda t: t.optim.lr_scheduler.StepLR(t.optim.SGD([t.ones(1)], 0.1), 1).step(),
     "sample_n": lambda t: t.distributions.Normal(0.0, 1.0).sample_n(2),
+    "index_fill_ of an expanded tensor": lambda t: t.ones(1).expand(2).index_fill_(0, t.tensor([0]), 1),
+    "index_put_ of an expanded tensor": lambda t: t.ones(1).expand(2).__setitem__(t.tensor([0]), 1),
     "memory_cached": lambda t: t.cuda.memory_cached(),
     "non-tuple index": lambda t: t.ones(2, 2)[[[0, 1], [1, 0]]],
     "out of another shape": lambda t: t.add(t.ones(2), 1, out=t.empty(3)),

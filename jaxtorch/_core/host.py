@@ -112,17 +112,17 @@ def _conjugates(alias: Alias) -> bool:
 
 def write_host(t: Tensor, alias: Alias, value: Value) -> None:
     """Write a tensor's new content through to the shared memory."""
+    from .views import several_in_one_place, written_along
+
     host = alias.storage.host
     if _conjugates(alias):
-        from .views import written_along
-
         old = Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C"))
-        window, new = whole(alias.storage), np.asarray(force(written_along(alias.chain, old, value)))
+        window, new = whole(alias.storage), np.asarray(force(written_along(t, alias.chain, old, value)))
     else:
         window, new = _window(host, t), np.asarray(force(value))
-    if (
-        t._layout is not None and new.shape == t._value.aval.shape and strides.may_overlap(new.shape, t._layout[0])
-    ):  # where places repeat, what has changed counts
+    layout, size = t._layout, t._value.aval.shape
+    repeated = layout is not None and new.shape == size and strides.may_overlap(size, layout[0])
+    if repeated or several_in_one_place(alias.chain, t):  # where places repeat, what has changed counts
         changed = (new != window) & ((new == new) | (window == window))
         window[changed] = new[changed]
     else:

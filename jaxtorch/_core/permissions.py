@@ -15,6 +15,7 @@ from .modes import state
 from .storage import Alias
 from .tape import node_name, shown
 from .tensor import Tensor
+from .warned import warn
 
 REPEATED = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -33,7 +34,7 @@ def check_place(t: Any) -> None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+def repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
     places = memory_places(size, stride, 0)
     return len(np.unique(places)) < places.size
@@ -53,10 +54,21 @@ def check_fillable(t: Tensor) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+def warn_expanded(t: Tensor, name: str) -> bool:
+    """Warn, as PyTorch does, of an operation in place on an expanded tensor; is it one?"""
+    expanded = t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0])
+    if expanded:
+        warn(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing "
+            "this operation."
+        )
+    return expanded
+
+
 def check_once(t: Tensor) -> None:
     """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
     size, layout = t._value.aval.shape, t._layout
-    if layout is not None and not strides.is_dense(size, layout[0]) and _repeats(size, layout[0]):
+    if layout is not None and not strides.is_dense(size, layout[0]) and repeats(size, layout[0]):
         raise NotImplementedError(
             "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "
             "the order in which they are written; clone() the view"

@@ -19,7 +19,7 @@ from .entry import Entry, Kernel
 from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
 from .op import registry
-from .permissions import REPEATED, check_place, forbidden
+from .permissions import REPEATED, check_place, forbidden, repeats
 from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
@@ -216,17 +216,34 @@ _REPEATING = frozenset(("unfold", "_as_strided"))
 _RETYPING = frozenset(("_view_dtype", "_part", "view_as_real", "view_as_complex"))
 
 
-def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value]) -> Entry:
-    key = (aval, part, steps, tuple([v.aval for v in numbers]))
+def several_in_one_place(chain: Any, t: Tensor) -> bool:
+    """Do elements of a view lie in one place, where the operations' own rules for writing do not look for it?"""
+    layout = t._layout
+    return (
+        layout is not None
+        and any(step[0].name in _REPEATING for step in chain)
+        and repeats(t._value.aval.shape, layout[0])
+    )
+
+
+def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repeated: bool) -> Entry:
+    key = (aval, part, steps, tuple([v.aval for v in numbers]), repeated)
     entry = _writes.get(key)
     if entry is None:
 
         def write(whole: Any, new: Any, *given: Any) -> tuple[Any]:
-            if any(step[0].name in _REPEATING for step in steps[:-1]) and not any(
+            if (repeated or any(step[0].name in _REPEATING for step in steps[:-1])) and not any(
                 s[0].name in _RETYPING for s in steps
             ):
-                places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1]
-                return (set_at(whole.reshape(-1), new.reshape(-1), places.reshape(-1)).reshape(whole.shape),)
+                places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1].reshape(-1)
+                flat, new = whole.reshape(-1), new.reshape(-1)
+                if repeated:  # only fills get here: the elements that have changed hold one value
+                    old = flat[places]
+                    changed = (new != old) & ~((new != new) & (old != old))
+                    flat = flat.at[jnp.where(changed, places, whole.size)].set(new, mode="drop")
+                else:
+                    flat = set_at(flat, new, places)
+                return (flat.reshape(whole.shape),)
             along = _apply_steps(steps, whole, list(given))
             counts = [n for _, _, n in steps]
             for k in range(len(steps) - 1, -1, -1):
@@ -326,10 +343,11 @@ def read_along(chain: Any, whole: Value) -> Value:
     return emit(_read_entry(whole.aval, steps, numbers).kernel, [whole, *numbers])[0]
 
 
-def written_along(chain: Any, old: Value, part: Value) -> Value:
-    """Content whose part that a chain of views shows has been replaced."""
+def written_along(t: Tensor, chain: Any, old: Value, part: Value) -> Value:
+    """Content whose part that a chain of views, which has led to `t`, shows has been replaced."""
     steps, numbers = _chain_key(chain)
-    return apply_entry(_write_entry(old.aval, part.aval, steps, numbers), [old, part, *numbers])._value
+    entry = _write_entry(old.aval, part.aval, steps, numbers, several_in_one_place(chain, t))
+    return apply_entry(entry, [old, part, *numbers])._value
 
 
 def find_place(t: Tensor) -> None:
@@ -367,7 +385,7 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         return
     old = storage.value
     if alias.chain:
-        new = written_along(alias.chain, old, value)
+        new = written_along(t, alias.chain, old, value)
     else:
         new = value
     storage.value = new
@@ -392,6 +410,7 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         t._value = apply_identity(value)
         t._value.guard = alias.guard(t._layout)
     repeated = t._layout is not None and strides.may_overlap(value.aval.shape, t._layout[0])
+    repeated = repeated or several_in_one_place(alias.chain, t)
     if repeated or alias.silent is not None or (alias.base is not None and t._rg):
         alias.seen = -2  # it is to be read again, or its place in the graph to be found anew
 
@@ -439,7 +458,8 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     chain = _chain_from(base, alias, t)
     steps, numbers = _chain_key(chain)
     whole = base._read()
-    out = apply_entry(_write_entry(whole.aval, result._value.aval, steps, numbers), [base, result, *numbers])
+    entry = _write_entry(whole.aval, result._value.aval, steps, numbers, several_in_one_place(chain, t))
+    out = apply_entry(entry, [base, result, *numbers])
     node = out._node
     if node is not None and t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):
         node = out._node = Overlapping(node.form, (), node.ends, node.indices)

@@ -17,7 +17,7 @@ from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
-from .._core.permissions import check_fillable, check_once, check_overlap
+from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
 from .._core.tensor import Tensor, check_writable, kept_value, need_tensor
 from .._core.views import set_at
 from .._core.warned import once
@@ -328,9 +328,10 @@ def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
     checked = all(isinstance(o, _ndarray) for o in arrays)
     if target._rg or target._alias is not None:
         check_fillable(target)
-    if target._layout is not None and not strides.may_overlap(aval.shape, target._layout[0]):
+    expanded = warn_expanded(target, "index_put_")
+    if not expanded:
         check_once(target)
-    if checked and not accumulate and target._layout is not None and strides.may_overlap(aval.shape, target._layout[0]):
+    elif checked and not accumulate:
         target._rebind(_put_together(_read(target), settled, value, shape))
         return
     result = _index_put(_read(target), value, _as_tensors(arrays, aval.slot), pattern, accumulate, checked)

@@ -6,7 +6,6 @@ selection is then a gather.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,7 +15,7 @@ from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.checks import flag
 from .._core.op import Array, Operand, Scalar, function, method, op
-from .._core.permissions import check_history
+from .._core.permissions import check_history, warn_expanded
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .._core.warned import once
 from .assignment import C_NAMES, assignable
@@ -132,13 +131,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 @method("masked_fill_")
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """In-place form of `masked_fill`."""
-    layout = self._layout
-    if layout is not None and strides.may_overlap(self._value.aval.shape, layout[0]):
-        warnings.warn(
-            "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing "
-            "this operation.",
-            stacklevel=2,
-        )
+    if warn_expanded(self, "masked_fill_"):
         if self._alias is not None:
             check_history(self, self._alias)
         result = masked_fill(self, mask, value)

@@ -14,6 +14,7 @@ from jax import lax
 
 from .._core import strides
 from .._core.op import Array, Scalar, function, method, op
+from .._core.permissions import warn_expanded
 from .._core.tensor import Tensor, strict_out, write_out
 from .._core.views import set_at
 from .assignment import assignable
@@ -163,6 +164,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 @method("index_fill_")
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """In-place form of `index_fill`."""
+    warn_expanded(self, "index_fill_")
     if isinstance(value, Tensor):
         return _index_fill_tensor.inplace(self, dim, index, value)
     return _index_fill_number.inplace(self, dim, index, assignable(value, self.dtype))
