@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import itertools
 import linecache
+import pickle
+import re
+from types import ModuleType
 from typing import Any
 
 from ..nn import Module, Parameter
@@ -21,7 +25,7 @@ class _CodeOnlyModule(Module):
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__()
-        self.__dict__ = body
+        self.__dict__.update(body)
 
 
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> None:
@@ -198,9 +202,54 @@ class GraphModule(Module):
         return GraphModule(self, copy.deepcopy(self._graph), type(self).__name__)
 
     def __reduce__(self) -> Any:
-        raise NotImplementedError(
-            "a torch.fx.GraphModule cannot be pickled in jaxtorch: save its state_dict, and trace the module again"
-        )
+        """Its text and attributes, without the name of its class, as in PyTorch; PicklingError for functions that no module has."""
+        code = self._graph.python_code(root_module="self")
+        imports = [_import_line(name, found) for name, found in code.globals.items() if _says(code.src, name)]
+        body = {key: value for key, value in self.__dict__.items() if key != "_graph"} | {"_code": code.src}
+        return reduce_graph_module, (body, "\n".join(imports))
 
     def __str__(self) -> str:
         return f"{super().__str__()}\n{self._code}\n"
+
+
+# -- pickles
+
+
+def _says(text: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def _import_line(name: str, found: Any) -> str:
+    """The import under which a pickled text finds what one of its names means; torch's modules have PyTorch's names."""
+    if isinstance(found, ModuleType):
+        return f"import {_TORCH.sub('torch', found.__name__)} as {name}"
+    if isinstance(found, float):
+        return f"from math import {name}"
+    module, own = getattr(found, "__module__", None), getattr(found, "__qualname__", None)
+    if module is None or own is None or getattr(importlib.import_module(module), own, None) is not found:
+        raise pickle.PicklingError(f"torch.fx.GraphModule: no module has {found!r}, which its graph calls, by name")
+    return f"from {_TORCH.sub('torch', module)} import {own} as {name}"
+
+
+_TORCH, _OURS = re.compile(r"^jaxtorch\b"), re.compile(r"^(import|from) torch\b")
+
+
+def reduce_graph_module(body: dict[Any, Any], import_block: str) -> GraphModule:
+    """A pickled GraphModule: what runs its text with proxies once more."""
+    from .tracer import Tracer
+
+    code = body["_code"]
+    names: dict[str, Any] = {}
+    for line in import_block.splitlines():
+        *_, name = line.split()
+        if line.startswith(("import ", "from ")) and _says(code, name):
+            suffix = " as torch" if line == "import torch" else ""
+            exec(_OURS.sub(r"\1 jaxtorch", line) + suffix, names)
+    exec(code, names)
+    root = type("_Pickled", (_CodeOnlyModule,), {"forward": names["forward"]})(body)
+    tracer = type("_KeepingModules", (Tracer,), {"is_leaf_module": lambda *_: True})()
+    made = GraphModule(root, tracer.trace(root), body.get("_graphmodule_cls_name", "GraphModule"))
+    for key, value in body.items():
+        if not hasattr(made, key):
+            setattr(made, key, value)
+    return made
