@@ -11,7 +11,7 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, program, runner
+from jaxtorch._core import cold, native, program, runner
 from jaxtorch._core.device import cpu
 from jaxtorch._core.log import Counts
 
@@ -48,10 +48,14 @@ def structures() -> list[Any]:
     return list(runner._structures.values())
 
 
+@pytest.mark.parametrize("way", ["native", "numpy"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_function_gives_what_the_kernels_give(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_function_gives_what_the_kernels_give(name: str, way: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cold, "QUICK", 1e9)
+    if way == "numpy":
+        monkeypatch.setattr(native, "steps", lambda: None)
     runner._structures.clear()
+    cpu.slot.ran = None
     results = []
     for _ in range(RUNS):
         outs = flat(PROGRAMS[name](torch))
@@ -59,11 +63,12 @@ def test_the_function_gives_what_the_kernels_give(name: str, monkeypatch: pytest
         results.append([o.detach() for o in outs])
     assert any(s.on_host for s in structures())
     first, last = results[0], results[-1]
+    rtol, atol = (1e-6, 2e-7) if way == "native" else (3e-7, 0)
     for x, y, z in zip(first, last, flat(PROGRAMS[name](pytorch)), strict=True):
         held = y._array()
         assert type(held) is np.ndarray and held.flags.c_contiguous and held.base is None
         assert x.dtype == y.dtype and x.shape == y.shape and str(z.dtype).split(".")[1] == str(y.dtype).split(".")[1]
-        torch.testing.assert_close(x, y, rtol=3e-7 if x.is_floating_point() else 0, atol=0, equal_nan=True)
+        torch.testing.assert_close(x, y, rtol=rtol if x.is_floating_point() else 0, atol=atol, equal_nan=True)
         near = pytorch.tensor(y.to(torch.float64).numpy())
         pytorch.testing.assert_close(
             near, z.double(), rtol=1e-2 if name == "halves" else 1e-5, atol=1e-6, equal_nan=True

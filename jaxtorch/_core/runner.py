@@ -21,7 +21,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import capture, cold, executables, log, numpy_code, packs
+from . import capture, cold, executables, log, native_code, numpy_code, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -327,12 +327,14 @@ def stays_on_host(plan: Plan) -> bool:
 
 
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
-    """The function that runs a plan on NumPy."""
-    call = numpy_code.written(plan)
+    """The function that runs a plan on the host: by the kernels in C++, or on NumPy."""
+    ways = [call for call in (native_code.written(plan), numpy_code.written(plan)) if call is not None]
 
     def run(arrays: list[Any]) -> list[Any]:
-        outs = call(arrays)
-        return _run_steps(slot, plan, arrays, True) if outs is None else outs
+        for call in ways:
+            if (outs := call(arrays)) is not None:
+                return outs
+        return _run_steps(slot, plan, arrays, True)
 
     return run
 

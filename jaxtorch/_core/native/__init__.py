@@ -52,6 +52,17 @@ def matrix_units() -> bool:
     return available() and bool(_library().jaxtorch_native_matrix_units())
 
 
+@functools.cache
+def steps() -> Any:
+    """`run(address, inputs, results)`: the small program at an address (native_code.py) on lists of host arrays and numbers; 0 where
+    they are not what it was made for. None without the kernels."""
+    if not available() or not hasattr(_library(), "jaxtorch_run_steps"):
+        return None
+    run = ctypes.PyDLL(_library()._name).jaxtorch_run_steps
+    run.argtypes = ctypes.c_void_p, ctypes.py_object, ctypes.py_object
+    return run
+
+
 def keep_memory(huge_pages: bool) -> bool:
     """Have XLA's large blocks come from memory that is kept (`memory.cpp`); False where that is not possible."""
     return available() and bool(_library().jaxtorch_native_keep_memory(huge_pages))

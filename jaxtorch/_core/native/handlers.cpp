@@ -390,3 +390,5 @@ HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Ro
 HANDLER(sums, .Arg<Rows>() .Ret<Row>());
 HANDLER(gelu, .Arg<Any>() .Ret<Any>());
 HANDLER(gelu_back, .Arg<Any>().Arg<Any>() .Ret<Any>());
+
+#include "entry.inc"

@@ -76,6 +76,16 @@ struct LayerNormArrays {
   float *out, *g_x, *g_weight, *g_bias;
 };
 
+// A step of a small program (native_code.py): operands lie at bases[base] + offset; strides are counted in numbers.
+struct ProgramOperand {
+  int64_t base, offset, strides[4];
+};
+
+struct ProgramStep {
+  int64_t code, sizes[4], out, out_offset;  // results have no gaps
+  ProgramOperand in[3];
+};
+
 struct Kernels {
   // out = the convolution of x (images, y, x, channels) with w, which has channels / groups inputs.
   void (*forward)(const Convolution&, const float* x, const float* w, float* out, const Parallel&);
@@ -91,6 +101,7 @@ struct Kernels {
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
   // out = gelu(x), or g times its derivative where g is not null.
   void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
+  void (*steps)(const ProgramStep*, int64_t count, float* const* bases);
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
