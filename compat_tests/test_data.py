@@ -254,7 +254,6 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "batch": lambda s: [list(s.d.BatchSampler(range(10), 3, drop)) for drop in (False, True)],
     "batch size": lambda s: s.d.BatchSampler(range(10), 0, False),
     "batch drop": lambda s: s.d.BatchSampler(range(10), 2, 1),
-    "base sampler": lambda s: iter(s.d.Sampler()),
     "distributed": lambda s: [
         list(s.d.DistributedSampler(s.Count(n), 3, rank, shuffle=shuffle, seed=2, drop_last=drop))
         for n in (1, 10, 11)
@@ -494,3 +493,8 @@ for numbers, positive in torch.utils.data.DataLoader(Data(), num_workers=2, batc
     assert numbers.sum().item() in (1, 5) and positive.all(), (numbers, positive)
 """,
     )
+
+
+def test_a_sampler_without_iter_is_named() -> None:
+    with pytest.raises(NotImplementedError, match=r"^Sampler\.__iter__ is not implemented$"):
+        iter(jaxtorch.utils.data.Sampler())

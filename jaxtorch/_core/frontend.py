@@ -119,6 +119,32 @@ class _Source:
 
     def _write(self) -> None:
         op = self.op
+        self._write_arguments()
+        if self.out:
+            self._write_out()
+        if self.inplace:
+            self._write_permission()
+        fixed = all(p.kind in ("array", "operand") for p in op.operands)
+        self.add("_m = 0")
+        if op.elementwise or op.like_input:
+            self.add("_l = None")
+        if fixed:
+            self._read_fixed()
+        else:
+            self._read_any()
+        names = self._operand_names()
+        operands = f"({''.join(n + ', ' for n in names)})" if fixed else "_ops"
+        keys = [f"_v{i}.aval" if fixed else f"_k{i}" for i in range(op.n_operands)]
+        self.add(f"_key = ({', '.join([*keys, *[_key_part(p) for p in op.statics]])},)")
+        self.add("try:")
+        self.add("_e = _ENTRIES[_key]", 2)
+        self.add("except (KeyError, TypeError):")
+        self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace}, {operands} if _m else ())", 2)
+        self._write_result(operands)
+
+    def _write_arguments(self) -> None:
+        """The head of the function, and the forms of arguments that only some calls use."""
+        op = self.op
         self.add(f"def {op.name}({self._signature()}):", 0)
         if op.numbers_first:
             first = "".join([p.name + ", " for p in op.params if not p.keyword_only])
@@ -129,58 +155,46 @@ class _Source:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
         for alias, torch_name in self._other_names():
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
-        if self.out:
-            self.add("if out is not None:")
-            tensors = ", ".join([p.name for p in op.operands])
-            if op.name in _SEPARATE:
-                self.add(f"_APART(out, ({tensors},))", 2)
-            elif op.elementwise:
-                self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
-            if op.name in _ACCUMULATING:
-                self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
-            given = self._given()
-            self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {op.name!r})", 2)
+
+    def _write_out(self) -> None:
+        op = self.op
+        self.add("if out is not None:")
+        tensors = ", ".join([p.name for p in op.operands])
+        if op.name in _SEPARATE:
+            self.add(f"_APART(out, ({tensors},))", 2)
+        elif op.elementwise:
+            self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
+        if op.name in _ACCUMULATING:
+            self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
+        given = self._given()
+        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {op.name!r})", 2)
+
+    def _write_permission(self) -> None:
+        """May the first operand be written to?"""
+        op = self.op
+        first = op.params[0].name
+        self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
+        others = [p.name for p in op.operands[1:] if p.kind in ("array", "operand", "optional", "operand_optional")]
+        if others:
+            self.add(f"if {first}._alias is not None: _OVERLAP({first}, ({', '.join(others)},))")
+        if op.name not in _FILLS:
+            self.add(f"if {first}._layout is not None: _ONCE({first})")
+
+    def _write_result(self, operands: str) -> None:
+        op = self.op
         first = op.params[0].name if op.params else ""
-        if self.inplace:
-            self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
-            others = [p.name for p in op.operands[1:] if p.kind in ("array", "operand", "optional", "operand_optional")]
-            if others:
-                self.add(f"if {first}._alias is not None: _OVERLAP({first}, ({', '.join(others)},))")
-            if op.name not in _FILLS:
-                self.add(f"if {first}._layout is not None: _ONCE({first})")
-        fixed = all(p.kind in ("array", "operand") for p in op.operands)
-        self.add("_m = 0")
-        if op.elementwise or op.like_input:
-            self.add("_l = None")
-        if fixed:
-            self._read_fixed()
-        else:
-            self._read_any()
-        keys = [f"_k{i}" for i in range(op.n_operands)] if not fixed else [f"_v{i}.aval" for i in range(op.n_operands)]
-        key = ", ".join([*keys, *[_key_part(p) for p in op.statics]])
-        self.add(f"_key = ({key},)")
-        self.add("try:")
-        self.add("_e = _ENTRIES[_key]", 2)
-        self.add("except (KeyError, TypeError):")
-        given = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
-        self.add(f"_e, _key = _BUILD(_OP, _key, {self.inplace}, {given} if _m else ())", 2)
+        made = f"_FINISH(_e, _m, _vals, {operands})"
         if op.view:
             self.add(f"return _VIEW(_e, _m, _vals, ({', '.join(self._operand_names())},), {first}, _OP)")
-            return
-        ops = "_ops" if not fixed else "(" + "".join(n + ", " for n in self._operand_names()) + ")"
-        if self.inplace:
-            self.add(f"return _INTO({first}, _FINISH(_e, _m, _vals, {ops}))")
+        elif self.inplace:
+            self.add(f"return _INTO({first}, {made})")
         elif op.elementwise:
-            self.add("if _l is None:")
-            self.add(f"return _FINISH(_e, _m, _vals, {ops})", 2)
-            given = f"[x for x in {ops} if isinstance(x, _T)]" if op.name in _NUMBERS_APART else ops
-            self.add(f"return _LAY(_FINISH(_e, _m, _vals, {ops}), {given})")
+            given = f"[x for x in {operands} if isinstance(x, _T)]" if op.name in _NUMBERS_APART else operands
+            self.add(f"return {made} if _l is None else _LAY({made}, {given})")
         elif op.like_input:
-            self.add(
-                f"return _FINISH(_e, _m, _vals, {ops}) if _l is None else _LIKE(_FINISH(_e, _m, _vals, {ops}), {first})"
-            )
+            self.add(f"return {made} if _l is None else _LIKE({made}, {first})")
         else:
-            self.add(f"return _FINISH(_e, _m, _vals, {ops})")
+            self.add(f"return {made}")
 
     def _operand_names(self) -> list[str]:
         return [p.name for p in self.op.operands]

@@ -426,6 +426,24 @@ def _method_form(public: Any, name: str) -> Any:
     return made
 
 
+def _offer_in_place(made: Op, names: Sequence[str], inplace: bool | str, function: bool, method: bool) -> Any:
+    """Make the in-place form, and claim its name (a string: that one) and those of the operation's aliases for it."""
+    from . import frontend
+
+    changed = frontend.make_inplace(made)
+    for n in names:
+        own_name = n == made.name
+        name_ = inplace if isinstance(inplace, str) and own_name else n + "_"
+        if own_name:
+            changed.__name__ = changed.__qualname__ = name_
+        both = function and name_ in _FUNCTION_INPLACE
+        if method or isinstance(inplace, str):
+            _claim(methods, name_, _method_form(changed, name_) if both else changed)
+        if both:
+            _claim(functions, name_, changed)
+    return changed
+
+
 def op(
     *,
     name: str = "",
@@ -503,17 +521,7 @@ def op(
         made.public = public
         names = [op_name, *aliases]
         if inplace:
-            changed = frontend.make_inplace(made)
-            for n in names:
-                name_ = inplace if isinstance(inplace, str) and n == op_name else n + "_"
-                if changed.__name__ != name_ and n == op_name:
-                    changed.__name__ = changed.__qualname__ = name_
-                both = function and name_ in _FUNCTION_INPLACE
-                if method or isinstance(inplace, str):
-                    _claim(methods, name_, _method_form(changed, name_) if both else changed)
-                if both:
-                    _claim(functions, name_, changed)
-            public.inplace = changed
+            public.inplace = _offer_in_place(made, names, inplace, bool(function), bool(method))
         own = _method_form(public, op_name) if function and (method or operator) else public
         for n in names:
             if function:

@@ -155,18 +155,16 @@ def _overlapped(frames: Any, hop: int) -> Any:
     return total.at[..., _positions(count, hop, n)].add(frames)
 
 
-@op(function=False, method=False, out=False, grad="SqueezeBackward1", unsaved=["input"])
-def _istft(
-    input: Array, window: Array | None, n_fft: int, hop: int, win_length: int, center: bool, normalized: bool, onesided: Any,
-    length: Any, as_complex: bool,
-):  # fmt: skip
-    shown = "None" if window is None else f"{_tensor_word(window)}{{[{_listed(window.shape)}]}}"
-    head = (
-        f"istft(CPU{scalar_name(input)}Type[{_listed(input.shape)}], n_fft={n_fft}, hop_length={hop}, "
-        f"win_length={win_length}, window={shown}, center={int(bool(center))}, normalized={int(bool(normalized))}, "
-        f"onesided={'None' if onesided is None else int(bool(onesided))}, length={length}, "
-        f"return_complex={int(bool(as_complex))})"
-    )
+def _check_istft(
+    head: str,
+    input: Array,
+    window: Array | None,
+    n_fft: int,
+    hop: int,
+    win_length: int,
+    onesided: Any,
+    as_complex: bool,
+) -> None:
     if kind(input) != "complex":
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
@@ -175,7 +173,7 @@ def _istft(
         raise RuntimeError(f"{head} : input tensor cannot be empty.")
     if input.ndim not in (2, 3):
         raise RuntimeError(f"{head} : expected a tensor with 3 or 4 dimensions, but got {input.ndim + 1}")
-    bins, count = input.shape[-2:]
+    bins = input.shape[-2]
     sided = bins != n_fft if onesided is None else bool(onesided)
     if sided and n_fft // 2 + 1 != bins:
         raise RuntimeError(
@@ -197,6 +195,22 @@ def _istft(
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     if window is not None and kind(window) == "complex" and not as_complex:
         raise RuntimeError("Complex windows are incompatible with return_complex=False")
+
+
+@op(function=False, method=False, out=False, grad="SqueezeBackward1", unsaved=["input"])
+def _istft(
+    input: Array, window: Array | None, n_fft: int, hop: int, win_length: int, center: bool, normalized: bool, onesided: Any,
+    length: Any, as_complex: bool,
+):  # fmt: skip
+    shown = "None" if window is None else f"{_tensor_word(window)}{{[{_listed(window.shape)}]}}"
+    head = (
+        f"istft(CPU{scalar_name(input)}Type[{_listed(input.shape)}], n_fft={n_fft}, hop_length={hop}, "
+        f"win_length={win_length}, window={shown}, center={int(bool(center))}, normalized={int(bool(normalized))}, "
+        f"onesided={'None' if onesided is None else int(bool(onesided))}, length={length}, "
+        f"return_complex={int(bool(as_complex))})"
+    )
+    _check_istft(head, input, window, n_fft, hop, win_length, onesided, as_complex)
+    count = input.shape[-1]
     real = jnp.finfo(input.dtype).dtype
     whole = _centred(jnp.ones((win_length,), real) if window is None else window, n_fft)
     spectrum = jnp.swapaxes(input, -1, -2)

@@ -93,10 +93,21 @@ class _Check:
         return np.stack([c.reshape(-1) for c in columns], axis=1) if columns else None
 
 
-def _forward_checked(check: _Check, atol: float, rtol: float) -> None:
-    """Compare tangents of the outputs, for each element of each input, with differences."""
+def _tangents(check: _Check, place: int, direction: Tensor) -> list[Any]:
+    """Of the differentiable outputs, where one input moves in this direction."""
     from . import forward_ad
 
+    with forward_ad.dual_level():
+        given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
+        given = [t.requires_grad_() if i in check.wanted else t for i, t in enumerate(given)]
+        given[place] = forward_ad.make_dual(given[place], direction)
+        outs = [o for o in _tensors(check.func(*given)) if isinstance(o, Tensor)]
+        tangents = [forward_ad.unpack_dual(o).tangent for o in outs if o.is_floating_point() or o.is_complex()]
+        return [None if t is None else _numpy(t) for t in tangents]
+
+
+def _forward_checked(check: _Check, atol: float, rtol: float) -> None:
+    """Compare tangents of the outputs, for each element of each input, with differences."""
     for place in check.wanted:
         numerical = check.numerical(place)
         x = _numpy(check.inputs[place])
@@ -105,16 +116,9 @@ def _forward_checked(check: _Check, atol: float, rtol: float) -> None:
             for axis, direction in enumerate((1, 1j) if np.iscomplexobj(x) else (1,)):
                 one = np.zeros_like(x)
                 one.reshape(-1)[k] = direction
-                with forward_ad.dual_level():
-                    given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
-                    given = [t.requires_grad_() if i in check.wanted else t for i, t in enumerate(given)]
-                    given[place] = forward_ad.make_dual(given[place], from_host(one))
-                    outs = [o for o in _tensors(check.func(*given)) if isinstance(o, Tensor)]
-                    outs = [o for o in outs if o.is_floating_point() or o.is_complex()]
-                    for j, o in enumerate(outs):
-                        tangent = forward_ad.unpack_dual(o).tangent
-                        if tangent is not None:
-                            found[j][axis][k] = _numpy(tangent).reshape(-1)
+                for j, tangent in enumerate(_tangents(check, place, from_host(one))):
+                    if tangent is not None:
+                        found[j][axis][k] = tangent.reshape(-1)
         for j, (expected, along) in enumerate(zip(numerical, found, strict=True)):
             for d, a in zip(expected, along, strict=True):
                 if not np.allclose(a, d, rtol, atol, equal_nan=True):

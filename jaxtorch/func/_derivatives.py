@@ -187,16 +187,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         """The gradients of the primals for cotangents in the structure of the outputs."""
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         cts, spec = flatten(given)
-        if spec != specs[0]:
-            raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {spec}, primal output: {specs[0]}"
-            )
-        for i, (c, o) in enumerate(zip(cts, outs, strict=True)):
-            if c.shape != o.shape:
-                raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {c.shape} and output[{i}] has a shape of {o.shape}."
-                )
+        _check_cotangents(cts, spec, outs, specs[0])
         if problem is None:
             return ()
         if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
@@ -207,6 +198,20 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return unflatten(grads, problem.spec)
 
     return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(aux, specs[1])] if has_aux else []))
+
+
+def _check_cotangents(given: list[Any], spec: Spec, outs: list[Any], out_spec: Spec) -> None:
+    """Are cotangents of the outputs' structure and shapes?"""
+    if spec != out_spec:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            f"cotangents: {spec}, primal output: {out_spec}"
+        )
+    for i, (c, o) in enumerate(zip(given, outs, strict=True)):
+        if c.shape != o.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {c.shape} and output[{i}] has a shape of {o.shape}."
+            )
 
 
 def _cotangents(values: list[Any], given: Any) -> list[Any]:

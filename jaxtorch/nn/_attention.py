@@ -177,6 +177,28 @@ def _for_each_head(mask: Tensor, batch: int, num_heads: int, keys: int) -> Tenso
     return mask.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1).reshape(-1, 1, keys)
 
 
+def _as_batch(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(L, E) -> (L, 1, E); what was one tensor stays one."""
+    made: dict[int, Tensor] = {}
+    query, key, value = (made.setdefault(id(t), t.unsqueeze(1)) for t in (query, key, value))
+    return query, key, value
+
+
+def _mask_of_heads(attn_mask: Tensor, steps: int, keys: int, heads: int) -> Tensor:
+    """(1, L, S) for all heads of the batch alike, or (B * heads, L, S)."""
+    expected = (steps, keys) if attn_mask.dim() == 2 else (heads, steps, keys)
+    if tuple(attn_mask.shape) != expected:
+        raise RuntimeError(
+            f"The shape of the {attn_mask.dim()}D attn_mask is {attn_mask.shape}, but should be {expected}."
+        )
+    return attn_mask.unsqueeze(0) if attn_mask.dim() == 2 else attn_mask
+
+
+def _with_one_more(mask: Tensor | None) -> Tensor | None:
+    """A mask for one more key, which counts."""
+    return None if mask is None else pad(mask, (0, 1))
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -212,10 +234,7 @@ def multi_head_attention_forward(
     """
     batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        shared = key is value, query is key
-        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-        value = key if shared[0] else value
-        key, value = (query, query) if all(shared) else (key, value)
+        query, key, value = _as_batch(query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     steps, batch, width = query.shape
     keys = key.shape[0]
@@ -233,34 +252,21 @@ def multi_head_attention_forward(
     q, k, v = _project(query, key, value, width, packed, separate, in_proj_bias)
 
     if attn_mask is not None:
-        expected = (steps, keys) if attn_mask.dim() == 2 else (batch * num_heads, steps, keys)
-        if tuple(attn_mask.shape) != expected:
-            raise RuntimeError(
-                f"The shape of the {attn_mask.dim()}D attn_mask is {attn_mask.shape}, but should be {expected}."
-            )
-        if attn_mask.dim() == 2:
-            attn_mask = attn_mask.unsqueeze(0)
-
-    def longer(n: int) -> None:
-        nonlocal attn_mask, key_padding_mask
-        attn_mask = None if attn_mask is None else pad(attn_mask, (0, n))
-        key_padding_mask = None if key_padding_mask is None else pad(key_padding_mask, (0, n))
-
+        attn_mask = _mask_of_heads(attn_mask, steps, keys, batch * num_heads)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v go together: one of them is None")
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value")
-        k = functions["cat"]([k, bias_k.repeat(1, batch, 1)])
-        v = functions["cat"]([v, bias_v.repeat(1, batch, 1)])
-        longer(1)
-    elif bias_k is not None or bias_v is not None:
-        raise AssertionError("bias_k and bias_v go together: one of them is None")
+        k, v = (functions["cat"]([x, bias.repeat(1, batch, 1)]) for x, bias in ((k, bias_k), (v, bias_v)))
+        attn_mask, key_padding_mask = _with_one_more(attn_mask), _with_one_more(key_padding_mask)
     q = _heads(q, steps, batch * num_heads, head)
     k = _heads_or(static_k, "k", k, batch * num_heads, head)
     v = _heads_or(static_v, "v", v, batch * num_heads, head)
     if add_zero_attn:
         zero = functions["zeros"]((batch * num_heads, 1, head), dtype=k.dtype, device=k.device)
         k, v = functions["cat"]([k, zero], 1), functions["cat"]([v, zero], 1)
-        longer(1)
+        attn_mask, key_padding_mask = _with_one_more(attn_mask), _with_one_more(key_padding_mask)
     keys = k.size(1)
     if key_padding_mask is not None:
         each = _for_each_head(key_padding_mask, batch, num_heads, keys)

@@ -47,23 +47,7 @@ def _is_aspect_ratio(method: Any) -> bool:
     return name == "aspect_ratio" and (not colon or number.replace(".", "", 1).isdigit())
 
 
-def linear_cross_entropy(
-    input: Tensor,
-    linear_weight: Tensor,
-    target: Tensor,
-    *,
-    linear_bias: Tensor | None = None,
-    weight: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
-    options: LinearCrossEntropyOptions | None = None,
-) -> Tensor:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
-
-    input (N, E) or (E), linear_weight (C, E) or (C, d1, ..., E), linear_bias (C) or (C, d1, ...), target as for cross_entropy.
-    Unlike PyTorch's, the loss with `options` can be differentiated again and backward can be repeated.
-    """
+def _check_shapes(input: Tensor, linear_weight: Tensor, linear_bias: Tensor | None) -> None:
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
@@ -82,6 +66,27 @@ def linear_cross_entropy(
         )
     if linear_bias is not None and tuple(linear_bias.shape) != (classes, *out_features):
         raise RuntimeError(f"expected linear_bias shape {(classes, *out_features)}, got {tuple(linear_bias.shape)}")
+
+
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: LinearCrossEntropyOptions | None = None,
+) -> Tensor:
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    input (N, E) or (E), linear_weight (C, E) or (C, d1, ..., E), linear_bias (C) or (C, d1, ...), target as for cross_entropy.
+    Unlike PyTorch's, the loss with `options` can be differentiated again and backward can be repeated.
+    """
+    _check_shapes(input, linear_weight, linear_bias)
+    classes, *out_features, features = linear_weight.shape
     probabilities = target.is_floating_point() and tuple(target.shape) == (*input.shape[:-1], classes, *out_features)
     if probabilities and ignore_index is not None:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")

@@ -1,7 +1,7 @@
 """Update rules as pure functions on lists of arrays, made of optax's transformations where optax has the rule.
 
 Each takes (params, grads, states, numbers, *static) and returns (new params, new states); see `optimizer.update`.
-The arrays are real and of one type. `numbers` are float64 scalars of the program; `_n` brings one to the precision
+The arrays are real and of one type. `numbers` are float64 scalars of the program; `_cast` brings one to the precision
 a parameter computes in.
 """
 
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 Arrays = list[Any]
 
 
-def _n(x: Any, like: Any) -> Any:
+def _cast(x: Any, like: Any) -> Any:
     """A number in the real type that arithmetic on `like` uses."""
     return x.astype(jnp.float64 if like.dtype == jnp.float64 else jnp.float32)
 
@@ -44,16 +44,16 @@ def sgd(
     like = params[0]
     grads = _signed(grads, maximize)
     if decayed:
-        grads, _ = optax.add_decayed_weights(_n(numbers["weight_decay"], like)).update(
+        grads, _ = optax.add_decayed_weights(_cast(numbers["weight_decay"], like)).update(
             grads, optax.EmptyState(), params
         )  # pyright: ignore[reportAssignmentType]
     if states:
-        momentum = _n(numbers["momentum"], like)
+        momentum = _cast(numbers["momentum"], like)
         if first:
             buffers = [jax.lax.stop_gradient(g) for g in grads]  # PyTorch detaches them
             grads = [g + momentum * b for g, b in zip(grads, buffers, strict=True)] if nesterov else buffers
         else:
-            entering = [(1 - _n(numbers["dampening"], like)) * g for g in grads] if damped else grads
+            entering = [(1 - _cast(numbers["dampening"], like)) * g for g in grads] if damped else grads
             if damped and nesterov:
                 buffers = [momentum * b + e for b, e in zip(states[0], entering, strict=True)]
                 grads = [g + momentum * b for g, b in zip(grads, buffers, strict=True)]
@@ -61,7 +61,7 @@ def sgd(
                 grads, trace = optax.trace(momentum, nesterov).update(entering, optax.TraceState(states[0]))  # pyright: ignore[reportAssignmentType]
                 buffers = trace.trace  # pyright: ignore[reportAttributeAccessIssue]
         states = [buffers]  # pyright: ignore[reportAssignmentType]
-    new, _ = _apply(optax.scale_by_learning_rate(_n(numbers["lr"], like)), params, grads, optax.ScaleState())
+    new, _ = _apply(optax.scale_by_learning_rate(_cast(numbers["lr"], like)), params, grads, optax.ScaleState())
     return new, states
 
 
@@ -87,18 +87,18 @@ def adam(
     Moments are optax's; the bias corrections are computed on the host in double precision, as PyTorch does.
     """
     like = params[0]
-    lr, eps = _n(numbers["lr"], like), _n(numbers["eps"], like)
+    lr, eps = _cast(numbers["lr"], like), _cast(numbers["eps"], like)
     grads = _signed(grads, maximize)
     old = params
     if decay == "decoupled":
-        params = [p * (1 - lr * _n(numbers["weight_decay"], like)).astype(p.dtype) for p in params]
+        params = [p * (1 - lr * _cast(numbers["weight_decay"], like)).astype(p.dtype) for p in params]
     elif decay == "coupled":
-        weight_decay = _n(numbers["weight_decay"], like)
+        weight_decay = _cast(numbers["weight_decay"], like)
         grads = [g + weight_decay.astype(g.dtype) * p for g, p in zip(grads, old, strict=True)]
     b1, b2 = betas if betas else (numbers["beta1"], numbers["beta2"])
     mu = _moment(grads, states[0], b1, numbers.get("complement1"), 1)
     nu = _moment(grads, states[1], b2, numbers.get("complement2"), 2)
-    c1, root2 = _n(numbers["correction1"], like), _n(jnp.sqrt(numbers["correction2"]), like)
+    c1, root2 = _cast(numbers["correction1"], like), _cast(jnp.sqrt(numbers["correction2"]), like)
     kept = [mu, nu]
     largest = nu
     if amsgrad:
@@ -118,9 +118,11 @@ def adagrad(
     like = params[0]
     grads = _signed(grads, maximize)
     if decayed:
-        grads = [g + _n(numbers["weight_decay"], like).astype(g.dtype) * p for g, p in zip(grads, params, strict=True)]
+        grads = [
+            g + _cast(numbers["weight_decay"], like).astype(g.dtype) * p for g, p in zip(grads, params, strict=True)
+        ]
     sums = [s + g * g for s, g in zip(states[0], grads, strict=True)]
-    eps, rate = _n(numbers["eps"], like), _n(numbers["rate"], like)
+    eps, rate = _cast(numbers["eps"], like), _cast(numbers["rate"], like)
     new = [p - rate * (g / (jnp.sqrt(s) + eps)) for p, g, s in zip(params, grads, sums, strict=True)]
     return new, [sums]
 
@@ -133,8 +135,10 @@ def rmsprop(
     like = params[0]
     grads = _signed(grads, maximize)
     if decayed:
-        grads = [g + _n(numbers["weight_decay"], like).astype(g.dtype) * p for g, p in zip(grads, params, strict=True)]
-    alpha, complement = _n(numbers["alpha"], like), _n(numbers["complement"], like)
+        grads = [
+            g + _cast(numbers["weight_decay"], like).astype(g.dtype) * p for g, p in zip(grads, params, strict=True)
+        ]
+    alpha, complement = _cast(numbers["alpha"], like), _cast(numbers["complement"], like)
     rest = list(states)
     squares = [alpha * s + complement * g * g for s, g in zip(rest.pop(0), grads, strict=True)]
     kept = [squares]
@@ -143,10 +147,10 @@ def rmsprop(
     if centered:
         means = [m + complement * (g - m) for m, g in zip(rest.pop(), grads, strict=True)]
         spread = [s - m * m for s, m in zip(squares, means, strict=True)]
-    eps, lr = _n(numbers["eps"], like), _n(numbers["lr"], like)
+    eps, lr = _cast(numbers["eps"], like), _cast(numbers["lr"], like)
     updates = [g / (jnp.sqrt(s) + eps) for g, s in zip(grads, spread, strict=True)]
     if momentum:
-        updates = [_n(numbers["momentum"], like) * b + u for b, u in zip(rest.pop(0), updates, strict=True)]
+        updates = [_cast(numbers["momentum"], like) * b + u for b, u in zip(rest.pop(0), updates, strict=True)]
         kept.append(updates)
     if centered:
         kept.append(means)

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ._rules import Arrays, _apply, _moment, _n, _signed
+from ._rules import Arrays, _apply, _cast, _moment, _signed
 
 
 def _decayed(
@@ -17,9 +17,9 @@ def _decayed(
     grads = _signed(grads, maximize)
     if not decay:
         return params, grads
-    rate = _n(numbers["weight_decay"], params[0])
+    rate = _cast(numbers["weight_decay"], params[0])
     if decay == "decoupled":
-        return [p * (1 - _n(numbers["lr"], p) * rate) for p in params], grads
+        return [p * (1 - _cast(numbers["lr"], p) * rate) for p in params], grads
     return params, [g + rate * p for g, p in zip(grads, params, strict=True)]
 
 
@@ -37,7 +37,7 @@ def adadelta(
     import optax
 
     params, grads = _decayed(params, grads, numbers, decay, maximize)
-    tx = optax.chain(optax.scale_by_adadelta(rho, eps), optax.scale_by_learning_rate(_n(numbers["lr"], params[0])))
+    tx = optax.chain(optax.scale_by_adadelta(rho, eps), optax.scale_by_learning_rate(_cast(numbers["lr"], params[0])))
     start = (optax.ScaleByAdaDeltaState(e_g=states[0], e_x=states[1]), optax.ScaleState())
     new, state = _apply(tx, params, grads, start)
     return new, [state[0].e_g, state[0].e_x]
@@ -48,9 +48,9 @@ def adamax(
 ) -> tuple[Arrays, list[Arrays]]:
     """Adamax (Kingma and Ba, 2015), with optax's moments."""
     params, grads = _decayed(params, grads, numbers, decay, maximize)
-    b1, b2 = betas if betas else (numbers["beta1"], _n(numbers["beta2"], params[0]))
+    b1, b2 = betas if betas else (numbers["beta1"], _cast(numbers["beta2"], params[0]))
     mu = _moment(grads, states[0], b1, numbers.get("complement1"), 1)
-    eps, rate = _n(numbers["eps"], params[0]), _n(numbers["rate"], params[0])
+    eps, rate = _cast(numbers["eps"], params[0]), _cast(numbers["rate"], params[0])
     largest = [jnp.maximum(b2 * u, jnp.abs(g) + eps) for u, g in zip(states[1], grads, strict=True)]
     return [p - rate * (m / u) for p, m, u in zip(params, mu, largest, strict=True)], [mu, largest]
 
@@ -61,8 +61,8 @@ def nadam(
     """NAdam (Dozat, 2016) with PyTorch's momentum schedule, which optax does not have."""
     params, grads = _decayed(params, grads, numbers, decay, maximize)
     mu, nu = _two_moments(grads, states, numbers, betas)
-    eps, correction = _n(numbers["eps"], params[0]), _n(numbers["correction2"], params[0])
-    by_grad, by_mean = _n(numbers["grad_rate"], params[0]), _n(numbers["mean_rate"], params[0])
+    eps, correction = _cast(numbers["eps"], params[0]), _cast(numbers["correction2"], params[0])
+    by_grad, by_mean = _cast(numbers["grad_rate"], params[0]), _cast(numbers["mean_rate"], params[0])
     new = []
     for p, g, m, v in zip(params, grads, mu, nu, strict=True):
         denominator = jnp.sqrt(v / correction) + eps
@@ -79,8 +79,8 @@ def radam(
     """
     params, grads = _decayed(params, grads, numbers, decay, maximize)
     mu, nu = _two_moments(grads, states, numbers, betas)
-    eps, rate = _n(numbers["eps"], params[0]), _n(numbers["rate"], params[0])
-    rectified, adaptive = _n(numbers["rectified"], params[0]), numbers["adaptive"] > 0
+    eps, rate = _cast(numbers["eps"], params[0]), _cast(numbers["rate"], params[0])
+    rectified, adaptive = _cast(numbers["rectified"], params[0]), numbers["adaptive"] > 0
     new = []
     for p, m, v in zip(params, mu, nu, strict=True):
         scale = jnp.where(adaptive, rectified / (jnp.sqrt(jnp.where(adaptive, v, 1)) + eps), 1)
@@ -93,7 +93,7 @@ def asgd(
 ) -> tuple[Arrays, list[Arrays]]:
     """Averaged SGD (Polyak and Juditsky, 1992), which optax does not have."""
     params, grads = _decayed(params, grads, numbers, decay, maximize)
-    eta, keep, mu = (_n(numbers[name], params[0]) for name in ("eta", "keep", "mu"))
+    eta, keep, mu = (_cast(numbers[name], params[0]) for name in ("eta", "keep", "mu"))
     new = [p * keep - eta * g for p, g in zip(params, grads, strict=True)]
     mean = [jnp.where(mu == 1, p, a + (p - a) * mu) for p, a in zip(new, states[0], strict=True)]
     return new, [mean]
@@ -104,7 +104,7 @@ def rprop(
 ) -> tuple[Arrays, list[Arrays]]:
     """Rprop (Riedmiller and Braun, 1993). PyTorch's state is the last gradient, optax's the last update."""
     grads = _signed(grads, maximize)
-    down, up, low, high = (_n(numbers[name], params[0]) for name in ("down", "up", "low", "high"))
+    down, up, low, high = (_cast(numbers[name], params[0]) for name in ("down", "up", "low", "high"))
     new, kept, sizes = [], [], []
     for p, g, last, size in zip(params, grads, *states, strict=True):
         agreed = jnp.sign(g * last)
@@ -130,7 +130,7 @@ def adafactor(
     grads = _signed(grads, maximize)
     like = params[0]
     eps1 = float(jnp.finfo(like.dtype).eps) if eps1 is None else eps1
-    weight, rho, eps2, d, keep = (_n(numbers[n], like) for n in ("weight", "rho", "eps2", "clip", "keep"))
+    weight, rho, eps2, d, keep = (_cast(numbers[n], like) for n in ("weight", "rho", "eps2", "clip", "keep"))
     new, kept = [], []
     for i, (p, g) in enumerate(zip(params, grads, strict=True)):
         alpha = jnp.maximum(eps2, _norm(p.astype(weight.dtype)) / math.sqrt(p.size)) * rho
@@ -179,11 +179,11 @@ def muon(
     adjust: how the shape of a matrix multiplies the learning rate, see `Muon`.
     """
     like = params[0]
-    complement, keep, lr = (_n(numbers[name], like) for name in ("complement", "keep", "lr"))
+    complement, keep, lr = (_cast(numbers[name], like) for name in ("complement", "keep", "lr"))
     buffers = [m + complement * (g - m) for m, g in zip(states[0], grads, strict=True)]
     new = []
     for p, g, m in zip(params, grads, buffers, strict=True):
-        change = g + _n(numbers["momentum"], like) * (m - g) if nesterov else m
+        change = g + _cast(numbers["momentum"], like) * (m - g) if nesterov else m
         change = _orthogonalized(change, coefficients, steps, eps)
         rows, columns = p.shape
         match = adjust == "match_rms_adamw"

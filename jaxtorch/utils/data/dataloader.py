@@ -38,6 +38,18 @@ class _InfiniteConstantSampler(Sampler[None]):
             yield None
 
 
+def _check_batching(batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:
+    if sampler is not None and shuffle:
+        raise ValueError("sampler option is mutually exclusive with shuffle")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+
+
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
     """ValueError for options of workers that are out of range, or given without workers."""
     if num_workers < 0:
@@ -115,16 +127,9 @@ class DataLoader(Generic[T_co]):
         else:
             self._dataset_kind = _DatasetKind.Map
             shuffle = bool(shuffle)
-        if sampler is not None and shuffle:
-            raise ValueError("sampler option is mutually exclusive with shuffle")
+        _check_batching(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
-                )
             batch_size, drop_last = None, False
-        elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
             if self._dataset_kind == _DatasetKind.Iterable:
                 sampler = _InfiniteConstantSampler()
@@ -132,7 +137,7 @@ class DataLoader(Generic[T_co]):
                 sampler = RandomSampler(dataset, generator=generator)  # pyright: ignore[reportArgumentType]
             else:
                 sampler = SequentialSampler(dataset)  # pyright: ignore[reportArgumentType]
-        if batch_size is not None and batch_sampler is None:
+        if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
 
         self.batch_size = batch_size
