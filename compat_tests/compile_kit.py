@@ -37,7 +37,7 @@ def flat(x: Any) -> list[Any]:
 
 def close(a: Any, b: Any) -> None:
     for x, y in zip(flat(a), flat(b), strict=True):
-        np.testing.assert_allclose(np.asarray(x, dtype=float), np.asarray(y, dtype=float), rtol=2e-5, atol=1e-6)
+        np.testing.assert_allclose(np.asarray(x, dtype=float), np.asarray(y, dtype=float), rtol=2e-5, atol=4e-6)
 
 
 Build = Callable[[], tuple[Callable[..., Any], Callable[[], Any]]]

@@ -422,3 +422,28 @@ def test_what_hooks_on_nodes_are_given(torch: Any) -> Any:
         y.sum().backward()
         seen += [[None if n is None else n.name() for n, _ in y.grad_fn.next_functions], x.grad]
     return seen
+
+
+def test_gradcheck_takes_two_backward_passes_that_differ_by_rounding() -> None:
+    """The first backward passes of a program are NumPy's, later ones a compiled program's; random ones are still found."""
+
+    def normalised(x: Any, weight: Any) -> Any:
+        y = jaxtorch.nn.functional.conv2d(x, weight)
+        mean, var = y.mean((0, 2, 3), keepdim=True), y.var((0, 2, 3), keepdim=True)
+        return (y - mean) / (var.sqrt() + 1e-3)
+
+    jaxtorch.manual_seed(0)
+    x, weight = (jaxtorch.rand(*s, dtype=jaxtorch.double, requires_grad=True) for s in ((2, 3, 4, 4), (5, 3, 3, 3)))
+    assert jaxtorch.autograd.gradcheck(normalised, (x, weight))
+
+    class Noisy(jaxtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2 + jaxtorch.rand_like(g) * 1e-9
+
+    with pytest.raises(RuntimeError, match="not reentrant"):
+        jaxtorch.autograd.gradcheck(Noisy.apply, (x,))

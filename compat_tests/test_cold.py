@@ -312,3 +312,33 @@ def test_a_loop_that_divides_floats_runs_on_numpy(monkeypatch: pytest.MonkeyPatc
     for got, expected in zip(*results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
     assert found["_ctc_fwd"] if "_ctc_fwd" in found else found["_ctc"]
+
+
+def test_functions_transformed_do_not_compile_each_primitive() -> None:
+    """`torch.func` of a shape that was not met before: the values that PyTorch has, and nothing for XLA to compile."""
+    if cold.RUNS == 0:
+        pytest.skip("NumPy is switched off")
+    compiled: list[str] = []
+
+    def heard(name: str, *_: Any, **__: Any) -> None:
+        compiled.append(name)
+
+    def made(t: Any) -> list[Any]:
+        w, x = t.linspace(-1, 1, 7 * 11).sin().view(7, 11), t.linspace(0, 2, 5 * 11).view(5, 11)
+
+        def f(w: Any, x: Any) -> Any:
+            return t.where(x[:7] > 1, (w @ x).tanh(), 0.5 * x[:7]).softmax(0)
+
+        jacobians = t.func.vmap(t.func.jacrev(f), (None, 0))(w, x)
+        second = t.func.hessian(lambda x: f(w, x).pow(2).sum())(x[1])
+        _, tangent = t.func.jvp(lambda x: f(w, x).cumsum(0), (x[2],), (x[3],))
+        return [jacobians.tolist(), second.tolist(), tangent.tolist()]
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        ours = made(torch)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    assert not [name for name in compiled if "backend_compile" in name]
+    for a, b in zip(ours, made(pytorch), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)

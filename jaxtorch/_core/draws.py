@@ -62,7 +62,7 @@ class _Key:
 
 def transforming() -> bool:
     """Is a JAX transformation running Python now?"""
-    return _core.trace_ctx.trace is not _core.eval_trace or bool(sources.stack)
+    return not isinstance(_core.trace_ctx.trace, _core.EvalTrace) or bool(sources.stack)
 
 
 @contextlib.contextmanager

@@ -88,7 +88,7 @@ _VIEWS = ("view_read", "view_write")
 def _settled(array: np.ndarray[Any, Any]) -> jax.Array:
     """A NumPy array as a JAX array, which keeps its type wherever it goes."""
     with jax.core.eval_context(), x64():  # pyright: ignore[reportAttributeAccessIssue]
-        return jnp.asarray(array)
+        return jax.device_put(array)
 
 
 def is_staging() -> bool:

@@ -17,8 +17,8 @@ from .context import at_top
 
 
 @functools.lru_cache(4096)
-def _shaped(shape: tuple[int, ...], dtype: Any) -> Any:
-    return ShapedArray(shape, dtype)
+def _shaped(shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
+    return ShapedArray(shape, dtype, weak_type=weak)
 
 
 @functools.cache
@@ -26,15 +26,18 @@ def _sharding(device: Any) -> Any:
     return jax.device_put(np.zeros(()), device, may_alias=False).sharding
 
 
-def on_cpu(array: np.ndarray[Any, Any], device: Any) -> Any:
-    """A copy of a NumPy array as JAX's: `jax.device_put`, without the 30 us that it takes to find out what to do."""
-    return at_top(_put, (array, device))
+def on_cpu(array: np.ndarray[Any, Any], device: Any, weak: bool = False) -> Any:
+    """A copy of a NumPy array as JAX's: `jax.device_put`, without the 30 us that it takes to find out what to do.
+
+    weak: the type gives way to others, as that of a Python number does.
+    """
+    return at_top(_put, (array, device, weak))
 
 
-def _put(given: tuple[np.ndarray[Any, Any], Any]) -> Any:
-    array, device = given
+def _put(given: tuple[np.ndarray[Any, Any], Any, bool]) -> Any:
+    array, device, weak = given
     during_call = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
-    aval = _shaped(array.shape, array.dtype)
+    aval = _shaped(array.shape, array.dtype, weak)
     return xla_client.batched_device_put(aval, _sharding(device), [array], [device], False, True, during_call)
 
 

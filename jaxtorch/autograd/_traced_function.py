@@ -41,7 +41,7 @@ def is_traced(args: Any) -> bool:
 
 def check(cls: Any, modern: bool) -> None:
     """RuntimeError where `torch.func` is at work and PyTorch does not accept the Function."""
-    if _core.trace_ctx.trace is _core.eval_trace or cls._everywhere:
+    if isinstance(_core.trace_ctx.trace, _core.EvalTrace) or cls._everywhere:
         return
     if not modern:
         raise RuntimeError(

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import capture, draws, dtypes, forward, tape
+from .._core import capture, draws, dtypes, eager, forward, tape
 from .._core.context import x64
 from .._core.modes import state
 from .._core.random import default_generator
@@ -242,8 +242,10 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
                 default_generator.engine.set_state(before)
                 watch.drawn.clear()
         if pure is None:
-            with x64():
-                results = [from_jax(o) for o in run([to_jax(t) for t in tensors])]
+            arrays = [to_jax(t) for t in tensors]
+            with x64(), eager.beneath():
+                made = run(arrays)
+            results = [from_jax(o) for o in made]
         else:
             results = [wrap(v) for v in pure.emit()]
     if not state.grad or not any([is_inexact(r) for r in results]):  # noqa: C419

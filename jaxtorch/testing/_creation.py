@@ -41,15 +41,16 @@ def make_tensor(
     least, most = _bounds(dtype, low, high)
     size = (*shape[:-1], shape[-1] * 2) if noncontiguous and shape and math.prod(shape) > 1 else shape
     if dtype.is_complex:
-        part = dtype.to_real()
-        made = functions["complex"](*[functions["empty"](size, dtype=part).uniform_(least, most) for _ in range(2)])
+        parts = functions["empty"]((*size, 2), dtype=dtype.to_real()).uniform_(least, most)
+        made = functions["view_as_complex"](parts)
     elif real:
-        made = functions["empty"](size, dtype=dtypes.float64).uniform_(least, most).to(dtype)
+        drawn = dtype if dtype is dtypes.float64 else dtypes.float32  # that of shorter types is rounded
+        made = functions["empty"](size, dtype=drawn).uniform_(least, most).to(dtype)
     else:
         made = functions["randint"](int(least), int(most), size, dtype=dtype)
     made = made.to(device)
     if size != shape:
-        made = made[..., ::2]
+        made = made[..., 1::2]
     if exclude_zero:
         tiny = functions["finfo"](dtype).tiny if real else 1
         made.masked_fill_(made == 0, tiny)
