@@ -96,10 +96,14 @@ def _computed(primitive: Any, args: Any, params: dict[str, Any]) -> Any:
     return arrays if kind.several else arrays[0]
 
 
+def _only_cpu() -> bool:
+    return jax.default_backend() == "cpu" and default_device().type == "cpu"
+
+
 @contextlib.contextmanager
 def beneath() -> Iterator[None]:
-    """Context of a function to be transformed."""
-    if cold.RUNS == 0 or _core.trace_ctx.trace is not _core.eval_trace or default_device().type != "cpu":
+    """Context of a function to be transformed. Nothing changes where JAX has an accelerator, to which constants would go."""
+    if cold.RUNS == 0 or _core.trace_ctx.trace is not _core.eval_trace or not _only_cpu():
         yield
     else:
         with _core.set_current_trace(_trace):

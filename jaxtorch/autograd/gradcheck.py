@@ -10,7 +10,6 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.modes import enable_grad, no_grad
-from .._core.op import functions
 from .._core.tensor import Tensor, from_host
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
