@@ -27,6 +27,7 @@ _FAMILIES = (
     "bessel",
     "polynomials",
     "arithmetic",
+    "powers",
     "casting",
     "creation",
     "matmul",
