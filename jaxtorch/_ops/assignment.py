@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
+from .._core import dtypes, strides, viewstrides
 from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
@@ -213,7 +213,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         fill = not value._value.aval.ndim
         if value._value.aval.shape != size:
             value = _prefix_stripped(value)
-            strides.expand_size(value._value.aval.shape, size)
+            viewstrides.expand_size(value._value.aval.shape, size)
         _warn_complex(value, aval.dtype)
     _copy_into(target, value, fill)
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, forward, strides
+from .._core import capture, dtypes, forward, strides, viewstrides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
@@ -104,7 +104,7 @@ def _view_of(base: Tensor, steps: Any) -> Tensor:
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
             chain.append((_UNSQUEEZE, (d,), ()))
-            size, stride, _ = strides.unsqueeze(size, stride, 0, d)
+            size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
     out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
     out._layout = (stride, offset) if offset else normal(size, stride, 0)
     out._alias = view_alias(base, alias, tuple(chain))

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import strides
+from .._core import strides, viewstrides
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
 from .._core.op import Array, function, functions, method, methods, op
@@ -102,7 +102,7 @@ def _extent(x: Tensor) -> int:
 @function("as_strided", method=True)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
-    given = strides.as_strided(
+    given = viewstrides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
     )  # fmt: skip
@@ -155,7 +155,7 @@ def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset
 @function("as_strided_scatter", method=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The input with the part that `as_strided` would view replaced."""
-    given = strides.as_strided(
+    given = viewstrides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
     )  # fmt: skip

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, layouts, strides
+from .._core import dtypes, layouts, strides, viewstrides
 from .._core.op import Array, function, method, numpy_names, op
 from .._core.size import as_size
 from .._core.tensor import Tensor, from_host
@@ -167,7 +167,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     size = input._value.aval.shape
     steps = strides.preserved(size, layouts.strides_of(input))
     if k % 2:
-        size, steps, _ = strides.transpose(size, steps, 0, *dims)
+        size, steps, _ = viewstrides.transpose(size, steps, 0, *dims)
     out._layout = layouts.normal(size, steps, 0)
     return out
 
@@ -278,7 +278,7 @@ def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, d
 def select_scatter(input: Array, src: Array, dim: int, index: int):
     """The input with one slice of a dimension replaced."""
     d = strides.wrap_dim(dim, input.ndim)
-    strides.select(input.shape, strides.contiguous(input.shape), 0, dim, index)
+    viewstrides.select(input.shape, strides.contiguous(input.shape), 0, dim, index)
     return _replaced(select.op, input, src, jax.lax.index_in_dim(input, index, d, keepdims=False), dim=d, index=index)
 
 
@@ -287,7 +287,7 @@ def slice_scatter(
     input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ):
     """The input with `[start:end:step]` of a dimension replaced."""
-    size, _, _ = strides.slice_(input.shape, strides.contiguous(input.shape), 0, dim, start, end, step)
+    size, _, _ = viewstrides.slice_(input.shape, strides.contiguous(input.shape), 0, dim, start, end, step)
     d = strides.wrap_dim(dim, input.ndim)
     begin = slice(start, end, step).indices(input.shape[d])[0]
     given = {"dim": d, "length": size[d], "step": step, "start": begin}
@@ -333,7 +333,7 @@ def tensor_split(
     """Parts of a dimension, cut at indices or into so many sections."""
     given = _the_way("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
     size = input._value.aval.shape
-    parts = strides.tensor_split(size, given, dim)
+    parts = viewstrides.tensor_split(size, given, dim)
     return _pieces(input, parts, strides.wrap_dim(dim, len(size)))
 
 
@@ -352,7 +352,7 @@ def _splitting(name: str, least: int, dim: Any) -> None:
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {size[d]} is not "
                 f"divisible by the split_size {given}!"
             )
-        return _pieces(input, strides.tensor_split(size, given, d), d)
+        return _pieces(input, viewstrides.tensor_split(size, given, d), d)
 
     split_into.__name__ = split_into.__qualname__ = name
     split_into.__doc__ = "Equal parts of one dimension, or parts cut at indices."

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
+from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Scalar, function, method, numpy_names, op
 from .._core.size import as_size
@@ -153,7 +153,7 @@ def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
                 )
     t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
     names = dtypes.scalar_name(t.dtype), dtypes.scalar_name(dtype)
-    strides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
+    viewstrides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
     return t if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
 
 
@@ -234,19 +234,19 @@ def _inverse(dims: Any) -> list[int]:
 @op(
     star="dims",
     view=ViewRule(
-        strides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
+        viewstrides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
     ),
 )
 def permute(input: Array, dims: Any):
     """The dimensions in the order `dims`."""
-    strides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
+    viewstrides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
     return input.transpose([d % max(input.ndim, 1) for d in dims])
 
 
 @op(
     aliases=["swapdims"],
     view=ViewRule(
-        strides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
+        viewstrides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
     ),
 )
 def transpose(input: Array, dim0: int, dim1: int):
@@ -261,10 +261,10 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return transpose(input, axis0, axis1)
 
 
-@op(view=ViewRule(strides.t, lambda whole, part: part.T))
+@op(view=ViewRule(viewstrides.t, lambda whole, part: part.T))
 def t(input: Array):
     """The transposed matrix; tensors of fewer dimensions as they are."""
-    strides.t(input.shape, strides.contiguous(input.shape), 0)
+    viewstrides.t(input.shape, strides.contiguous(input.shape), 0)
     return input.T
 
 
@@ -274,19 +274,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     if not input.ndim:
         strides.wrap_dim(source if isinstance(source, int) else 0, 0)
         return _alias(input)
-    return permute(input, strides.moved_order(input.ndim, source, destination))
+    return permute(input, viewstrides.moved_order(input.ndim, source, destination))
 
 
 # -- more or fewer dimensions
 
 
 def _expand_layout(size: Any, stride: Any, offset: int, *, size_: Any) -> Any:
-    return strides.expand(size, stride, offset, size_)
+    return viewstrides.expand(size, stride, offset, size_)
 
 
 @op(name="_expand", function=False, method=False, grad="ExpandBackward0", view=ViewRule(_expand_layout, expand_write))
 def _expand(input: Array, size_: Any):
-    return jnp.broadcast_to(input, strides.expand_size(input.shape, size_))
+    return jnp.broadcast_to(input, viewstrides.expand_size(input.shape, size_))
 
 
 @method("expand")
@@ -315,14 +315,14 @@ def _squeeze_name(operands: Any, statics: Any) -> str:
     return f"SqueezeBackward{0 if statics[0] is None else 1 if isinstance(statics[0], int) else 2}"
 
 
-@op(name="squeeze", inplace=False, view=ViewRule(strides.squeeze, _reshaped_back), grad=_squeeze_name)
+@op(name="squeeze", inplace=False, view=ViewRule(viewstrides.squeeze, _reshaped_back), grad=_squeeze_name)
 def squeeze(input: Array, dim: Any = None):
     """Without the dimensions of size 1, all of them or those in `dim`."""
-    size, _, _ = strides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
+    size, _, _ = viewstrides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
     return input.reshape(size)
 
 
-@op(view=ViewRule(strides.unsqueeze, _reshaped_back))
+@op(view=ViewRule(viewstrides.unsqueeze, _reshaped_back))
 def unsqueeze(input: Array, dim: int):
     """With a dimension of size 1 at `dim`."""
     return jnp.expand_dims(input, strides.wrap_dim(dim, input.ndim + 1))
@@ -348,7 +348,7 @@ def _from_start(index: Any, n: int) -> Any:
 
 @op(
     view=ViewRule(
-        lambda size, stride, offset, dim, index: strides.select(size, stride, offset, dim, index), _select_write
+        lambda size, stride, offset, dim, index: viewstrides.select(size, stride, offset, dim, index), _select_write
     )
 )
 def select(input: Array, dim: int, index: Scalar):
@@ -409,32 +409,32 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         if start.ndim or dtypes.category(start.dtype) != 1:
             raise RuntimeError("narrow(): start must be a 0-dimensional integral Tensor")
         start = int(start.item())
-    strides.narrow(size, strides.contiguous(size), 0, dim, start, length)
+    viewstrides.narrow(size, strides.contiguous(size), 0, dim, start, length)
     d = strides.wrap_dim(dim, len(size))
     return _slice(input, d, length, 1, start + size[d] if start < 0 else start)
 
 
 def _diagonal_layout(size: Any, stride: Any, base: int, offset: int, dim1: int, dim2: int) -> Any:
-    return strides.diagonal(size, stride, base, offset, dim1, dim2)
+    return viewstrides.diagonal(size, stride, base, offset, dim1, dim2)
 
 
 @op(name="diagonal", view=ViewRule(_diagonal_layout))
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The diagonal of two dimensions, as the last dimension."""
-    shape, _, _ = strides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
+    shape, _, _ = viewstrides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
     along = np.arange(shape[-1])
     rows, columns = along + max(-offset, 0), along + max(offset, 0)
     return jnp.moveaxis(input, (dim1, dim2), (-2, -1)).at[..., rows, columns].get(mode="promise_in_bounds")
 
 
 def _unfold_layout(size_: Any, stride: Any, offset: int, dimension: int, size: int, step: int) -> Any:
-    return strides.unfold(size_, stride, offset, dimension, size, step)
+    return viewstrides.unfold(size_, stride, offset, dimension, size, step)
 
 
 @op(name="unfold", function=False, view=ViewRule(_unfold_layout))
 def unfold(input: Array, dimension: int, size: int, step: int):
     """All windows of `size` entries along a dimension, `step` apart, as a new last dimension."""
-    shape, _, _ = strides.unfold(input.shape, strides.contiguous(input.shape), 0, dimension, size, step)
+    shape, _, _ = viewstrides.unfold(input.shape, strides.contiguous(input.shape), 0, dimension, size, step)
     if not input.ndim:
         return jnp.broadcast_to(input, (size,))
     d = strides.wrap_dim(dimension, input.ndim)
@@ -510,7 +510,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = strides.wrap_dim(dim, aval.ndim)
     sizes = tuple([int(s) for s in split_sizes])
-    strides.split(aval.shape, sizes, dim)  # raises PyTorch's errors
+    viewstrides.split(aval.shape, sizes, dim)  # raises PyTorch's errors
     return _split_sizes(input, d, sizes)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, forward, host, strides
+from .._core import dtypes, forward, host, strides, viewstrides
 from .._core.device import cpu, device
 from .._core.layouts import normal, offset_of
 from .._core.modes import state
@@ -540,7 +540,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         held = source.untyped_storage() if isinstance(source, Tensor) else source.untyped()
         size = (held.nbytes() // dtype.itemsize,) if size is None else tuple(size)
         stride = strides.contiguous(size) if stride is None else tuple(stride)
-        strides.as_strided(
+        viewstrides.as_strided(
             (), (), 0, size, stride, storage_offset, storage=held.nbytes() // dtype.itemsize, itemsize=dtype.itemsize
         )
         _show(self, held._storage, dtype, size, stride, storage_offset)
