@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import BuiltinMethodType, CodeType
 from typing import Any
 
+from .._core import capture as engine
+
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 _PURE_MODULES = frozenset(
@@ -161,8 +163,10 @@ def observe(call: Callable[[], Any]) -> tuple[Any, Observation]:
         seen.reason = "another profiler is running"
         return call(), seen
     sys.setprofile(seen)
+    engine.observer = seen
     try:
         result = call()
     finally:
         sys.setprofile(None)
+        engine.observer = None
     return result, seen

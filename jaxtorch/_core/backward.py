@@ -15,6 +15,7 @@ from sys import getrefcount
 from typing import Any
 
 from . import tensor as _tensor
+from .capture import unobserved
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .modes import Anomaly, state, watch
@@ -32,7 +33,8 @@ _copies: dict[tuple[Aval, str], Entry] = {}
 def _sum_entry(aval: Aval) -> Entry:
     entry = _sums.get(aval)
     if entry is None:
-        kernel = Kernel("accumulate", lambda a, b: (a + b,), (aval, aval), aval.slot)
+        with unobserved():
+            kernel = Kernel("accumulate", lambda a, b: (a + b,), (aval, aval), aval.slot)
         entry = _sums[aval] = Entry(None, kernel, None)
         entry.grad_name = "AddBackward0"
     return entry

@@ -18,6 +18,7 @@ import numpy as np
 from . import autocasting, modes, permissions
 from . import tensor as _tensor
 from .apart import refuse_shared
+from .capture import unobserved
 from .layouts import lay_like, lay_out
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
@@ -368,7 +369,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     if entry is not None:
         return entry, key
     try:
-        return op.build(key, inplace), key
+        with unobserved():
+            return op.build(key, inplace), key
     except (RuntimeError, IndexError):
         if modes.state.grad:
             for x in operands:

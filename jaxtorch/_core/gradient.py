@@ -9,6 +9,7 @@ recomputes it from there. Within one XLA program the recomputation is shared wit
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from jax import tree_util
 from jax.extend import core as jex_core
 from jax.interpreters import partial_eval
 
+from .capture import unobserved
 from .context import x64
 from .entry import Entry, Kernel
 from .halves import in_single
@@ -147,7 +149,8 @@ class GradForm:
         """
         found = self._backwards.get(present)
         if found is None:
-            found = self._backwards[present] = self._make_backward(present)
+            with _tracing(self.entry):
+                found = self._backwards[present] = self._make_backward(present)
         return found
 
     def traced(self) -> Any:
@@ -250,8 +253,14 @@ def grad_form(entry: Entry, mask: int) -> GradForm:
     """The entry's differentiated form for the inputs in the bit set `mask`."""
     form = entry.forms.get(mask)
     if form is None:
-        form = entry.forms[mask] = GradForm(entry, mask)
+        with _tracing(entry):
+            form = entry.forms[mask] = GradForm(entry, mask)
     return form
+
+
+def _tracing(entry: Entry) -> Any:
+    """Context in which an entry is differentiated: one that is no operation's may have the user's own rules."""
+    return contextlib.nullcontext() if entry.op is None else unobserved()
 
 
 def _inlined(closed: Any) -> Any:

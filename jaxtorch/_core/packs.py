@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import jax.numpy as jnp
@@ -105,6 +106,9 @@ def chosen(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -
     kinds, outs = plan.kinds, plan.avals()
     if any(a.slot.name != "cpu" for a in kinds if not a.wrapped) or sum(kinds[p].numel for p in plan.donors) > MOST:
         return None
+    # in the order in which an optimizer's instruction makes and reads them: what it joins is then joined already
+    read = {slot: k for k, slot in enumerate(chain.from_iterable(slots for _, slots, _ in plan.steps))}
+    links, apart = sorted(links, key=lambda link: link[1]), sorted(apart, key=lambda slot: read.get(slot, 0))
     links = _of_one_type(links, [kinds[position] for position, _ in links])
     apart = _of_one_type(apart, [outs[slot] for slot in apart])
     return Packed(plan, links, apart) if links or apart else None

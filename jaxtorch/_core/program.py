@@ -288,7 +288,8 @@ def _worked_out(
             packs.read_elsewhere(v)
         counts[v.slot] = 0  # an input is never an output
     live = [i for i, c in enumerate(counts) if c > _HELD_BY_PROGRAM]
-    structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
+    with capture.unobserved():
+        structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
     if structure.call is not None:
         structure.code, structure.owned = program.code, owned
         structure.counts, structure.array_counts = all_counts, array_counts

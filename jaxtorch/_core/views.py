@@ -195,12 +195,9 @@ def _read_entry(aval: Aval, steps: Any, numbers: list[Value]) -> Entry:
     key = (aval, steps, tuple([v.aval for v in numbers]))
     entry = _reads.get(key)
     if entry is None:
-        kernel = Kernel(
-            "view_read",
-            lambda x, *n: (_apply_steps(steps, x, list(n))[-1],),
-            (aval, *[v.aval for v in numbers]),
-            aval.slot,
-        )
+        avals = (aval, *[v.aval for v in numbers])
+        with capture.unobserved():
+            kernel = Kernel("view_read", lambda x, *n: (_apply_steps(steps, x, list(n))[-1],), avals, aval.slot)
         entry = _reads[key] = Entry(None, kernel, None)
         last = steps[-1][0] if steps else None
         entry.grad_name = "AsStridedBackward0"
@@ -253,7 +250,8 @@ def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repea
             return (new,)
 
         avals = (aval, part, *[v.aval for v in numbers])
-        entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
+        with capture.unobserved():
+            entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
         entry.grad_name = "CopySlices"
     return entry
 

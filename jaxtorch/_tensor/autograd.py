@@ -326,9 +326,11 @@ def _ones(aval: Any) -> Tensor:
     if entry is None:
         import jax.numpy as jnp
 
+        from .._core.capture import unobserved
         from .._core.entry import Entry, Kernel
 
-        kernel = Kernel("ones", lambda: (jnp.ones(aval.shape, aval.dtype.np),), (), aval.slot)
+        with unobserved():
+            kernel = Kernel("ones", lambda: (jnp.ones(aval.shape, aval.dtype.np),), (), aval.slot)
         entry = _one_entries[aval] = Entry(None, kernel, None)
     from .._core.tensor import apply_entry
 

@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ._joining import by_elements
+
 Arrays = list[Any]
 
 
@@ -30,6 +32,7 @@ def _signed(grads: Arrays, maximize: bool) -> Arrays:
     return [-g for g in grads] if maximize else grads
 
 
+@by_elements
 def sgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, damped: bool,
     nesterov: bool, maximize: bool, first: bool,
@@ -78,6 +81,7 @@ def _moment(new: Arrays, old: Arrays, decay: Any, complement: Any, order: int) -
     return [decay.astype(o.dtype) * o + complement.astype(o.dtype) * n**order for n, o in zip(new, old, strict=True)]
 
 
+@by_elements
 def adam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, amsgrad: bool,
     maximize: bool,
@@ -111,6 +115,7 @@ def adam(
     return new, kept
 
 
+@by_elements
 def adagrad(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -127,6 +132,7 @@ def adagrad(
     return new, [sums]
 
 
+@by_elements
 def rmsprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, centered: bool,
     momentum: bool, maximize: bool,

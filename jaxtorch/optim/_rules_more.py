@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ._joining import by_elements
 from ._rules import Arrays, _apply, _cast, _moment, _signed
 
 
@@ -29,6 +30,7 @@ def _two_moments(grads: Arrays, states: list[Arrays], numbers: dict[str, Any], b
     return mu, _moment(grads, states[1], b2, numbers.get("complement2"), 2)
 
 
+@by_elements
 def adadelta(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], rho: float, eps: float, decay: str,
     maximize: bool,
@@ -43,6 +45,7 @@ def adadelta(
     return new, [state[0].e_g, state[0].e_x]
 
 
+@by_elements
 def adamax(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -55,6 +58,7 @@ def adamax(
     return [p - rate * (m / u) for p, m, u in zip(params, mu, largest, strict=True)], [mu, largest]
 
 
+@by_elements
 def nadam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -70,6 +74,7 @@ def nadam(
     return new, [mu, nu]
 
 
+@by_elements
 def radam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -88,6 +93,7 @@ def radam(
     return new, [mu, nu]
 
 
+@by_elements
 def asgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -99,6 +105,7 @@ def asgd(
     return new, [mean]
 
 
+@by_elements
 def rprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:

@@ -27,6 +27,7 @@ from .._core.removable import RemovableHandle
 from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, wrap_number
+from ._joining import joined
 
 
 class _Required:
@@ -395,7 +396,9 @@ def update(
     if capture.active is not None:
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     if kernel is None:
-        kernel = _kernels[key] = make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
+        n = len(params)
+        kinds = [values[i * n : (i + 1) * n] for i in range(2 + len(states))]
+        kernel = _kernels[key] = make_kernel(name, joined(rule, kinds), static, n, len(states), tuple(numbers), values)
     outs = program.emit(kernel, values)
     for t, out in zip(chain(params, *states), outs, strict=True):
         t._write(out)
@@ -415,7 +418,8 @@ def make_kernel(
             outs += [_as_before(a, b) for a, b in zip(new, old, strict=True)]
         return tuple(outs)
 
-    return Kernel(name, run, tuple([v.aval for v in values]), values[0].aval.slot)
+    with capture.unobserved():
+        return Kernel(name, run, tuple([v.aval for v in values]), values[0].aval.slot)
 
 
 def _as_real(x: Any) -> Any:

@@ -1,0 +1,50 @@
+"""Updates of small parameters on the CPU, as one: their arrays joined to a vector for each kind.
+
+XLA compiles a loop for every array, some 5 ms each, and calls it at every step. Parameters and states that are small travel in a
+pack (`_core/packs.py`), where they lie as they are joined here, so that XLA computes the pack's new content in one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .._core.packs import FEWEST, MOST, Layout
+from .._core.value import Value
+
+_Rule = TypeVar("_Rule", bound=Callable[..., Any])
+_by_elements: set[Any] = set()
+
+
+def by_elements(rule: _Rule) -> _Rule:
+    """Declare an update rule each of whose elements depends on those at its own place alone."""
+    _by_elements.add(rule)
+    return rule
+
+
+def joined(rule: Callable[..., Any], kinds: Sequence[Sequence[Value]]) -> Callable[..., Any]:
+    """The rule for parameters, gradients and states (`kinds`, see `optimizer.update`), on joined arrays where that pays."""
+    params = kinds[0]
+    avals = [[v.aval for v in kind] for kind in kinds]
+    kept = [a for kind in (avals[0], *avals[2:]) for a in kind]
+    fits = (
+        rule in _by_elements
+        and len(params) > 1
+        and len(kept) >= FEWEST
+        and all(a.slot.name == "cpu" and not a.dtype.is_complex for a in kept)
+        and sum(a.numel for a in kept) <= MOST
+        and all(len({a.dtype for a in kind}) == 1 for kind in avals)
+        and all([a.shape for a in kind] == [a.shape for a in avals[0]] for kind in avals)
+    )
+    if not fits:
+        return rule
+    layout = Layout(avals[0])
+
+    def on_vectors(params: Any, grads: Any, states: Any, numbers: Any, *static: Any) -> tuple[Any, Any]:
+        made, kinds = rule(*_vectors(params, grads), [*_vectors(*states)], numbers, *static)
+        return layout.split(made[0]), [layout.split(kind[0]) for kind in kinds]
+
+    def _vectors(*kinds: Any) -> list[list[Any]]:
+        return [[layout.join(kind)] for kind in kinds]
+
+    return on_vectors
