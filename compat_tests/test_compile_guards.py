@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ import pytest
 import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, reasons, training, trials, variants
-from jaxtorch import nn
+from jaxtorch import interop, nn
 from jaxtorch._compile import calling
 from jaxtorch._core import program
+from jaxtorch._core.entry import Kernel
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured in immediate mode")
 
@@ -385,3 +387,40 @@ def test_stances():
         f(torch.ones(2, 2))
     torch.compiler.set_stance("default")
     assert f(torch.ones(2, 2)).tolist() == [[2.0, 2.0]] * 2
+
+
+def test_operations_are_traced_unobserved_and_the_users_code_after_them_is_not(monkeypatch):
+    profilers = []
+    make = Kernel.__init__
+
+    def watched(self, *args: Any) -> None:
+        profilers.append(sys.getprofile())
+        make(self, *args)
+
+    monkeypatch.setattr(Kernel, "__init__", watched)
+
+    def f(w):
+        loss = (w * 3).sin().sum()  # of a shape that no other test has
+        loss.backward()
+        print(end="")
+        return loss
+
+    compiled = torch.compile(f)
+    compiled(torch.ones(3, 41, 7, requires_grad=True))
+    assert len(profilers) > 3 and set(profilers) == {None}
+    assert "print" in reasons(compiled)[0]
+    assert sys.getprofile() is None
+
+
+def test_code_in_a_jax_function_is_observed():
+    def stamped(x):
+        return x * time.perf_counter()
+
+    stamped = interop.jax_function(stamped)
+
+    def f(x):
+        return stamped(x * 2)
+
+    compiled = torch.compile(f)
+    compiled(torch.ones(3))
+    assert "perf_counter" in reasons(compiled)[0]

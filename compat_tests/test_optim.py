@@ -16,6 +16,7 @@ import torch as reference
 import jaxtorch
 from jaxtorch._core import program
 from jaxtorch._core.log import Counts
+from jaxtorch.optim import _joining, optimizer
 from parity import attempt, candidate, differences, outcome
 
 STEPS = 10
@@ -100,6 +101,31 @@ NAMES = list(CONFIGS)
 
 def label(x: Any) -> str:
     return x if isinstance(x, str) else ",".join(f"{k}={v}" for k, v in x.items()) or "default"
+
+
+ELEMENTWISE = [*NAMES, "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_small_parameters_are_updated_as_one(name: str, monkeypatch: Any):
+    def trained() -> Any:
+        monkeypatch.setattr(optimizer, "_kernels", {})
+        params = parameters(jaxtorch)
+        made = getattr(jaxtorch.optim, name)(params, **({"momentum": 0.9} if name == "SGD" else {}))
+        seen = train(jaxtorch, made, params, 3)
+        return [p.tolist() for step in seen[0] for p in step]
+
+    joined: list[bool] = []
+    layout = _joining.Layout
+    monkeypatch.setattr(_joining, "Layout", lambda avals: joined.append(True) or layout(avals))
+    together = trained()
+    assert joined
+    joined.clear()
+    monkeypatch.setattr(_joining, "MOST", 0)
+    apart = trained()
+    assert not joined
+    for a, b in zip(together, apart, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("name, config", TABLE, ids=label)
