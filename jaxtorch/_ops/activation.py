@@ -197,7 +197,7 @@ def _elu_of(x: Any, alpha: float, scale: float = 1.0, inner: float = 1.0) -> Any
 
 @op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
 def elu(input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0):
-    """The input where positive, alpha * (exp(input) - 1) elsewhere."""
+    """The input where positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., 2016)."""
     return _elu_of(input, alpha, scale, input_scale)
 
 
@@ -221,22 +221,23 @@ def sigmoid_of(x: Any) -> Any:
 
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def silu(input: Array):
-    """input * sigmoid(input)."""
+    """input * sigmoid(input); Elfwing et al. (2018)."""
     refuse("silu_cpu", input, "bool", "int")
     return in_single(lambda x: x * sigmoid_of(x))(input)
 
 
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def mish(input: Array):
-    """input * tanh(softplus(input))."""
+    """input * tanh(softplus(input)); Misra (2019)."""
     _needs_float("mish_cpu", input)
     return in_single(lambda x: x * jnp.tanh(jnp.logaddexp(x, 0)))(input)
 
 
 @op(promote=True, method=False, function=False)
 def gelu(input: Array, *, approximate: str = "none"):
-    """input * Phi(input), Phi the normal distribution function; approximate='tanh' uses its tanh
-    approximation.
+    """input * Phi(input), Phi the normal distribution function; approximate='tanh' approximates it.
+
+    Hendrycks and Gimpel (2016).
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

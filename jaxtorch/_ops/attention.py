@@ -235,7 +235,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """(..., L, E) queries attend to (..., S, E) keys with (..., S, Ev) values: (..., L, Ev).
+    """(..., L, E) queries attend to (..., S, E) keys with (..., S, Ev) values: (..., L, Ev); Vaswani et al. (2017).
 
     A bool mask is True where attention is allowed, a float mask is added. Dropout is applied whatever the
     mode.

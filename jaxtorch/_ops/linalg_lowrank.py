@@ -34,7 +34,7 @@ def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with A (minus M) near U diag(S) V^H, of rank q, for A (*, m, n); random projections are drawn."""
+    """(U, S, V) with A (minus M) near U diag(S) V^H, of rank q, for A (*, m, n), by random projections; Halko et al. (2011)."""
     q = 6 if q is None else q
     niter = 2 if niter is None else niter
     m, n = A.shape[-2:]

@@ -145,7 +145,7 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalise each channel of (N, C, *) by the batch's moments (training) or the running ones.
+    """Normalise each channel of (N, C, *) by the batch's moments (training) or the running ones (Ioffe and Szegedy, 2015).
 
     In training the running moments, where given, are updated in place.
     """
@@ -220,7 +220,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalise each channel of each sample of (N, C, *) by its own moments, or by the running ones."""
+    """Normalise each channel of each sample of (N, C, *) by its own moments, or by the running ones (Ulyanov et al., 2016)."""
     shape = input._value.aval.shape
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(
@@ -244,7 +244,7 @@ def group_norm(
     eps: float = 1e-05,
     cudnn_enabled: bool = True,
 ):
-    """Normalise groups of channels of each sample of (N, C, *) by their moments."""
+    """Normalise groups of channels of each sample of (N, C, *) by their moments (Wu and He, 2018)."""
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     n, channels = input.shape[:2]
@@ -309,7 +309,7 @@ def layer_norm(
     eps: float = 1e-05,
     cudnn_enable: bool = True,
 ):
-    """Normalise over the last dimensions, which must be `normalized_shape`, by their moments."""
+    """Normalise over the last dimensions, which must be `normalized_shape`, by their moments (Ba et al., 2016)."""
     axes = _normalised_axes(input, normalized_shape, ", ", weight=weight, bias=bias)
     _check_float("LayerNormKernelImpl", input)
     _check_parameters(input, weight, bias)
@@ -323,7 +323,7 @@ def layer_norm(
 
 @op(method=False, out=False, grad="MulBackward0", saved={"input": "input", "weight": "input"})
 def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
-    """Divide by the root mean square over the last dimensions. `eps=None`: the type's machine epsilon."""
+    """Divide by the root mean square over the last dimensions (Zhang and Sennrich, 2019). `eps=None`: the type's machine epsilon."""
     axes = _normalised_axes(input, normalized_shape, "", weight=weight)
     x = _wide(input)
     small = jnp.finfo(x.dtype).eps if eps is None else eps
@@ -334,7 +334,7 @@ def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, e
 
 @op(method=False, function=False, out=False, grad="DivBackward0")
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
-    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta."""
+    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
     if input.ndim < 3:
         gap = " " * 25
         raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")

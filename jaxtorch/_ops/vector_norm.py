@@ -166,6 +166,6 @@ def _weight_norm_name(operands: Any, statics: Any) -> str:
 
 @op(name="_weight_norm", method=False, out=False, grad=_weight_norm_name)
 def weight_norm(v: Array, g: Array, dim: int = 0):
-    """g * v / |v|, with a norm for each index of `dim`, or one for all where it is -1."""
+    """g * v / |v|, with a norm for each index of `dim`, or one for all where it is -1 (Salimans and Kingma, 2016)."""
     axes = tuple(range(v.ndim)) if dim == -1 else _except(v, dim)
     return v * (g / vector_norm(v, 2.0, axes))

@@ -29,7 +29,7 @@ def _fresh() -> dict[str, Any]:
 
 
 class GradScaler:
-    """Scales losses, unscales gradients, and steps an optimizer only where all its gradients are finite.
+    """Scales losses, unscales gradients, and steps an optimizer only where all its gradients are finite (Micikevicius et al., 2018).
 
     `step` waits for the gradients: whether the optimizer steps is decided in Python.
     """

@@ -16,7 +16,7 @@ __all__ = ["Kumaraswamy"]
 
 
 class Kumaraswamy(TransformedDistribution):
-    """The Kumaraswamy distribution, close to the beta distribution."""
+    """The Kumaraswamy distribution, close to the beta distribution (Kumaraswamy, 1980)."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -45,7 +45,7 @@ class LogitRelaxedBernoulli(Binary, Distribution):
 
 
 class RelaxedBernoulli(Relaxed):
-    """A number between 0 and 1 that comes close to a Bernoulli variable as the temperature falls to 0."""
+    """A number between 0 and 1 that comes close to a Bernoulli variable as the temperature falls to 0 (Maddison et al., 2017)."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval

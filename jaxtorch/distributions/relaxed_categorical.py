@@ -68,7 +68,7 @@ class ExpRelaxedCategorical(Distribution):
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """A point of the simplex that comes close to a one-hot vector as the temperature falls to 0."""
+    """A point of the simplex that comes close to a one-hot vector as the temperature falls to 0 (Jang et al., 2017)."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex

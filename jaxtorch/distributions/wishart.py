@@ -18,7 +18,7 @@ __all__ = ["Wishart"]
 class Wishart(ExponentialFamily):
     """Positive definite matrices: the scatter of `df` normal vectors with one of: covariance, precision, Cholesky factor.
 
-    Samples are Bartlett's: squares of a triangular matrix of normal and chi variables.
+    Samples are Bartlett's (1933): squares of a triangular matrix of normal and chi variables.
     """
 
     support = constraints.positive_definite

@@ -294,7 +294,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """The input where positive, alpha * (exp(input) - 1) elsewhere."""
+    """The input where positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., 2016)."""
     return elu_(input, alpha) if inplace else _activation.elu(input, alpha)
 
 
@@ -309,12 +309,12 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * sigmoid(input)."""
+    """input * sigmoid(input); Elfwing et al. (2018)."""
     return _activation.silu.inplace(input) if inplace else _activation.silu(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * tanh(softplus(input))."""
+    """input * tanh(softplus(input)); Misra (2019)."""
     return _activation.mish.inplace(input) if inplace else _activation.mish(input)
 
 
@@ -479,7 +479,7 @@ def group_norm(
     bias: Tensor | None = None,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalise groups of channels of each sample of (N, C, *) by their moments."""
+    """Normalise groups of channels of each sample of (N, C, *) by their moments (Wu and He, 2018)."""
     shape = input._value.aval.shape
     if len(shape) > 1 and num_groups > 0 and input._value.aval.numel == num_groups:
         sizes = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]

@@ -219,7 +219,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine annealing that starts anew after T_0 epochs, then after T_0 * T_mult, ... (SGDR, Loshchilov and Hutter)."""
+    """Cosine annealing that starts anew after T_0 epochs, then after T_0 * T_mult, ... (SGDR, Loshchilov and Hutter, 2017)."""
 
     def __init__(
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1

@@ -156,7 +156,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
 
 class SWALR(LRScheduler):
-    """From the present rates to swa_lr in anneal_epochs steps, and constant afterwards."""
+    """From the present rates to swa_lr in anneal_epochs steps, and constant afterwards (Izmailov et al., 2018)."""
 
     def __init__(
         self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",

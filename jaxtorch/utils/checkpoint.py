@@ -453,7 +453,7 @@ def checkpoint(
     context_fn: Callable[[], tuple[Any, Any]] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
     early_stop: bool = True, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """`function(*args, **kwargs)`, without keeping what its operations save for backward.
+    """`function(*args, **kwargs)`, without keeping what its operations save for backward (Chen et al., 2016).
 
     use_reentrant=False (recommended): `function` runs again when backward needs the first of its saved values, up to the
     last one. True, and for now the default: it runs as an operation of its own, whose backward runs backward.

@@ -37,7 +37,7 @@ class _InPlace(Module):
 
 
 class ReLU(_InPlace):
-    """max(input, 0)."""
+    """max(input, 0); Nair and Hinton (2010)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
@@ -54,21 +54,21 @@ class Hardsigmoid(_InPlace):
 
 
 class SiLU(_InPlace):
-    """input * sigmoid(input)."""
+    """input * sigmoid(input); Elfwing et al. (2018)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
 
 class Mish(_InPlace):
-    """input * tanh(softplus(input))."""
+    """input * tanh(softplus(input)); Misra (2019)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
 
 class Hardswish(_InPlace):
-    """input * hardsigmoid(input)."""
+    """input * hardsigmoid(input); Howard et al. (2019)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
@@ -103,7 +103,7 @@ class Threshold(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU with a slope drawn from [lower, upper) in training, their mean in evaluation."""
+    """Leaky ReLU with a slope drawn from [lower, upper) in training, their mean in evaluation (Xu et al., 2015)."""
 
     __constants__ = ["lower", "upper", "inplace"]
 
@@ -155,7 +155,7 @@ class Hardtanh(Module):
 
 
 class ReLU6(Hardtanh):
-    """min(max(input, 0), 6)."""
+    """min(max(input, 0), 6); Krizhevsky (2010)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -200,7 +200,7 @@ class Tanhshrink(Module):
 
 
 class ELU(Module):
-    """The input where positive, alpha * (exp(input) - 1) elsewhere."""
+    """The input where positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., 2016)."""
 
     __constants__ = ["alpha", "inplace"]
 
@@ -217,7 +217,7 @@ class ELU(Module):
 
 
 class CELU(Module):
-    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1)); Barron (2017)."""
 
     __constants__ = ["alpha", "inplace"]
 
@@ -234,7 +234,7 @@ class CELU(Module):
 
 
 class GLU(Module):
-    """The first half of `dim` times the sigmoid of the second."""
+    """The first half of `dim` times the sigmoid of the second (Dauphin et al., 2017)."""
 
     __constants__ = ["dim"]
 
@@ -250,7 +250,7 @@ class GLU(Module):
 
 
 class GELU(Module):
-    """input * Phi(input), Phi the normal distribution function; approximate='tanh' for its approximation."""
+    """input * Phi(input), Phi the normal distribution function; approximate='tanh' approximates it (Hendrycks and Gimpel, 2016)."""
 
     __constants__ = ["approximate"]
 
@@ -298,7 +298,7 @@ class Softshrink(Module):
 
 
 class LeakyReLU(Module):
-    """The input where positive, `negative_slope` times it elsewhere."""
+    """The input where positive, `negative_slope` times it elsewhere (Maas et al., 2013)."""
 
     __constants__ = ["inplace", "negative_slope"]
 

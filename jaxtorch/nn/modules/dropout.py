@@ -26,9 +26,9 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """In training, zero elements with probability `p` and scale the rest by 1 / (1 - p). ValueError for p outside of [0, 1].
+    """In training, zero elements with probability `p` and scale the rest by 1 / (1 - p); Hinton et al. (2012).
 
-    On the CPU the mask is the one that PyTorch draws from the same seed.
+    ValueError for p outside of [0, 1]. On the CPU the mask is the one that PyTorch draws from the same seed.
 
         >>> _ = torch.manual_seed(0)
         >>> torch.nn.Dropout(0.5)(torch.ones(8))
@@ -49,7 +49,7 @@ class Dropout1d(_DropoutNd):
 
 
 class Dropout2d(_DropoutNd):
-    """Dropout of whole channels of (N, C, H, W)."""
+    """Dropout of whole channels of (N, C, H, W); Tompson et al. (2015)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
@@ -63,7 +63,7 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for SELU networks, which keeps mean and variance."""
+    """Dropout for SELU networks, which keeps mean and variance (Klambauer et al., 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

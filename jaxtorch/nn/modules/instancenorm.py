@@ -93,7 +93,7 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalise each channel of each sample of (N, C, L) or (C, L)."""
+    """Normalise each channel of each sample of (N, C, L) or (C, L); Ulyanov et al. (2016)."""
 
     def _get_no_batch_dim(self) -> int:
         return 2
@@ -104,7 +104,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Normalise each channel of each sample of (N, C, H, W) or (C, H, W)."""
+    """Normalise each channel of each sample of (N, C, H, W) or (C, H, W); Ulyanov et al. (2016)."""
 
     def _get_no_batch_dim(self) -> int:
         return 3
@@ -115,7 +115,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Normalise each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+    """Normalise each channel of each sample of (N, C, D, H, W) or (C, D, H, W); Ulyanov et al. (2016)."""
 
     def _get_no_batch_dim(self) -> int:
         return 4

@@ -227,7 +227,7 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-likelihood of targets under normal distributions (input, var)."""
+    """Minus the log-likelihood of targets under normal distributions (input, var); Nix and Weigend (1994)."""
 
     __constants__ = ["full", "eps", "reduction"]
 
@@ -313,7 +313,7 @@ class MultiLabelMarginLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond."""
+    """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond (Girshick, 2015)."""
 
     def __init__(
         self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
@@ -326,7 +326,7 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """Half the square up to a distance `delta`, linear beyond."""
+    """Half the square up to a distance `delta`, linear beyond (Huber, 1964)."""
 
     __constants__ = ["reduction", "delta"]
 
@@ -411,7 +411,7 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, |anchor - positive| - |anchor - negative| + margin)."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin); Balntas et al. (2016)."""
 
     __constants__ = ["margin", "p", "eps", "swap", "reduction"]
 

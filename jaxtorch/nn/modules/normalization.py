@@ -36,7 +36,7 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """Local response normalisation of (N, C, H, W) across channels, as an old version computed it.
+    """Local response normalisation of (N, C, H, W) across channels, as an old version computed it (Krizhevsky et al., 2012).
 
     Its gradient is the derivative of that; PyTorch's is of another window.
     """

@@ -26,7 +26,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
+    """(*, C, H * r, W * r) -> (*, C * r * r, H, W); Shi et al. (2016)."""
 
     __constants__ = ["downscale_factor"]
 
@@ -42,7 +42,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Channels of (N, C, *) interleaved from `groups` groups."""
+    """Channels of (N, C, *) interleaved from `groups` groups (Zhang et al., 2018)."""
 
     __module__ = "jaxtorch.nn.modules.channelshuffle"
 

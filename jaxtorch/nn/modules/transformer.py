@@ -58,6 +58,7 @@ def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, s
 class Transformer(Module):
     """Encoder and decoder: src (S, B, E) and tgt (T, B, E), or (B, S, E) and (B, T, E) with batch_first, give the tgt's shape.
 
+    Vaswani et al. (2017).
     Masks (L, S) or (B * heads, L, S), padding masks (B, S): True where attention is not allowed, or a float that is added.
     """
 
@@ -286,7 +287,10 @@ class TransformerDecoder(Module):
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and a two-layer network, each with dropout, a residual connection and a norm (before it with norm_first)."""
+    """Self-attention and a two-layer network, each with dropout, a residual connection and a norm (before it with norm_first).
+
+    Vaswani et al. (2017); with `norm_first`, Xiong et al. (2020).
+    """
 
     __constants__ = ["norm_first"]
 
@@ -366,7 +370,10 @@ def _module(name: str) -> Any:
 
 class TransformerDecoderLayer(Module):
     """Self-attention, attention to the encoder's memory, and a two-layer network, each with dropout, a residual connection and
-    a norm (before it with norm_first)."""
+    a norm (before it with norm_first).
+
+    Vaswani et al. (2017); with `norm_first`, Xiong et al. (2020).
+    """
 
     __constants__ = ["norm_first"]
 
