@@ -17,11 +17,7 @@ from flax import nnx
 from models.recurrent import LSTM_HIDDEN, LSTM_INPUT, LSTM_VOCABULARY
 from models.residual import RESNET_STAGES
 from models.transformers import (
-    GPT_CONTEXT,
-    GPT_HEADS,
-    GPT_LAYERS,
-    GPT_VOCABULARY,
-    GPT_WIDTH,
+    SMALL,
     VIT_HEADS,
     VIT_LAYERS,
     VIT_PATCH,
@@ -178,11 +174,11 @@ class Block(nnx.Module):
 
 class GPT(nnx.Module):
     def __init__(self, load: Loader, rngs: nnx.Rngs) -> None:
-        self.tokens = load.embed(nnx.Embed(GPT_VOCABULARY, GPT_WIDTH, rngs=rngs), "tokens")
-        self.positions = load.embed(nnx.Embed(GPT_CONTEXT, GPT_WIDTH, rngs=rngs), "positions")
-        names = [f"blocks.{i}" for i in range(GPT_LAYERS)]
-        self.blocks = nnx.List([Block(GPT_WIDTH, GPT_HEADS, True, False, load, n, rngs) for n in names])
-        self.norm = load.norm(nnx.LayerNorm(GPT_WIDTH, epsilon=1e-5, use_bias=False, rngs=rngs), "norm")
+        self.tokens = load.embed(nnx.Embed(SMALL.vocabulary, SMALL.width, rngs=rngs), "tokens")
+        self.positions = load.embed(nnx.Embed(SMALL.context, SMALL.width, rngs=rngs), "positions")
+        names = [f"blocks.{i}" for i in range(SMALL.layers)]
+        self.blocks = nnx.List([Block(SMALL.width, SMALL.heads, True, False, load, n, rngs) for n in names])
+        self.norm = load.norm(nnx.LayerNorm(SMALL.width, epsilon=1e-5, use_bias=False, rngs=rngs), "norm")
 
     def __call__(self, indices: jax.Array) -> jax.Array:  # (B, T)
         x = self.tokens(indices) + self.positions(jnp.arange(indices.shape[1]))  # (B, T, C)

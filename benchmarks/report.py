@@ -6,6 +6,7 @@ import datetime
 import os
 import platform
 import re
+import subprocess
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,16 @@ from typing import Any
 Table = tuple[list[str], list[list[str]]]
 
 
-def machine(threads: int) -> dict[str, Any]:
+def _gpu() -> str:
+    """What the driver says of the GPU."""
+    try:
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        return subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown GPU"
+
+
+def machine(threads: int, device: str = "cpu") -> dict[str, Any]:
     """What was measured on, with which versions."""
     model = platform.processor() or platform.machine()
     try:
@@ -32,6 +42,7 @@ def machine(threads: int) -> dict[str, Any]:
     return {
         "date": datetime.date.today().isoformat(),
         "cpu": " ".join([model, *features]),
+        "gpu": _gpu() if device != "cpu" else "",
         "cores": os.cpu_count(),
         "threads": threads,
         "system": f"{platform.system()} {platform.machine()}",
@@ -43,9 +54,10 @@ def machine(threads: int) -> dict[str, Any]:
 
 def describe(about: dict[str, Any]) -> list[str]:
     """The machine in two lines."""
+    gpu = f"{about['gpu']}, " if about.get("gpu") else ""
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
     return [
-        f"{about['date']}, {about['cpu']}, {about['cores']} cores, {about['threads']} threads a side, "
+        f"{about['date']}, {gpu}{about['cpu']}, {about['cores']} cores, {about['threads']} threads a side, "
         f"{about['system']}, load average {about['load']} at the start",
         f"Python {about['python']}, {versions}",
     ]

@@ -38,6 +38,9 @@ FRAMEWORKS = {"flax": "Flax NNX, nnx.jit", "equinox": "Equinox, eqx.filter_jit"}
 NAMES = {**SIDES, **EAGER_JAX, **FRAMEWORKS}
 
 
+DEVICE = os.environ.get("BENCHMARK_DEVICE", "cpu")
+
+
 class Unavailable(Exception):
     """This side cannot run here; the message says why, in one line."""
 
@@ -55,6 +58,8 @@ class TorchSide:
             torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
         task = self.task = models.build(name, torch)
         task.model.load_state_dict({k: torch.tensor(v) for k, v in state.items()})
+        if DEVICE != "cpu":
+            task.model.to(DEVICE)
         self.last = list(task.model.parameters())[-1]
         self.take(models.batches(name))
         self.step = models.train_step
@@ -72,7 +77,8 @@ class TorchSide:
 
     def take(self, batches: list[tuple[np.ndarray, np.ndarray]]) -> None:
         """The batches that the next steps turn through."""
-        self.batches = [(self.torch.tensor(x), self.torch.tensor(y)) for x, y in batches]
+        tensor = self.torch.tensor
+        self.batches = [(tensor(x, device=DEVICE), tensor(y, device=DEVICE)) for x, y in batches]
 
     def programs(self) -> int | None:
         """How many programs longer than one operation have been compiled, as far as the library tells."""

@@ -20,9 +20,20 @@ from typing import Any
 
 import report
 import turns
-from models import MODELS
+from models import LARGE, MODELS
 from sides import NAMES, SIDES
-from workers import TOLERANCE, Failed, Side, deviation, environment, finish, note, pin, save_initial_state
+from workers import (
+    TOLERANCE,
+    TOLERANCE_LARGE,
+    Failed,
+    Side,
+    deviation,
+    environment,
+    finish,
+    note,
+    pin,
+    save_initial_state,
+)
 
 FIRST_STEPS = 10
 
@@ -37,7 +48,7 @@ def measure_model(model: str, options: argparse.Namespace, folder: Path) -> dict
     def start(side: str) -> Side:
         cache = folder / f"cache-{model}-{side}"
         log = folder / f"{model}-{side}.log"
-        return Side(side, model, str(state), environment(options.threads, cache), log)
+        return Side(side, model, str(state), environment(options.threads, cache, options.device), log)
 
     def attempt(side: str, work: Any) -> Any:
         return turns.attempt(f"{model}: {NAMES[side]}", side, workers, results, work)
@@ -83,7 +94,7 @@ def compare(model: str, results: dict[str, dict[str, Any]]) -> list[str]:
         expected = ran[reference]["losses"]
         r["deviation"] = deviation(r["losses"], expected)
         note(f"{model}: {NAMES[side]}: losses within {r['deviation']:.0e} of those of {NAMES[reference]}")
-        if not r["deviation"] <= TOLERANCE:
+        if not r["deviation"] <= (TOLERANCE_LARGE if model in LARGE else TOLERANCE):
             wrong.append(
                 f"{model}: the losses of {NAMES[side]} are up to {r['deviation']:.1e} (relative) away from "
                 f"those of {NAMES[reference]}: {r['losses']} against {expected}"
@@ -159,6 +170,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sides", default=",".join(SIDES), help=f"comma list of {','.join(SIDES)}")
     parser.add_argument("--rounds", type=int, help="rounds of bursts (9; 3 with --quick)")
     parser.add_argument("--burst", type=float, help="seconds a side has in a round (0.4; 0.1 with --quick)")
+    parser.add_argument(
+        "--device", default="cpu", help="where all sides compute: cpu, or cuda, also for the models of LARGE"
+    )
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
     parser.add_argument("--quick", action="store_true", help="few short rounds, no warm-cache runs: a rough look")
     parser.add_argument("--check", action="store_true", help="only compare the losses of the first steps")
@@ -171,9 +185,10 @@ def parse() -> argparse.Namespace:
     options.burst = options.burst or (0.1 if options.quick else 0.4)
     options.no_warm |= options.quick
     options.no_recording |= options.check
-    options.models = list(MODELS) if options.models == "all" else options.models.split(",")
+    known_models = MODELS if options.device == "cpu" else LARGE | MODELS
+    options.models = list(known_models) if options.models == "all" else options.models.split(",")
     options.sides = options.sides.split(",")
-    for given, known in ((options.models, MODELS), (options.sides, SIDES)):
+    for given, known in ((options.models, known_models), (options.sides, SIDES)):
         for name in given:
             if name not in known:
                 parser.error(f"unknown name {name!r}; known are {', '.join(known)}")
@@ -183,7 +198,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     options = parse()
     pin(options.threads)
-    about = report.machine(options.threads)
+    about = report.machine(options.threads, options.device)
     everything: dict[str, dict[str, Any]] = {}
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="jaxtorch-benchmark-") as name:
@@ -191,7 +206,7 @@ def main() -> int:
         for model in options.models:
             everything[model] = measure_model(model, options, folder)
             wrong += compare(model, everything[model])
-        recording = [] if options.no_recording else measure_recording(options, folder)
+        recording = [] if options.no_recording or options.device != "cpu" else measure_recording(options, folder)
     if options.check:
         return finish(wrong)
     tables = [step_table(everything)] + ([recording_table(recording)] if recording else [])
@@ -199,12 +214,12 @@ def main() -> int:
     for table in tables:
         print("\n" + "\n".join(report.aligned(table)))
     if options.markdown:
-        how = [f"- {m}: {MODELS[m][2]}" for m in options.models]
+        how = [f"- {m}: {(MODELS | LARGE)[m][2]}" for m in options.models]
         how.append(f"- {options.rounds} rounds, {options.burst} s a burst")
         lines = [*report.describe(about), "", *how]
         for table in tables:
             lines += ["", *report.markdown(table)]
-        report.write_markdown(options.markdown, "train_step", lines)
+        report.write_markdown(options.markdown, "train_step" if options.device == "cpu" else "train_step_gpu", lines)
     if options.json:
         figures = {"machine": about, "models": everything, "recording": recording}
         options.json.write_text(json.dumps(figures, indent=1) + "\n")

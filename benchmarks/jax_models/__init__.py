@@ -14,9 +14,9 @@ import optax
 
 from .layers import Net, Tree
 from .recurrent import lstm
-from .residual import resnet18
+from .residual import resnet18, resnet50
 from .small import lenet, mlp
-from .transformers import gpt, vit
+from .transformers import gpt, gpt2, vit
 
 NETS: dict[str, Callable[[], Net]] = {
     "mlp": mlp,
@@ -25,6 +25,8 @@ NETS: dict[str, Callable[[], Net]] = {
     "vit": vit,
     "lstm": lstm,
     "resnet18": resnet18,
+    "gpt2": gpt2,
+    "resnet50": resnet50,
 }
 
 

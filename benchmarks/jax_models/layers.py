@@ -38,7 +38,7 @@ def cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
 def dense(p: Tree, x: jax.Array) -> jax.Array:
     y = x @ p["kernel"]
-    return y + p["bias"] if "bias" in p else y
+    return y + p["bias"].astype(y.dtype) if "bias" in p else y
 
 
 def conv(kernel: jax.Array, x: jax.Array, stride: int = 1, padding: Any = "VALID") -> jax.Array:
@@ -57,6 +57,8 @@ def gelu(x: jax.Array) -> jax.Array:
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array, causal: bool) -> jax.Array:  # each (B, T, H, D)
+    if q.dtype == jnp.bfloat16:
+        return jax.nn.dot_product_attention(q, k, v, is_causal=causal, implementation="cudnn")
     scores = jnp.einsum("bthd,bshd->bhts", q * q.shape[-1] ** -0.5, k)
     if causal:
         scores = jnp.where(jnp.tri(q.shape[1], dtype=bool), scores, -jnp.inf)
@@ -64,9 +66,16 @@ def attention(q: jax.Array, k: jax.Array, v: jax.Array, causal: bool) -> jax.Arr
 
 
 def layer_norm(p: Tree, x: jax.Array) -> jax.Array:
+    kind = x.dtype
+    x = x.astype(jnp.float32)
     x = x - x.mean(-1, keepdims=True)
     y = x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5) * p["scale"]  # faster than by `jnp.var`
-    return y + p["bias"] if "bias" in p else y
+    return (y + p["bias"] if "bias" in p else y).astype(kind)
+
+
+def halved(tree: Tree) -> Tree:
+    """Matrices and kernels in bfloat16; norms and biases stay as they are."""
+    return jax.tree.map(lambda p: p.astype(jnp.bfloat16) if p.ndim >= 2 else p, tree)
 
 
 def take_dense(state: State, name: str) -> Tree:

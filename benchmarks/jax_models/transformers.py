@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import optax
-from models.transformers import GPT_HEADS, GPT_LAYERS, VIT_HEADS, VIT_LAYERS, VIT_PATCH, VIT_WIDTH
+from models.transformers import GPT2, SMALL, VIT_HEADS, VIT_LAYERS, VIT_PATCH, VIT_WIDTH, Sizes
 
 from .layers import (
     Net,
@@ -16,6 +16,7 @@ from .layers import (
     cross_entropy,
     dense,
     gelu,
+    halved,
     layer_norm,
     take_dense,
     take_kernel,
@@ -49,25 +50,30 @@ def _block(p: Tree, x: jax.Array, heads: int, causal: bool) -> jax.Array:  # (B,
     return x + dense(p["down"], gelu(dense(p["up"], layer_norm(p["norm2"], x))))
 
 
-def gpt() -> Net:
+def gpt(sizes: Sizes = SMALL, half: bool = False) -> Net:
     def parameters(state):
         return {
             "tokens": state["tokens.weight"],
             "positions": state["positions.weight"],
-            "blocks": [_block_parameters(state, f"blocks.{i}") for i in range(GPT_LAYERS)],
+            "blocks": [_block_parameters(state, f"blocks.{i}") for i in range(sizes.layers)],
             "norm": take_norm(state, "norm"),
         }
 
     def forward(params, statistics, indices):  # (B, T)
+        params = halved(params) if half else params
         x = params["tokens"][indices] + params["positions"][: indices.shape[1]]  # (B, T, C)
         for p in params["blocks"]:
-            x = _block(p, x, GPT_HEADS, causal=True)
+            x = _block(p, x, sizes.heads, causal=True)
         return layer_norm(params["norm"], x) @ params["tokens"].T  # (B, T, V)
 
     def loss(params, statistics, indices, targets):
-        return cross_entropy(forward(params, statistics, indices), targets), statistics
+        return cross_entropy(forward(params, statistics, indices).astype(jnp.float32), targets), statistics
 
     return Net(parameters, forward, loss, _adamw())
+
+
+def gpt2() -> Net:
+    return gpt(GPT2, half=True)
 
 
 def vit() -> Net:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .recurrent import LSTM_VOCABULARY, lstm
-from .residual import resnet18
+from .residual import resnet18, resnet50
 from .small import lenet, mlp
 from .task import Task
 from .task import train_step as train_step
-from .transformers import GPT_CONTEXT, GPT_VOCABULARY, gpt, vit
+from .transformers import GPT2, SMALL, gpt, gpt2, vit
 
 BATCHES = 4
 """How many different batches a loop turns through."""
@@ -41,7 +41,7 @@ MODELS: dict[str, tuple[Any, Any, str]] = {
     "lenet": (lenet, _images(64, (3, 32, 32)), "LeNet 3x32x32, batch 64, SGD momentum"),
     "gpt": (
         gpt,
-        _text(8, GPT_CONTEXT, GPT_VOCABULARY),
+        _text(8, SMALL.context, SMALL.vocabulary),
         "GPT 4 layers, width 128, 128 tokens, batch 8, AdamW",
     ),
     "vit": (vit, _images(32, (3, 32, 32)), "ViT 4 layers, width 128, 65 tokens, batch 32, AdamW"),
@@ -50,13 +50,23 @@ MODELS: dict[str, tuple[Any, Any, str]] = {
 }
 """Name -> how to build the task, how to draw a batch, description."""
 
+LARGE = {
+    "gpt2": (gpt2, _text(8, GPT2.context, GPT2.vocabulary), "GPT-2 124M, 1,024 tokens, batch 8, bfloat16, AdamW"),
+    "resnet50": (
+        resnet50,
+        _images(128, (3, 224, 224)),
+        "ResNet-50 3x224x224, batch 128, bfloat16, channels last, SGD momentum",
+    ),
+}
+"""The same for a GPU."""
+
 
 def build(name: str, torch: Any) -> Task:
     """The task of that name, on real PyTorch or on jaxtorch."""
-    return MODELS[name][0](torch)
+    return (MODELS | LARGE)[name][0](torch)
 
 
 def batches(name: str, sizes: Sequence[int] = ()) -> list[tuple[np.ndarray, np.ndarray]]:
     """The same batches for every side: a few of the model's own size, or one of each of the `sizes`."""
-    rng, draw = np.random.default_rng(0), MODELS[name][1]
+    rng, draw = np.random.default_rng(0), (MODELS | LARGE)[name][1]
     return [draw(rng, size) for size in sizes] if sizes else [draw(rng) for _ in range(BATCHES)]

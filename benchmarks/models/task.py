@@ -13,12 +13,18 @@ class Task:
     model: Any
     loss: Any
     optimizer: Any
+    precision: Any = None
+    """A context to compute the loss in: autocast, or none."""
 
 
 def train_step(task: Task, inputs: Any, targets: Any) -> Any:
     """One step of the plain training loop; returns the loss, unread."""
     task.optimizer.zero_grad()
-    loss = task.loss(task.model(inputs), targets)
+    if task.precision is None:
+        loss = task.loss(task.model(inputs), targets)
+    else:
+        with task.precision():
+            loss = task.loss(task.model(inputs), targets)
     loss.backward()
     task.optimizer.step()
     return loss

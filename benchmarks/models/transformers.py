@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from .task import Task
 
-GPT_VOCABULARY, GPT_CONTEXT = 65, 128
-GPT_WIDTH, GPT_LAYERS, GPT_HEADS = 128, 4, 4
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of a GPT. `bias`: do its linear layers and norms have one?"""
+
+    vocabulary: int
+    context: int
+    width: int
+    layers: int
+    heads: int
+    bias: bool
+
+
+SMALL = Sizes(vocabulary=65, context=128, width=128, layers=4, heads=4, bias=False)
+GPT2 = Sizes(vocabulary=50304, context=1024, width=768, layers=12, heads=12, bias=True)
+"""GPT-2 of 124 million parameters; its vocabulary of 50,257 is rounded up to a multiple of 64, as nanoGPT does."""
 
 
 def _transformer(torch: Any) -> Any:
@@ -58,23 +74,24 @@ def _adamw(torch: Any, model: Any) -> Any:
     return torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95))
 
 
-def gpt(torch: Any) -> Task:
-    """A character-level GPT as nanoGPT builds it: 4 layers, width 128, 128 tokens, tied output weights."""
+def gpt(torch: Any, sizes: Sizes = SMALL) -> Task:
+    """A GPT as nanoGPT builds it, with tied output weights; on characters: 4 layers, width 128, 128 tokens."""
     nn = torch.nn
+    width = sizes.width
     Block = _transformer(torch)
 
     class GPT(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.tokens = nn.Embedding(GPT_VOCABULARY, GPT_WIDTH)
-            self.positions = nn.Embedding(GPT_CONTEXT, GPT_WIDTH)
+            self.tokens = nn.Embedding(sizes.vocabulary, width)
+            self.positions = nn.Embedding(sizes.context, width)
             self.blocks = nn.ModuleList(
-                [Block(GPT_WIDTH, GPT_HEADS, causal=True, bias=False) for _ in range(GPT_LAYERS)]
+                [Block(width, sizes.heads, causal=True, bias=sizes.bias) for _ in range(sizes.layers)]
             )
-            self.norm = nn.LayerNorm(GPT_WIDTH, bias=False)
-            self.head = nn.Linear(GPT_WIDTH, GPT_VOCABULARY, bias=False)
+            self.norm = nn.LayerNorm(width, bias=sizes.bias)
+            self.head = nn.Linear(width, sizes.vocabulary, bias=False)
             self.tokens.weight = self.head.weight
-            residual = 0.02 / math.sqrt(2 * GPT_LAYERS)  # layers that write to the residual stream start smaller
+            residual = 0.02 / math.sqrt(2 * sizes.layers)  # layers that write to the residual stream start smaller
             for name, p in self.named_parameters():
                 if p.dim() >= 2:
                     std = residual if name.endswith(("proj.weight", "down.weight")) else 0.02
@@ -93,6 +110,13 @@ def gpt(torch: Any) -> Task:
         return nn.functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
 
     return Task(model, loss, _adamw(torch, model))
+
+
+def gpt2(torch: Any) -> Task:
+    """GPT-2 124M in mixed precision: bfloat16 under autocast."""
+    task = gpt(torch, GPT2)
+    task.precision = functools.partial(torch.autocast, "cuda", torch.bfloat16)
+    return task
 
 
 VIT_WIDTH, VIT_LAYERS, VIT_HEADS, VIT_PATCH = 128, 4, 4, 4

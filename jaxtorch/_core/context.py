@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,13 @@ def at_top(call: Callable[[Any], Any], argument: Any) -> Any:
 
 
 class _Precision:
-    """`torch.set_float32_matmul_precision`. JAX's own default on GPUs is TF32, PyTorch's is full float32."""
+    """`torch.set_float32_matmul_precision`, and `torch.backends.cudnn.allow_tf32` for convolutions.
+
+    JAX's own default on GPUs is TF32 for both; PyTorch's is full float32 for products, TF32 for convolutions.
+    """
 
     name = "highest"
+    convolutions_in_tf32 = True
 
 
 _IN_JAX = {"highest": "highest", "high": "high", "medium": "default"}
@@ -57,10 +62,50 @@ def matmul_precision() -> Any:
 
 def set_matmul_precision(name: str) -> None:
     """'highest', 'high' or 'medium'. What was traced with another precision is traced again."""
-    if name != _Precision.name:
-        _Precision.name = name
+    _set_precision("name", name)
+
+
+def set_convolutions_in_tf32(allowed: bool) -> None:
+    """May GPUs compute float32 convolutions in TF32? What was traced with another precision is traced again."""
+    _set_precision("convolutions_in_tf32", allowed)
+
+
+def _set_precision(which: str, value: Any) -> None:
+    if getattr(_Precision, which) != value:
+        setattr(_Precision, which, value)
         for callback in dtypes._Defaults.on_change:
             callback()
+
+
+def convolution_precision() -> Any:
+    """What a convolution's `precision` is to be: None is that of products."""
+    return jax.lax.Precision.HIGH if _Precision.convolutions_in_tf32 and target() == "cuda" else None
+
+
+class _Target(threading.local):
+    kind = ""
+
+
+_target = _Target()
+
+
+def target() -> str:
+    """The type of the device ('cpu', 'cuda', ...) for which a kernel is being traced; that of JAX's default device where none is."""
+    if _target.kind:
+        return _target.kind
+    backend = jax.default_backend()
+    return "cuda" if backend == "gpu" else backend
+
+
+@contextlib.contextmanager
+def tracing_for(kind: str) -> Iterator[None]:
+    """Context for tracing a kernel that is to run on devices of this type."""
+    before, _target.kind = _target.kind, kind
+    try:
+        with matmul_precision():
+            yield
+    finally:
+        _target.kind = before
 
 
 @contextlib.contextmanager

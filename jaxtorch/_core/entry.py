@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from . import dtypes, lowering
-from .context import matmul_precision, x64
+from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
 
@@ -29,6 +29,7 @@ class Kernel:
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
     alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
+    ready: the same compiled ahead of its first run, or None (see accelerators.py).
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
@@ -37,7 +38,7 @@ class Kernel:
     guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "guards", "_quiet",
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "ready", "n_in", "checks", "guards", "_quiet",
                  "captured", "traced", "on_numpy", "cold_runs", "cold_limit", "weight")  # fmt: skip
 
     def __init__(
@@ -54,16 +55,18 @@ class Kernel:
         self.n_in = len(in_avals)
         self.captured = False
         self.slot = slot
-        self.jitted = jax.jit(_unaliased(fn, name))
+        whole = _unaliased(fn, name, slot.device.type)
+        self.jitted = jax.jit(whole)
         with x64():
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
         self.alone = self.jitted
+        self.ready: Any = None
         on_cpu = slot.name == "cpu"
         if on_cpu and lowering.has_convolution(traced.jaxpr.jaxpr):
-            self.alone = jax.jit(lowering.lowered(_unaliased(fn, name)))
+            self.alone = jax.jit(lowering.lowered(whole))
         elif on_cpu and lowering.has_thin_product(traced.jaxpr.jaxpr):
-            self.alone = self.jitted = jax.jit(lowering.lowered(_unaliased(fn, name)))
+            self.alone = self.jitted = jax.jit(lowering.lowered(whole))
         self.traced: Any = traced.jaxpr if on_cpu else None
         self.on_numpy: Any = None
         self.weight: tuple[int, float] | None = None
@@ -85,11 +88,12 @@ class Kernel:
         return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"
 
 
-def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str) -> Callable[..., tuple[Any, ...]]:
-    """The function with a copy wherever it hands back an input: outputs own their memory, so that they can be donated."""
+def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str, kind: str) -> Callable[..., tuple[Any, ...]]:
+    """The function as it is traced for this type of device, with a copy wherever it hands back an input: outputs own their
+    memory, so that they can be donated."""
 
     def kernel(*args: Any) -> tuple[Any, ...]:
-        with matmul_precision():
+        with tracing_for(kind):
             outs = fn(*args)
         return tuple(jnp.copy(o) if any(o is a for a in args) else o for o in outs)
 

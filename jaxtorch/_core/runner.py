@@ -21,7 +21,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import capture, cold, executables, log, native_code, numpy_code, packs
+from . import accelerators, capture, cold, executables, log, native_code, numpy_code, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -281,7 +281,7 @@ def run(
         plan.pair(links)
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         kernels = [kernel for kernel, _, _ in plan.steps]
-        quickly = 0 if plan.captured else cold.quick_runs(structure.record.line, kernels)
+        quickly = 0 if plan.captured or slot.name != "cpu" else cold.quick_runs(structure.record.line, kernels)
         if quickly and not _compiles_quickly():
             quickly = 0
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
@@ -375,8 +375,8 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
 def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     """Kernel by kernel; `cheap`: all of them on NumPy."""
     env: list[Any] = [None] * plan.n_slots
-    for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
-        env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
+    if slot.name != "cpu":
+        accelerators.make_ready([kernel for kernel, _, _ in plan.steps], slot.jax)
     with (
         jax.core.eval_context(),  # pyright: ignore[reportAttributeAccessIssue]
         x64(),
@@ -384,11 +384,13 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         caching(),
         np.errstate(all="ignore"),
     ):
+        for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
+            env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             arguments = [env[s] for s in slots]
             outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
             if outs is None:
-                outs = kernel.alone(*arguments)
+                outs = (kernel.ready or kernel.alone)(*arguments)
             for k, o in enumerate(outs):
                 env[first + k] = o
             for s in dead:
@@ -441,10 +443,11 @@ def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
 class _Numbers:
     """The Python numbers of one kind among a program's inputs, as one vector; kept on the device while they stay the same."""
 
-    __slots__ = ("dtype", "positions", "numbers", "content", "array", "kept")
+    __slots__ = ("dtype", "positions", "device", "numbers", "content", "array", "kept")
 
-    def __init__(self, dtype: Any, positions: list[int]) -> None:
+    def __init__(self, dtype: Any, positions: list[int], device: Any) -> None:
         self.dtype = dtype
+        self.device = device
         self.positions = positions
         self.numbers: tuple[Any, ...] = ()
         self.content = b""
@@ -459,7 +462,7 @@ class _Numbers:
             if content != self.content:
                 self.content, self.array, self.kept = content, made, False
                 return made
-            self.numbers, self.array, self.kept = numbers, jax.device_put(made), True
+            self.numbers, self.array, self.kept = numbers, on_cpu(made, self.device), True
         return self.array
 
 
@@ -501,21 +504,16 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
         program = lowered(program)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
-    jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options)
     device = slot.jax
-    moved = slot.name != "cpu" or device != jax.devices()[0]
+    where = {} if device == jax.devices()[0] else accelerators.all_on(device)
+    jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
     types = (np.float64, np.int64, np.complex128)
-    used = [_Numbers(np.dtype(t), g) for t, g in zip(types, groups, strict=True) if g]
+    used = [_Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]
 
     scope: dict[str, Any] = {f"vector{n}": numbers for n, numbers in enumerate(used)}
-    parts = [f"a[{i}]" for i in tensors] + ([f"a[{len(plan.kinds)}]"] if taken else [])
+    scope["run"], scope["placed"] = jitted, functools.partial(_placed, slot=slot)
+    parts = [f"a[{i}]" if kinds[i].slot is slot else f"placed(a[{i}])" for i in tensors]
+    parts += [f"a[{len(kinds)}]"] if taken else []
     for n, numbers in enumerate(used):
         parts.append(f"vector{n}({', '.join(f'a[{i}]' for i in numbers.positions)})")
-    if moved:
-
-        def on_device(*args: Any) -> list[Any]:
-            with jax.default_device(device):
-                return jitted(*[_placed(a, slot) for a in args])
-
-    scope["run"] = on_device if moved else jitted
     return define(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")

@@ -11,11 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, native
+from .._core.device import cpu
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
 from .primitives import linear_in, natively, primitive, with_tangent
+from .random import sample
 from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -153,11 +155,16 @@ def _randomly_leaky(
         raise NotImplementedError(
             f"\"rrelu_with_noise_out_cpu\" not implemented for '{dtypes.scalar_name(aval.dtype)}'"
         )
+    if aval.slot is not cpu.slot:
+        host = ("uniform", aval.shape, aval.dtype.np, float(lower), float(upper))
+        return forms[1](
+            input, sample(aval.slot, generator, aval.shape, aval.dtype, host, "uniform", float(lower), float(upper))
+        )
     low = known(input._array()) <= 0  # PyTorch draws a number only where one is needed
     noise = np.ones(low.shape, np.float64)
     drawn = engine_for(generator, aval.slot).uniform((int(low.sum()),), np.float64, float(lower), float(upper))
     noise[low] = drawn
-    return forms[1](input, from_host(noise.astype(aval.dtype.np), aval.slot.device))
+    return forms[1](input, from_host(noise.astype(aval.dtype.np)))
 
 
 function("rrelu")(rrelu)
@@ -453,6 +460,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     aval = need_tensor(logits, "gumbel_softmax", "logits")._value.aval
-    noise = engine_for(None, aval.slot).exponential(aval.shape, aval.dtype.np)
-    soft = _gumbel_softmax(logits, from_host(noise, aval.slot.device), tau, dim)
+    noise = sample(
+        aval.slot, None, aval.shape, aval.dtype, ("exponential", aval.shape, aval.dtype.np), "exponential", 1.0
+    )
+    soft = _gumbel_softmax(logits, noise, tau, dim)
     return _straight_through(soft, normal_dim(dim, aval.ndim)) if hard else soft

@@ -14,13 +14,14 @@ from jax.interpreters import ad
 from .._core import native
 from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
-from .._core.random import engine_for
 from .._core.strides import broadcast_shapes, preserved
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor
+from . import flash
 from .activation import softmax_of
 from .dropout import check_probability
 from .primitives import linear_in, natively, primitive
 from .products import on_cpu, times
+from .random import keep_mask
 from .rules import scalar_name
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -71,15 +72,21 @@ def _attention(
         key, value = (jnp.repeat(x, groups, axis=-3) for x in (key, value))
     _check_products(query, key, value)
     dtype = query.dtype
-    if dtype in _HALF:
-        query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
+    if keep is None and attn_mask is None and flash.fits(query, key, value):
+        return flash.attention(query, key, value, is_causal, factor)
+    if dtype in _HALF and on_cpu():
+        query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     query = query * np.asarray(factor, query.dtype)
     if keep is None and query.dtype == dtype == jnp.float32 and on_cpu():
         batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         if attn_mask is None or _spans((*batch, query.shape[-2], key.shape[-2]), attn_mask.shape):
             return _headwise(query, key, value, attn_mask, batch, is_causal)
-    scores = times(query, jnp.swapaxes(key, -1, -2))
+    keys = jnp.swapaxes(key, -1, -2)
+    if query.dtype in _HALF:
+        scores = jnp.matmul(query, keys, preferred_element_type=jnp.float32)
+    else:
+        scores = times(query, keys)
     if is_causal:
         scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
     if attn_mask is None:
@@ -246,7 +253,7 @@ def scaled_dot_product_attention(
         aval = query._value.aval
         batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])
         shape = (*batch, aval.shape[-2], key._value.aval.shape[-2])
-        keep = from_host(engine_for(None, aval.slot).dropout_mask(dropout_p, shape), aval.slot.device)
+        keep = keep_mask(aval.slot, dropout_p, shape)
     out = _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)
     q, k, v = [x._value.aval.shape for x in (query, key, value)]
     if (

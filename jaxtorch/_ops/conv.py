@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .._core.context import convolution_precision
 from .._core.op import Array, op
 from .._core.warned import once
 from .linear import c_name
@@ -34,6 +35,7 @@ def convolve(
         lhs_dilation=None if input_dilation is None else tuple(input_dilation),
         rhs_dilation=tuple(dilation),
         feature_group_count=groups,
+        precision=convolution_precision(),
     )
 
 

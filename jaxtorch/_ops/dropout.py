@@ -1,6 +1,4 @@
-"""Dropout: random masks are drawn on the host by the generator of the tensor's device, and enter programs
-as operands.
-"""
+"""Dropout: the random mask is an operand, drawn by the generator of the tensor's device (`random.keep_mask`)."""
 
 from __future__ import annotations
 
@@ -11,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._core import strides
+from .._core.device import cpu
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
-from .._core.random import engine_for
+from .._core.random import draw
 from .._core.tensor import Tensor, from_host, need_tensor
+from .random import keep_mask
 
 _ALPHA = 1.7580993408473766
 
@@ -51,11 +51,10 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         if aval.ndim < 2:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = shape[:2] + (1,) * (aval.ndim - 2)
-    if feature or input._layout is None:
-        mask = engine_for(None, aval.slot).dropout_mask(p, shape)
+    if feature or input._layout is None or aval.slot is not cpu.slot:
+        keep = keep_mask(aval.slot, p, shape)
     else:
-        mask = _mask_in_memory_order(input, p)
-    keep = from_host(mask, aval.slot.device)
+        keep = from_host(_mask_in_memory_order(input, p))
     if alpha and p != 1:
         out = _alpha_dropped(input, keep, p)
         return input._rebind(out) if inplace else out
@@ -67,17 +66,18 @@ def _mask_in_memory_order(input: Tensor, p: float) -> np.ndarray:
     aval = input._value.aval
     found = strides.preserved(aval.shape, strides_of(input))
     order = sorted(range(aval.ndim), key=lambda dim: (-found[dim], dim))
-    mask = engine_for(None, aval.slot).dropout_mask(p, tuple([aval.shape[dim] for dim in order]))
+    mask = draw(None, "dropout_mask", p, tuple([aval.shape[dim] for dim in order]))
     return np.ascontiguousarray(mask.transpose(np.argsort(order)))
 
 
 def dropped_inside(input: Tensor, p: float, inside: np.ndarray) -> Tensor:
     """Dropout of (T, B, *) that draws only for the steps `inside` (T, B): as for the packed data."""
     aval = input._value.aval
-    shape = (int(inside.sum()), *aval.shape[2:])
+    if aval.slot is not cpu.slot:  # what is outside does not count
+        return _dropped(input, keep_mask(aval.slot, p, aval.shape), p)
     keep = np.ones(aval.shape, bool)
-    keep[inside] = engine_for(None, aval.slot).dropout_mask(p, shape)
-    return _dropped(input, from_host(keep, aval.slot.device), p)
+    keep[inside] = draw(None, "dropout_mask", p, (int(inside.sum()), *aval.shape[2:]))
+    return _dropped(input, from_host(keep), p)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:

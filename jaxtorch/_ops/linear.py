@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core.op import Array, op
-from .products import plus_row, times_and_plus, times_transposed
+from .products import on_cpu, plus_row, times_and_plus, times_transposed
 from .rules import HALVES, derivatives, scalar_name
 
 _C_NAMES = {
@@ -100,6 +100,8 @@ def _unbiased(x: Any, weight: Any) -> Any:
 def _rounded_once(x: Any, weight: Any, bias: Any) -> Any:
     """`x @ weight.T + bias` of half precision, summed in float32; the derivatives are products of half precision."""
     along = (x.ndim - 1,), (weight.ndim - 1,)
+    if not on_cpu():  # the library adds the bias before it rounds
+        return lax.dot_general(x, weight, (along, ((), ()))) + bias
     total = lax.dot_general(x, weight, (along, ((), ())), preferred_element_type=jnp.float32)
     return (total + bias.astype(jnp.float32)).astype(x.dtype)
 

@@ -13,10 +13,10 @@ from jax import lax
 
 from .._core import strides
 from .._core.op import Array, Arrays, Number, function, functions, methods, op
-from .._core.random import engine_for
-from .._core.tensor import Tensor, from_host, write_out
+from .._core.tensor import Tensor, write_out
 from .activation import normal_dim
 from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide, store_running
+from .random import keep_mask
 from .resample import _affine_grid, _grid_sample
 from .rules import kind, unsupported
 from .standardising import moments
@@ -135,7 +135,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if train is False or not input.numel():
         return input.clone(), functions["ones_like"](input).bool()
     aval = input._value.aval
-    keep = from_host(engine_for(None, aval.slot).dropout_mask(p, aval.shape), aval.slot.device).bool()
+    keep = keep_mask(aval.slot, p, aval.shape).bool()
     return input * keep * (0.0 if p == 1 else 1 / (1 - p)), keep
 
 

@@ -1,7 +1,7 @@
-"""Primitives of JAX's: functions of arrays that know another way to run on the CPU, or another derivative.
+"""Primitives of JAX's: functions of arrays that know another way to run on the CPU or on a GPU, or another derivative.
 
 What a primitive means is a function written in JAX. From it follow its shapes, `jax.vmap`, derivatives of any order and how it runs
-anywhere; on the CPU a second function may give the same by the kernels of `_core/native`.
+anywhere; on the CPU a second function may give the same by the kernels of `_core/native`, on a GPU by NVIDIA's libraries.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from .._core.expansion import EXPANDED, expanded
 
 
 def primitive(
-    name: str, fn: Callable[..., Any], on_cpu: Callable[..., Any] | None = None, several: bool = False
+    name: str,
+    fn: Callable[..., Any],
+    on_cpu: Callable[..., Any] | None = None,
+    several: bool = False,
+    on_cuda: Callable[..., Any] | None = None,
 ) -> Any:
     """The primitive `name` that means `fn(*arrays, **params)`; `several`: its result is a list.
 
-    `on_cpu` has the same arguments, and gives None where `fn` should run after all.
+    `on_cpu` and `on_cuda` have the same arguments, and give None where `fn` should run after all.
     """
     made = jex_core.Primitive(name)
     made.multiple_results = several
@@ -37,13 +41,14 @@ def primitive(
     made.def_abstract_eval(abstract)
     mlir.register_lowering(made, mlir.lower_fun(fn, multiple_results=several))
     EXPANDED[name] = fn
-    if on_cpu is not None:
+    for platform, own in (("cpu", on_cpu), ("cuda", on_cuda)):
+        if own is not None:
 
-        def run(*args: Any, **params: Any) -> Any:
-            out = on_cpu(*args, **params)
-            return fn(*args, **params) if out is None else out
+            def run(*args: Any, own: Any = own, **params: Any) -> Any:
+                out = own(*args, **params)
+                return fn(*args, **params) if out is None else out
 
-        mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=several), platform="cpu")
+            mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=several), platform=platform)
 
     def batched(args: Any, dims: Any, **params: Any) -> Any:
         out = jax.vmap(functools.partial(fn, **params), in_axes=tuple(dims))(*args)

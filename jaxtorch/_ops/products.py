@@ -19,6 +19,7 @@ from jax.extend.mlir.dialects import stablehlo as hlo
 from jax.interpreters import ad, mlir
 
 from .._core import native
+from .._core.context import target
 from .primitives import natively, primitive
 
 Array = jax.Array
@@ -29,8 +30,8 @@ _LARGE_ON_UNITS = 1 << 13  # elements of a result for which matrix units pay
 
 
 def on_cpu() -> bool:
-    """Will programs run on XLA's CPU backend?"""
-    return jax.default_backend() == "cpu"
+    """Will the kernel that is being traced run on XLA's CPU backend?"""
+    return target() == "cpu"
 
 
 def _contract(a: Array, b: Array, i: int, j: int) -> Array:

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import device as devices
-from .._core import dtypes, strides
+from .._core import draws, dtypes, strides
 from .._core.mersenne import in_memory_order
 from .._core.op import Array, Arrays, Scalar, function, op
-from .._core.random import Generator, check_generator, draw, key_of
+from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Value, aval_of
 from .creation import filled, finish_factory, leaf, like_filled, out_dtype, size_of
@@ -109,7 +109,17 @@ def sample(
     if slot.is_meta:
         return filled(shape, 0, dtype, slot.device)
     check_generator(generator, slot)
-    return _draw_on(from_host(key_of(generator, slot)), a, b, kind, tuple(shape), dtype, slot.device)
+    if draws.transforming():
+        found = generator_of(slot) if generator is None else generator
+        return from_host(draws.draw(found, host[0], host[1:]), slot.device).to(dtype)
+    return _draw_on(from_host(key_of(generator, slot), slot.device), a, b, kind, tuple(shape), dtype, slot.device)
+
+
+def keep_mask(slot: Any, p: float, shape: Sequence[int]) -> Tensor:
+    """Which elements dropout keeps: True with probability 1 - p."""
+    if slot is _CPU:
+        return from_host(draw(None, "dropout_mask", p, tuple(shape)))
+    return sample(slot, None, shape, dtypes.bool_, ("dropout_mask", p, tuple(shape)), "bernoulli", 1.0 - p)
 
 
 @op(function=False, method=False, out=False, grad=lambda keys, statics: statics[0])

@@ -66,7 +66,7 @@ def _keyed(generator: Generator | None, t: Tensor) -> Tensor:
     """The key of a draw on the device of a tensor."""
     slot = t._value.aval.slot
     check_generator(generator, slot)
-    return from_host(key_of(generator, slot))
+    return from_host(key_of(generator, slot), slot.device)
 
 
 def _on_cpu(t: Tensor) -> bool:
