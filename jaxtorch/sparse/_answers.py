@@ -116,6 +116,19 @@ for _name in _UNARY:
     _unary(_name)
 
 
+@on("_conj", "_conj_physical")
+def _conjugate(t: SparseTensor) -> SparseTensor:
+    return with_values(t, t._parts[-1].conj_physical())
+
+
+@on("conj_physical_")
+def _conjugate_in_place(t: SparseTensor) -> SparseTensor:
+    if t._kind is COO and t.is_complex():
+        raise RuntimeError("conj_physical_: unsupported tensor layout: Sparse")
+    t._parts[-1].conj_physical_()
+    return t
+
+
 @on("_clone")
 def _clone(t: SparseTensor) -> SparseTensor:
     return make(t._kind, tuple([p.clone() for p in t._parts]), t.shape, t._sparse, t._merged, "CloneBackward0")

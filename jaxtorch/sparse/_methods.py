@@ -332,6 +332,39 @@ SparseTensor.T = property(_turned, doc="The dimensions in reverse order.")  # py
 SparseTensor.mT = property(lambda self: self.transpose(-2, -1), doc="The last two dimensions swapped.")  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@method
+def is_conj(self: SparseTensor) -> bool:
+    """False: conjugates have values of their own."""
+    return False
+
+
+@method
+def is_neg(self: SparseTensor) -> bool:
+    """False: no sparse tensor is a negating view."""
+    return False
+
+
+@method
+def resolve_conj(self: SparseTensor) -> SparseTensor:
+    """The tensor itself."""
+    return self
+
+
+SparseTensor.resolve_neg = resolve_conj
+
+
+def _part(name: str) -> property:
+    def of_values(self: SparseTensor) -> SparseTensor:
+        return (
+            with_values(self, getattr(self._parts[-1], name)) if self.is_complex() else getattr(Tensor, name).fget(self)
+        )
+
+    return property(of_values, doc=f"The {name} part of the values.")
+
+
+SparseTensor.real, SparseTensor.imag = _part("real"), _part("imag")  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def _unsupported_method(name: str) -> None:
     def refuse(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
         _answers.unsupported(name, (self,), True)
@@ -345,7 +378,7 @@ for (
     _name
 ) in """view view_as resize_ resize_as_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_ new_tensor
 as_strided as_subclass uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ new_zeros new_ones
-new_empty new_full new_empty_strided new split split_with_sizes chunk tensor_split adjoint conj_physical""".split():
+new_empty new_full new_empty_strided new split split_with_sizes chunk tensor_split""".split():
     _unsupported_method(_name)
 
 
