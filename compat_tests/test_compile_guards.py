@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
 import sys
@@ -387,6 +388,25 @@ def test_stances():
         f(torch.ones(2, 2))
     torch.compiler.set_stance("default")
     assert f(torch.ones(2, 2)).tolist() == [[2.0, 2.0]] * 2
+
+
+def test_tensors_that_gc_freeze_hides_are_not_captured():
+    def f(x):
+        return x * 2
+
+    compiled = torch.compile(f)
+    visible = program.visible
+    compiled(torch.ones(3))
+    try:
+        gc.freeze()
+        compiled(torch.ones(3))
+        assert "gc.freeze" in reasons(compiled)[0]
+    finally:
+        program.visible = []
+    again = torch.compile(f)
+    again(torch.ones(3))
+    again(torch.ones(3))
+    assert reasons(again) == [] and program.visible is not visible
 
 
 def test_operations_are_traced_unobserved_and_the_users_code_after_them_is_not(monkeypatch):

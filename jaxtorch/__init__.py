@@ -181,4 +181,4 @@ del annotations
 # What importing JAX has made stays for good. Without this, Python's collector walks it again and again while a long program
 # is recorded: 10 us an operation instead of 2 at ten thousand operations.
 _gc.freeze()
-_program.frozen = _gc.get_freeze_count()
+_program.visible = []

@@ -376,8 +376,8 @@ def _in_forked_child() -> None:
 os.register_at_fork(before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child)
 
 
-frozen = 0
-"""How many objects were hidden from the garbage collector when jaxtorch had been imported."""
+visible: list[Any] = []
+"""One object from after the import: `gc.get_objects` has it until the user calls `gc.freeze`, which hides tensors as well."""
 
 counter = itertools.count()
 """Sequence numbers of autograd nodes."""
