@@ -6,6 +6,7 @@ is read afresh, by copying the part it views, whenever an operation uses it; and
 
 from __future__ import annotations
 
+import math
 import weakref
 from sys import getrefcount
 from typing import Any
@@ -74,6 +75,8 @@ def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
 
 def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
     """The elements that a size and a layout pick from flat memory, as a writable array."""
+    if layout is None and flat.flags.c_contiguous and flat.size == math.prod(size):
+        return flat.reshape(size)
     stride, offset = layout if layout is not None else (strides.contiguous(size), 0)
     item = flat.itemsize
     if not flat.flags.c_contiguous:

@@ -75,7 +75,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         )
     if dtype.np is None or dtype.np.kind == "V" or dtype.name.startswith(("bfloat", "float8")):
         raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_name(dtype)}")
-    for bit, name in (("conj", "conjugate"), ("neg", "negative")):
+    for bit, name in (("conj", "conjugate"), ("neg", "negative")) if self._alias is not None else ():
         if getattr(self, f"is_{bit}")():
             raise RuntimeError(
                 f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.resolve_{bit}().numpy() instead."
