@@ -247,7 +247,7 @@ class Replay:
                 if len(found) > 1:
                     raise Stale
                 (counts,) = found
-                static, fresh, after = again.owner._at(again.group, counts[0] + 1.0, *counts[1:])
+                static, fresh, after = again.owner._step_numbers(again.group, counts[0] + 1.0, *counts[1:])
                 later.append((again, (counts[0] + 1.0, *after)))
             else:
                 count = 0.0

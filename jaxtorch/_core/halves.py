@@ -33,13 +33,13 @@ def in_single(fn: Callable[..., Any], avals: tuple[Aval, ...]) -> Callable[..., 
 
     def run(*args: Any) -> tuple[Any, ...]:
         closed = jax.make_jaxpr(fn)(*[jax.ShapeDtypeStruct(jnp.shape(a), a.dtype) for a in args])
-        outs = _evaluate(closed.jaxpr, closed.consts, [_up(a) for a in args])
+        outs = _evaluate(closed.jaxpr, closed.consts, [_in_float32(a) for a in args])
         return tuple(o.astype(v.aval.dtype) for o, v in zip(outs, closed.jaxpr.outvars, strict=True))
 
     return run
 
 
-def _up(a: Any) -> Any:
+def _in_float32(a: Any) -> Any:
     return a.astype(np.float32) if getattr(a, "dtype", None) in _HALVES else a
 
 
@@ -49,14 +49,14 @@ def _is_half(v: Any) -> bool:
 
 def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
     """Run a jaxpr whose half precision values are held in float32."""
-    held: dict[Any, Any] = dict(zip(jaxpr.constvars, map(_up, consts), strict=True))
+    held: dict[Any, Any] = dict(zip(jaxpr.constvars, map(_in_float32, consts), strict=True))
     held.update(zip(jaxpr.invars, args, strict=True))
 
     def read(v: Any) -> Any:
         if not isinstance(v, jex_core.Literal):
             return held[v]
         aval: Any = v.aval
-        return _up(np.asarray(v.val, aval.dtype))
+        return _in_float32(np.asarray(v.val, aval.dtype))
 
     for eqn in jaxpr.eqns:
         inputs = [read(v) for v in eqn.invars]
@@ -84,4 +84,4 @@ def _step(eqn: Any, inputs: list[Any]) -> list[Any]:
         params = {**params, "out_dtype": None}
     with eqn.ctx.manager:
         outs = eqn.primitive.bind(*inputs, **params)
-    return [_up(o) for o in (outs if eqn.primitive.multiple_results else [outs])]
+    return [_in_float32(o) for o in (outs if eqn.primitive.multiple_results else [outs])]

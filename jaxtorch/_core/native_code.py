@@ -28,12 +28,12 @@ _FLAGS_ONLY = frozenset(("and", "or", "not", "reduce_and", "reduce_or"))  # of i
 _MOVES = frozenset(("copy_p", "copy", "stop_gradient"))
 _DIMS = 4  # that operands have at most
 _WORDS = 7 + 3 * (2 + _DIMS)  # of a step
-_F4, _BOOL = np.dtype(np.float32), np.dtype(bool)
+_FLOAT32, _BOOL = np.dtype(np.float32), np.dtype(bool)
 _MOST = 64  # inputs and results
 _LARGEST = 1 << 24  # elements of an array: places up to here are float32 numbers
 
 
-class _No(Exception):
+class _Unsupported(Exception):
     """The kernels cannot run this program."""
 
 
@@ -57,7 +57,7 @@ class _View(NamedTuple):
         if self.shape and (
             len(self.shape) != len(shape) or any(m not in (1, n) for m, n in zip(self.shape, shape, strict=True))
         ):
-            raise _No
+            raise _Unsupported
         strides = (
             [s if m == n else 0 for m, n, s in zip(self.shape, shape, self.strides, strict=True)]
             if self.shape
@@ -78,14 +78,14 @@ def written(plan: Any) -> Callable[[list[Any]], list[Any] | None] | None:
         return None
     try:
         made = _Writer(plan).program()
-    except _No:
+    except _Unsupported:
         return None
     avals, address, empty = plan.avals(), made.ctypes.data, np.empty
     kinds = [(avals[slot].shape, avals[slot].dtype.np) for slot in plan.live]
-    cast = [(i, kind) for i, (_, kind) in enumerate(kinds) if kind != _F4]
+    cast = [(i, kind) for i, (_, kind) in enumerate(kinds) if kind != _FLOAT32]
 
     def call(arrays: list[Any], _: Any = made) -> list[Any] | None:
-        outs = [empty(shape, _F4) for shape, _ in kinds]
+        outs = [empty(shape, _FLOAT32) for shape, _ in kinds]
         if not run(address, arrays, outs):
             return None
         for i, kind in cast:
@@ -110,8 +110,8 @@ class _Writer:
         """What `jaxtorch_run_steps` reads, in one array with the constants at its end."""
         plan, slots, sizes = self.plan, {}, []
         for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.kinds, strict=True)):
-            if not aval.wrapped and (aval.dtype.np != _F4 or aval.numel == 0):
-                raise _No
+            if not aval.wrapped and (aval.dtype.np != _FLOAT32 or aval.numel == 0):
+                raise _Unsupported
             sizes.append(0 if aval.wrapped else 4 * aval.numel)
             slots[slot] = _View(i, 0, aval.shape, _dense(aval.shape))
         for kernel, operands, first in plan.steps:
@@ -149,7 +149,7 @@ class _Writer:
     def _new(self, shape: tuple[int, ...]) -> _View:
         """A place of its own for a result, on a cache line's border."""
         if 0 in shape or math.prod(shape) > _LARGEST:
-            raise _No
+            raise _Unsupported
         at, self.used = self.used, self.used + -(-math.prod(shape) // 16) * 16
         self.places.append(at)
         return _View(self.constants_at + 1, at, shape, _dense(shape))
@@ -157,7 +157,7 @@ class _Writer:
     def _constant(self, value: Any) -> _View:
         value = np.asarray(value)
         if value.size > 1 << 12 or not _fits(value):
-            raise _No
+            raise _Unsupported
         at = len(self.constants)
         self.constants.extend(value.astype(np.float32).ravel().tolist())
         return _View(self.constants_at, at, value.shape, _dense(value.shape))
@@ -179,29 +179,29 @@ class _Writer:
 
         for step in program.steps:
             if numbers.intersection(step.ins) and (
-                step.name != "convert_element_type" or step.made[0][1] != _F4
+                step.name != "convert_element_type" or step.made[0][1] != _FLOAT32
             ):  # a Python number counts as float32 once it is made that
-                raise _No
+                raise _Unsupported
             views[step.outs[0]] = self._step(step, [operand(i) for i in step.ins])
         if numbers.intersection(program.outputs):
-            raise _No
+            raise _Unsupported
         return [operand(i) for i in program.outputs]
 
     def _step(self, step: Step, ins: list[_View]) -> _View:
         name, shape, kind = step.name, step.made[0][0], step.made[0][1]
         if step.several or 0 in shape or not _is_number(kind, name):
-            raise _No
+            raise _Unsupported
         moved = self._moved(step, ins)
         if moved is not None:
             return moved
         if name not in _CODES or step.halves or (name in _FLAGS_ONLY and step.given[0][1] != _BOOL):
-            raise _No
+            raise _Unsupported
         if name == "dot_general":
             return self._product(step, ins)
         if _CODES[name] >= _CODES["reduce_sum"]:
             return self._reduced(step, ins[0])
-        if kind not in (_F4, _BOOL):
-            raise _No
+        if kind not in (_FLOAT32, _BOOL):
+            raise _Unsupported
         if name == "add" and (sum_ := self._with_row(ins, shape)) is not None:
             return sum_
         return self._each(name, ins, shape)
@@ -229,16 +229,16 @@ class _Writer:
                 offset = sum(a * s for a, s in zip(starts, ins[0].strides, strict=True))
                 strides = tuple([s * a for s, a in zip(ins[0].strides, apart, strict=True)])
                 return _View(ins[0].base, ins[0].offset + offset, shape, strides)
-            case "square" | "integer_pow" if step.made[0][1] == _F4 and params.get("y", 2) in (2, 3):
+            case "square" | "integer_pow" if step.made[0][1] == _FLOAT32 and params.get("y", 2) in (2, 3):
                 squared = self._each("mul", [ins[0], ins[0]], shape)
                 return squared if params.get("y", 2) == 2 else self._each("mul", [squared, ins[0]], shape)
             case "convert_element_type":
                 old, new = step.given[0][1], step.made[0][1]
                 if new == _BOOL and old != _BOOL:
                     return self._each("flag", ins, shape)
-                if new == _F4 or old in (_BOOL, new):
+                if new == _FLOAT32 or old in (_BOOL, new):
                     return ins[0]
-                raise _No
+                raise _Unsupported
         return None
 
     def _each(self, name: str, ins: list[_View], shape: tuple[int, ...], out: _View | None = None) -> _View:
@@ -246,7 +246,7 @@ class _Writer:
         out = self._new(shape) if out is None else out
         columns = _merged([*zip(shape, *[v.spread(shape).strides for v in ins], strict=True)])
         if len(columns) > _DIMS:
-            raise _No
+            raise _Unsupported
         columns = [(1, *[0] * len(ins))] * (_DIMS - len(columns)) + columns
         sizes, *strides = [list(row) for row in zip(*columns, strict=True)]
         self._add(_CODES[name], sizes, out, [[v.base, v.offset, *s] for v, s in zip(ins, strides, strict=True)])
@@ -259,8 +259,12 @@ class _Writer:
     def _product(self, step: Step, ins: list[_View]) -> _View:
         """Of two matrices, of which the right one may be turned."""
         (contract_a, contract_b), (batch, _) = step.params["dimension_numbers"]
-        if batch or len(contract_a) != 1 or any(kind != _F4 or len(shape) not in (1, 2) for shape, kind in step.given):
-            raise _No
+        if (
+            batch
+            or len(contract_a) != 1
+            or any(kind != _FLOAT32 or len(shape) not in (1, 2) for shape, kind in step.given)
+        ):
+            raise _Unsupported
         rows, columns = [
             x if len(x.shape) == 2 else x._replace(shape=(1, *x.shape), strides=(0, *x.strides)) for x in ins
         ]
@@ -307,13 +311,20 @@ class _Writer:
 
 def _is_number(kind: Any, name: str) -> bool:
     """Does float32 hold what the kernels make of this type?"""
-    return kind in (_F4, _BOOL) or name in ("argmax", "argmin", "broadcast_in_dim", "reshape", "squeeze", "transpose")
+    return kind in (_FLOAT32, _BOOL) or name in (
+        "argmax",
+        "argmin",
+        "broadcast_in_dim",
+        "reshape",
+        "squeeze",
+        "transpose",
+    )
 
 
 def _fits(value: np.ndarray[Any, Any]) -> bool:
     """Are these float32 numbers, whatever their type?"""
     return value.dtype.kind in "fib" and np.array_equal(
-        value.astype(_F4).astype(value.dtype), value, equal_nan=value.dtype.kind == "f"
+        value.astype(_FLOAT32).astype(value.dtype), value, equal_nan=value.dtype.kind == "f"
     )
 
 

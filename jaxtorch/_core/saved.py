@@ -25,7 +25,7 @@ def saved_attribute(node: Node, name: str) -> Any:
         if name in operands or _NAMES.get(name) in operands:
             place = operands.index(name if name in operands else _NAMES[name])
             if len(operands) == len(form.in_avals):
-                return _at(node, "in", place)
+                return _saved_value(node, "in", place)
         if name == "self_sym_sizes":
             return form.in_avals[0].shape
         statics = dict(zip([p.name for p in op.statics], form.entry.static, strict=False))
@@ -34,11 +34,11 @@ def saved_attribute(node: Node, name: str) -> Any:
             return statics[name][1] if number else statics[name]
         place = int(name[6:] or 0) if name == "result" or (name.startswith("result") and name[6:].isdigit()) else -1
         if ("out", place) in form.roots:
-            return _at(node, "out", place)
+            return _saved_value(node, "out", place)
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
 
 
-def _at(node: Node, kind: str, k: int) -> Any:
+def _saved_value(node: Node, kind: str, k: int) -> Any:
     form = node.form
     if (kind, k) not in form.roots:
         return None

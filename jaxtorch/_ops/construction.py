@@ -263,7 +263,7 @@ def _numpy_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
     raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
 
 
-def _on(array: np.ndarray[Any, Any], slot: Any) -> Tensor:
+def _on_device(array: np.ndarray[Any, Any], slot: Any) -> Tensor:
     """A tensor on host data that nobody else holds, on a device."""
     aval = aval_of(array.shape, dtypes.from_numpy(array.dtype), slot)
     return wrap(Value(aval, _META if slot.is_meta else array))
@@ -302,7 +302,7 @@ def tensor(
         out = out if dtype is None else cast(out, dtype)
         out = out if device is None else move(out, devices.resolve(device))
     else:
-        out = _on(_numpy_of(data, dtype), devices.resolve(device))
+        out = _on_device(_numpy_of(data, dtype), devices.resolve(device))
         if isinstance(data, np.ndarray):
             steps = [s // max(1, data.itemsize) for s in data.strides]
             out._layout = normal(data.shape, strides.preserved(data.shape, steps), 0)
@@ -362,7 +362,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         out = from_array(data)
         out = out if dtype is None else cast(out, dtype)
         return out if device is None else move(out, devices.resolve(device))
-    return _on(_numpy_of(data, dtype), devices.resolve(device))
+    return _on_device(_numpy_of(data, dtype), devices.resolve(device))
 
 
 @function("asarray")

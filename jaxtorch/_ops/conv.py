@@ -144,7 +144,7 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
     if any(p < r for p, r in zip(padded, reach, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: ({_by(reach)}). "
+            f"Calculated padded input size per channel: ({_product_text(padded)}). Kernel size: ({_product_text(reach)}). "
             "Kernel size can't be "
             "greater than actual input size"
         )
@@ -152,7 +152,7 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     return out if batched else out[0]
 
 
-def _by(sizes: Sequence[int]) -> str:
+def _product_text(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
@@ -195,8 +195,8 @@ def _conv_transpose(
     ]
     if any(s < 1 for s in sizes):
         raise RuntimeError(
-            f"Given input size per channel: ({_by(x.shape[2:])}). Calculated output size per channel: "
-            f"({_by(sizes)}). Output "
+            f"Given input size per channel: ({_product_text(x.shape[2:])}). Calculated output size per channel: "
+            f"({_product_text(sizes)}). Output "
             "size is too small"
         )
     # The adjoint of a convolution: spread the input by the stride, and convolve with the flipped,

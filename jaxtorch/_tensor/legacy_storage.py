@@ -45,5 +45,5 @@ KINDS: dict[str, Any] = {
     name: _LegacyMeta(name, (), {"dtype": d, "__module__": "torch", "__doc__": f"Makes storages of {d}."})
     for name, d in _KINDS.items()
 }
-OF = {d: KINDS[name] for name, d in _KINDS.items()}
+STORAGE_OF = {d: KINDS[name] for name, d in _KINDS.items()}
 globals().update(KINDS)

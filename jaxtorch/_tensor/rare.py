@@ -48,10 +48,10 @@ def is_distributed(self: Tensor) -> bool:
 @member
 def storage_type(self: Tensor) -> Any:
     """The class of the storage, such as torch.FloatStorage."""
-    from .legacy_storage import OF
+    from .legacy_storage import STORAGE_OF
 
     warnings.warn("TypedStorage is deprecated. It will be removed in the future", UserWarning, stacklevel=2)
-    return OF[self.dtype]
+    return STORAGE_OF[self.dtype]
 
 
 @member

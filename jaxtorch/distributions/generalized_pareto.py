@@ -36,13 +36,13 @@ class GeneralizedPareto(Distribution):
         flat = torch.isclose(k, torch.zeros_like(k))
         return flat, torch.where(flat, torch.ones_like(k), k)
 
-    def _z(self, x: Tensor) -> Tensor:
+    def _standardised(self, x: Tensor) -> Tensor:
         return (x - self.loc) / self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        z = self._z(value)
+        z = self._standardised(value)
         flat, k = self._parts()
         return torch.where(flat, -z, -(1 + 1 / k) * torch.log1p(k * z)) - self.scale.log()
 
@@ -50,7 +50,7 @@ class GeneralizedPareto(Distribution):
         """The logarithm of the probability of more than `value`."""
         if self._validate_args:
             self._validate_sample(value)
-        z = self._z(value)
+        z = self._standardised(value)
         flat, k = self._parts()
         return torch.where(flat, -z, -torch.log1p(k * z) / k)
 

@@ -45,7 +45,7 @@ class RuleOptimizer(Optimizer):
         zeros_like = functions["zeros_like"]
         return {name: host_number(0.0) for name in self._counts} | {name: zeros_like(p) for name in self._arrays}
 
-    def _at(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
+    def _step_numbers(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
         """`_numbers`, and the counts other than the step afterwards; `counts` are the step, advanced, and the others."""
         return (*self._numbers(group, counts[0]), ())
 
@@ -64,7 +64,7 @@ class RuleOptimizer(Optimizer):
                     state.update(self._begin(p, group))
                 states.append(state)
             for counts, where in by_counts(states, self._counts).items():
-                static, numbers, after = self._at(group, counts[0] + 1.0, *counts[1:])
+                static, numbers, after = self._step_numbers(group, counts[0] + 1.0, *counts[1:])
                 chosen = [states[i] for i in where]
                 set_counts(chosen, self._counts, (counts[0] + 1.0, *after))
                 update(

@@ -36,7 +36,7 @@ class ASGD(RuleOptimizer):
         eta, mu = host_number(number(group["lr"])), host_number(1.0)
         return {"step": host_number(0.0), "eta": eta, "mu": mu, "ax": functions["zeros_like"](p)}
 
-    def _at(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
+    def _step_numbers(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
         step, eta, mu = counts
         lambd = group["lambd"]
         numbers = {"eta": eta, "keep": 1.0 - lambd * eta, "mu": mu}

@@ -38,7 +38,7 @@ class NAdam(RuleOptimizer):
     def _begin(self, p: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         return super()._begin(p, group) | {"mu_product": host_number(1.0)}
 
-    def _at(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
+    def _step_numbers(self, group: dict[str, Any], *counts: float) -> tuple[Any, dict[str, Any], tuple[float, ...]]:
         step, product = counts
         b1, b2 = group["betas"]
         momentum_decay = group["momentum_decay"]

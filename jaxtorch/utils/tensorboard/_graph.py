@@ -30,7 +30,7 @@ class _Recording(TorchFunctionMode):
         self.own = {}
         for path, module in model.named_modules():
             scope = "/".join(
-                [root, *[f"{type(model.get_submodule(p)).__name__}[{p.rpartition('.')[2]}]" for p in _up(path)]]
+                [root, *[f"{type(model.get_submodule(p)).__name__}[{p.rpartition('.')[2]}]" for p in _ancestors(path)]]
             )
             self.own[id(module)] = scope
             for name, t in [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]:
@@ -70,7 +70,7 @@ class _Recording(TorchFunctionMode):
         self.scopes.pop()
 
 
-def _up(path: str) -> list[str]:
+def _ancestors(path: str) -> list[str]:
     """The paths of the modules that lead to one: 'a', 'a.b'."""
     parts = path.split(".") if path else []
     return [".".join(parts[: i + 1]) for i in range(len(parts))]
