@@ -3,7 +3,8 @@
     python benchmarks/memory.py --markdown docs/performance.md
 
 Each side is a process of its own that starts from the same parameters. `first steps` is the high-water mark of the
-first ten steps, compilation included; `steady` that of steps long after it. jaxtorch also runs with
+first ten steps, compilation included; `steady` that of steps long after it; `process` the higher of the two with what
+the process held before (the library, the model and its batches). jaxtorch also runs with
 JAXTORCH_ALLOCATOR=default, the C library's own settings. Linux only: the marks are read from /proc.
 """
 
@@ -29,6 +30,7 @@ NAMES = {
     **{side: name for side, name in SIDES.items() if side != "jaxtorch"},
 }
 FIRST_STEPS = 10
+MARKS = {"peak": "first steps", "steady": "steady", "process": "process"}
 Results = dict[str, dict[str, Any]]
 
 
@@ -45,6 +47,7 @@ def measure_side(side: str, model: str, options: argparse.Namespace, folder: Pat
     if not options.check:
         worker.ask("burst", options.steps)
         found["steady"] = worker.ask("memory", options.steps)
+        found["process"] = found["baseline"] + max(found["peak"], found["steady"])
     worker.close()
     return found
 
@@ -54,7 +57,7 @@ def measure(model: str, options: argparse.Namespace, folder: Path) -> Results:
     results: Results = {}
     for turn in range(options.rounds):
         for side in options.sides:
-            r = results.setdefault(side, {"peak": [], "steady": []})
+            r = results.setdefault(side, {mark: [] for mark in MARKS})
             if "skipped" in r:
                 continue
             try:
@@ -64,7 +67,7 @@ def measure(model: str, options: argparse.Namespace, folder: Path) -> Results:
                 r["skipped"] = str(failure)
                 continue
             r["losses"] = found["losses"]
-            for mark in ("peak", "steady"):
+            for mark in MARKS:
                 if found.get(mark) is not None:
                     r[mark].append(found[mark])
             if r["peak"]:
@@ -86,14 +89,14 @@ def disagreements(model: str, results: Results) -> list[str]:
 
 
 def table(everything: dict[str, Results]) -> report.Table:
-    header = ["model", "side", "first steps, MiB", "x eager", "steady, MiB", "x eager"]
+    header = ["model", "side", *[text for name in MARKS.values() for text in (f"{name}, MiB", "x eager")]]
     rows = []
     for model, results in everything.items():
         for side, r in results.items():
             if not r["peak"]:
                 continue
             row = [model, NAMES[side]]
-            for mark in ("peak", "steady"):
+            for mark in MARKS:
                 mine, theirs = r[mark], results.get("torch", {}).get(mark)
                 row.append(report.number(median(mine) if mine else None, ".0f"))
                 row.append(report.number(median(mine) / median(theirs) if mine and theirs else None))

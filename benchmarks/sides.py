@@ -221,7 +221,8 @@ class Worker:
             losses.append(self._steps(1))
             ends.append(time.perf_counter() - begun)
         five = ends[min(4, count - 1)]
-        return {"losses": losses, "first": ends[0], "five": five, "peak": grown("VmHWM", self.baseline)}
+        peak = grown("VmHWM", self.baseline)
+        return {"losses": losses, "first": ends[0], "five": five, "peak": peak, "baseline": self.baseline}
 
     def burst(self, count: int) -> float:
         """Seconds a step over `count` steps, after a tenth of that untimed to get warm."""

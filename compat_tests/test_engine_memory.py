@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import psutil
 import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import backward, calls, checks, cold, gradient, log, program, runner, tape, value, views
+from jaxtorch._core import backward, calls, checks, cold, gradient, log, one_by_one, program, runner, tape, value, views
 from jaxtorch._core.device import cpu
 from jaxtorch.optim import optimizer
 
@@ -260,3 +261,20 @@ def test_gradient_forms_are_shared_between_calls():
     finally:
         gradient.GradForm._derive = original  # type: ignore[method-assign]
     assert len(made) == first
+
+
+def test_large_programs_wait_for_each_other():
+    def work(arrays: list[Any]) -> list[Any]:
+        ready.append([r().is_ready() for r in one_by_one._results_before])
+        return list(slow(*arrays))
+
+    ready: list[list[bool]] = []
+    slow = jax.jit(lambda x, y: (x @ x @ x @ x / 1e6, y + 1), donate_argnums=(0, 1))
+    call = one_by_one.waiting(work)
+    arrays = [jnp.ones((600, 600)), jnp.ones(3)]
+    one_by_one._results_before.clear()
+    for _ in range(4):
+        arrays = call(arrays)
+    assert ready == [[], [True, True], [True, True], [True, True]]
+    assert one_by_one.are_large([torch.empty(2**26, device="meta")._value.aval])
+    assert not one_by_one.are_large([torch.empty(2**25, device="meta")._value.aval])

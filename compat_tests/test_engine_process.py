@@ -285,3 +285,29 @@ LARGE_BLOCKS = """
 def test_large_blocks_are_kept(run_python: Run, env: dict[str, str], kept: str) -> None:
     out, _ = script(run_python, LARGE_BLOCKS, **({"JAX_PLATFORMS": "cpu"} | env))
     assert out.strip() == kept
+
+
+FREE_AFTER_COMPILING = """
+    import jaxtorch
+    import jax
+    import jax.numpy as jnp
+
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * 4096 >> 20
+
+    jax.config.update("jax_platforms", "cpu")
+    program = jax.jit(lambda x: jnp.full((50 << 20,), x))  # 200 MiB
+    kept = program(jnp.ones(())).block_until_ready()
+    program(jnp.zeros(())).block_until_ready()
+    before = resident()
+    jax.monitoring.record_event_duration_secs("/jax/core/compile/backend_compile_duration", 0.01)
+    between = resident()
+    jax.monitoring.record_event_duration_secs("/jax/core/compile/backend_compile_duration", 1.0)
+    print(before - between < 50, before - resident() > 150, kept[-1] == 1, program(jnp.ones(()))[-1] == 1)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="about glibc")
+def test_free_blocks_go_back_when_a_large_program_was_compiled(run_python: Run) -> None:
+    out, _ = script(run_python, FREE_AFTER_COMPILING, JAX_PLATFORMS="cpu")
+    assert out.split() == ["True"] * 4

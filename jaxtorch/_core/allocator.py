@@ -4,7 +4,8 @@ With glibc's defaults a large block is mapped at each allocation and unmapped wh
 loop faults its pages in again. Where the kernels in C++ were built, XLA's large blocks come from a range of addresses of their
 own (`native/memory.cpp`). Elsewhere glibc is told to keep what is freed, in two heaps for all threads (with one, they wait for
 each other: small programs took a third longer; but the second one maps what is larger than 64 MiB after all). The price: memory
-that was once used stays with the process.
+that was once used stays with the process, until a large program has been compiled: what is free then, the compiler's own memory
+and holes of the sizes of earlier programs' blocks, goes back to the system.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from . import native
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
 _SETTINGS = ((_ARENA_MAX, 2), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+_LONG_COMPILATION = 0.1  # seconds: of kernels alone, which take less, there are many in a row
 _ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
 
@@ -35,16 +37,31 @@ def keep_freed_memory() -> bool:
     if _settled_by_user() or not _programs_run_on_cpu():
         return False
     huge_pages = os.environ.get("JAXTORCH_ALLOCATOR", "") != "small-pages"
-    if native.keep_memory(huge_pages):
-        return True
     libc = ctypes.CDLL(None)
-    if not (hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")):
+    gnu = hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")
+    if native.keep_memory(huge_pages):
+        _release_after_compilations(libc if gnu else None)
+        return True
+    if not gnu:
         return False
     if not all(libc.mallopt(name, value) == 1 for name, value in _SETTINGS):
         return False
     if huge_pages:
         _ask_for_huge_pages(libc)
+    _release_after_compilations(libc)
     return True
+
+
+def _release_after_compilations(libc: Any) -> None:
+    """Give free memory back whenever XLA has compiled a large program, before that runs."""
+
+    def compiled(event: str, seconds: float, **_: Any) -> None:
+        if event == "/jax/core/compile/backend_compile_duration" and seconds > _LONG_COMPILATION:
+            native.release_memory()
+            if libc is not None:
+                libc.malloc_trim(0)
+
+    jax.monitoring.register_event_duration_secs_listener(compiled)
 
 
 def _ask_for_huge_pages(libc: Any) -> None:

@@ -21,7 +21,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import accelerators, capture, cold, executables, log, native_code, numpy_code, packs
+from . import accelerators, capture, cold, executables, log, native_code, numpy_code, one_by_one, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -516,4 +516,6 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     parts += [f"a[{len(kinds)}]"] if taken else []
     for n, numbers in enumerate(used):
         parts.append(f"vector{n}({', '.join(f'a[{i}]' for i in numbers.positions)})")
-    return define(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")
+    call = define(f"def call(a):\n    return run({', '.join(parts)})", scope, "call")
+    needs_the_last = bool(given_up) and slot.name == "cpu"  # a step that takes over what the one before it made
+    return one_by_one.waiting(call) if needs_the_last and one_by_one.are_large(plan.avals().values()) else call

@@ -68,6 +68,12 @@ def keep_memory(huge_pages: bool) -> bool:
     return available() and bool(_library().jaxtorch_native_keep_memory(huge_pages))
 
 
+def release_memory() -> None:
+    """Give what is free of that memory back to the system."""
+    if hasattr(_library(), "jaxtorch_native_release_memory"):
+        _library().jaxtorch_native_release_memory()
+
+
 class Kernel(NamedTuple):
     """Where a convolution's kernel lies in an array of any shape: `sizes` of its spatial dimensions, how many elements apart
     neighbours are along them, along inputs and along outputs, and where the first one is."""

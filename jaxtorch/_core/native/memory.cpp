@@ -3,7 +3,8 @@
 // XLA's CPU client takes the temporary memory of a program from posix_memalign at every run and frees it at the end. The C library maps
 // such a block anew each time, and each of its pages is faulted in and zeroed again. Here one range of addresses serves them all: freed
 // blocks are joined with their neighbours and used again, the best fitting first. The two functions are replaced in jaxlib's own table
-// of imported functions, nowhere else.
+// of imported functions, nowhere else. When a program has been compiled, what is free goes back to the system after all: the next
+// programs need blocks of other sizes.
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
@@ -30,7 +31,8 @@ const size_t machine_memory = sysconf(_SC_PHYS_PAGES) * page_size;
 // Never destroyed: XLA frees memory until the very end of the process.
 struct Blocks {
   std::mutex mutex;
-  char *start, *top;                  // all above `top` has never been used
+  char *start, *top;                  // all above `top` is free
+  char* touched;                      // all above `touched` has not been used since it went back to the system
   std::map<char*, size_t> free, used;  // and their sizes
 };
 
@@ -53,6 +55,7 @@ void* take(size_t size) {
     blocks->free.erase(best);
   } else if (size <= size_t(blocks->start + kReserved - at)) {
     blocks->top += size;
+    if (blocks->top > blocks->touched) blocks->touched = blocks->top;
   } else {
     return nullptr;
   }
@@ -90,6 +93,10 @@ void freed(void* at) {
     free(at);
   else if (!in_child)
     give_back((char*)at);
+}
+
+void drop(char* at, size_t size) {
+  if (size) madvise(at, size, MADV_DONTNEED);
 }
 
 // -- jaxlib's table of imported functions ------------------------------------------------------------------
@@ -165,10 +172,19 @@ extern "C" __attribute__((visibility("default"))) int jaxtorch_native_keep_memor
   if (start == MAP_FAILED) return 0;
   madvise(start, kReserved, MADV_DONTDUMP);
   if (huge_pages) madvise(start, kReserved, MADV_HUGEPAGE);
-  blocks = new Blocks{{}, (char*)start, (char*)start};
+  blocks = new Blocks{{}, (char*)start, (char*)start, (char*)start};
   pthread_atfork(nullptr, nullptr, &forked);
   for (int i = 1; i >= 0; --i)  // `free` first
     for (int n = 0; n < search.imports[i].count; ++n)
       if (!replace(search, search.imports[i].slots[n], search.imports[i].replacement)) return 0;
   return 1;
+}
+
+// Give the pages of all free blocks back to the system; the addresses stay.
+extern "C" __attribute__((visibility("default"))) void jaxtorch_native_release_memory() {
+  if (!blocks || in_child) return;
+  std::lock_guard<std::mutex> lock(blocks->mutex);
+  for (const auto& [at, size] : blocks->free) drop(at, size);
+  drop(blocks->top, blocks->touched - blocks->top);
+  blocks->touched = blocks->top;
 }
