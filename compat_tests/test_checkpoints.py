@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.testing._internal.common_optimizers import optim_db
 
 import jaxtorch
 
@@ -155,3 +157,57 @@ def test_training_goes_on_in_the_other_library(kind: str, tmp_path: Path):
     for a, b in zip(ours["param_groups"], theirs["param_groups"], strict=True):
         assert {**a, "lr": 0} == {**b, "lr": 0}
     assert [sorted(s) for s in ours["state"].values()] == [sorted(s) for s in theirs["state"].values()]
+
+
+class Fitting:
+    """A regression by one optimizer: what `Run` is, for each class of `torch.optim`."""
+
+    def __init__(self, t: Any, name: str) -> None:
+        self.t, self.name = t, name
+        t.manual_seed(0)
+        nn, sparse = t.nn, name == "SparseAdam"
+        first = [nn.EmbeddingBag(9, 4, sparse=True, mode="sum")] if sparse else [nn.Linear(9, 8), nn.Tanh()]
+        last = [] if sparse or name == "Muon" else [nn.Linear(8, 4)]
+        self.model = nn.Sequential(*first, *last)
+        parameters = [p for p in self.model.parameters() if p.dim() == 2 or name != "Muon"]
+        self.optimizer = getattr(t.optim, name)(parameters, lr=0.01)
+        self.step = 0
+
+    def train(self, steps: int) -> list[float]:
+        losses = []
+        for _ in range(steps):
+            r = np.random.default_rng(self.step)
+            number = r.integers(0, 9, (6, 3)) if self.name == "SparseAdam" else r.standard_normal((6, 9), np.float32)
+            x = self.t.from_numpy(number)
+
+            def closure() -> Any:
+                self.optimizer.zero_grad()
+                loss = (self.model(x) - 1).square().mean()  # noqa: B023
+                loss.backward()
+                return loss
+
+            losses.append(self.optimizer.step(closure).item())
+            self.step += 1
+        return losses
+
+    def through(self, path: Path, t: Any) -> Fitting:
+        """The same run in another library, after a file."""
+        self.t.save([self.model.state_dict(), self.optimizer.state_dict(), self.step], path)
+        other = Fitting(t, self.name)
+        model, optimizer, other.step = t.load(path)
+        other.model.load_state_dict(model)
+        other.optimizer.load_state_dict(optimizer)
+        return other
+
+
+@pytest.mark.parametrize("name", [info.optim_cls.__name__ for info in optim_db])
+def test_every_optimizer_through_files(name: str, tmp_path: Path):
+    first = Fitting(torch, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first.train(3)
+        second = first.through(tmp_path / "first.pt", jaxtorch)
+        tolerance = 5e-3 if name == "Muon" else 1e-4  # Muon iterates in bfloat16
+        np.testing.assert_allclose(second.train(3), first.train(3), rtol=tolerance)
+        third = second.through(tmp_path / "second.pt", torch)
+        np.testing.assert_allclose(third.train(3), second.train(3), rtol=tolerance)
