@@ -17,6 +17,7 @@ from .._core.op import Array, Scalar, function, method, op
 from .._core.permissions import warn_expanded
 from .._core.tensor import Tensor, strict_out, write_out
 from .._core.views import set_at
+from .._core.warned import once
 from .assignment import assignable
 from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
 from .rules import derivatives, scalar_name
@@ -175,6 +176,7 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     """The slices of `source` reduced ('prod', 'mean', 'amax', 'amin') into the input's at the indices."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    once("index_reduce() is in beta and the API may change at any time.")
     shape = input.shape
     d = strides.wrap_dim(dim, input.ndim)
     input, index, source = _lifted(input, index, source)

@@ -167,6 +167,11 @@ def __iter__(self: Tensor) -> Any:
 
 
 @member
+def __reversed__(self: Tensor) -> Tensor:
+    return self.flip(0) if self._value.aval.ndim else self  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@member
 def __contains__(self: Tensor, element: Any) -> bool:
     if not isinstance(element, (Tensor, int, float, complex)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
