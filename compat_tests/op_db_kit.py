@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import random
 import types
 import warnings
@@ -24,6 +25,8 @@ import torch
 from parity import candidate
 
 DTYPES = ("float32", "float64", "int64", "int32", "bool", "complex64", "bfloat16", "float16")
+DEVICE = os.environ.get("JAXTORCH_TEST_DEVICE", "cpu")
+"""Where jaxtorch's tensors are; PyTorch's are on the CPU."""
 OUT_OF_SCOPE = {
     "sparse.sampled_addmm": "sparse layout: compared in compat_tests/test_sparse_op_db.py",
     "sparse.mm": "sparse layout: compared in compat_tests/test_sparse_op_db.py",

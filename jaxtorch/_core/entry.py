@@ -29,7 +29,6 @@ class Kernel:
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
     alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
-    ready: the same compiled ahead of its first run, or None (see accelerators.py).
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
@@ -38,7 +37,7 @@ class Kernel:
     guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "ready", "n_in", "checks", "guards", "_quiet",
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "guards", "_quiet",
                  "captured", "traced", "on_numpy", "cold_runs", "cold_limit", "weight")  # fmt: skip
 
     def __init__(
@@ -61,7 +60,6 @@ class Kernel:
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
         self.alone = self.jitted
-        self.ready: Any = None
         on_cpu = slot.name == "cpu"
         if on_cpu and lowering.has_convolution(traced.jaxpr.jaxpr):
             self.alone = jax.jit(lowering.lowered(whole))

@@ -21,7 +21,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import accelerators, capture, cold, executables, log, native_code, numpy_code, one_by_one, packs
+from . import capture, cold, executables, log, native_code, numpy_code, one_by_one, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -268,7 +268,7 @@ def run(
     cold.seen(new)
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
-        if cheap or (not plan.captured and not _compiled_now(structure)):
+        if cheap or (not plan.captured and not _compiled_now(slot, structure)):
             written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(packs.arguments(None, inputs, packed, arrays))
@@ -347,9 +347,14 @@ def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
     return [(position, slot) for position, slot in links if outs[slot] is inputs[position].aval]
 
 
-def _compiled_now(structure: Structure) -> bool:
-    """Is a program without an executable to be compiled whole before this run?"""
+def _compiled_now(slot: DeviceSlot, structure: Structure) -> bool:
+    """Is a program without an executable to be compiled whole before this run?
+
+    On an accelerator at once: there each kernel by itself takes XLA about as long as a whole program of some dozen.
+    """
     steps = structure.plan.steps
+    if slot.name != "cpu" and len(steps) > 1:
+        return True
     if structure.runs <= WHOLE_AFTER or len(steps) == 1:
         return False
     return cold.worth_compiling([kernel for kernel, _, _ in steps], structure.runs)
@@ -375,8 +380,6 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
 def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     """Kernel by kernel; `cheap`: all of them on NumPy."""
     env: list[Any] = [None] * plan.n_slots
-    if slot.name != "cpu":
-        accelerators.make_ready([kernel for kernel, _, _ in plan.steps], slot.jax)
     with (
         jax.core.eval_context(),  # pyright: ignore[reportAttributeAccessIssue]
         x64(),
@@ -390,7 +393,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
             arguments = [env[s] for s in slots]
             outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
             if outs is None:
-                outs = (kernel.ready or kernel.alone)(*arguments)
+                outs = kernel.alone(*arguments)
             for k, o in enumerate(outs):
                 env[first + k] = o
             for s in dead:
@@ -505,7 +508,8 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
         program = lowered(program)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     device = slot.jax
-    where = {} if device == jax.devices()[0] else accelerators.all_on(device)
+    there = None if device == jax.devices()[0] else jax.sharding.SingleDeviceSharding(device)
+    where = {} if there is None else {"in_shardings": there, "out_shardings": there}
     jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
     types = (np.float64, np.int64, np.complex128)
     used = [_Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]

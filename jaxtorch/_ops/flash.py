@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import dispatch
 from jax.interpreters import ad
 
 from .._core.context import target
@@ -80,6 +81,9 @@ def _back_on_cuda(g: Any, q: Any, k: Any, v: Any, **params: Any) -> Any:
 _flash_p = primitive("flash_attention", _in_jax, on_cuda=_on_cuda)
 _tangent_p = primitive("flash_attention_tangent", _tangent)
 _back_p = primitive("flash_attention_back", _back, several=True, on_cuda=_back_on_cuda)
+dispatch.prim_requires_devices_during_lowering.update(
+    (_flash_p, _back_p)
+)  # cuDNN's kernels do, and are not seen inside
 linear_in(_tangent_p, _tangent, 3, lambda g, *rest, **params: _back_p.bind(g, *rest, **params))
 linear_in(_back_p, _back, 1)
 
