@@ -15,6 +15,7 @@ import jaxtorch as torch
 from conftest import Run
 from jaxtorch._core import cold, runner
 from jaxtorch._core.log import Counts
+from jaxtorch._core.numpy_program import NumpyProgram
 from jaxtorch._core.program import IMMEDIATE
 
 pytestmark = pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by itself in immediate mode")
@@ -342,3 +343,15 @@ def test_functions_transformed_do_not_compile_each_primitive() -> None:
     assert not [name for name in compiled if "backend_compile" in name]
     for a, b in zip(ours, made(pytorch), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+def test_a_convolutions_cost_is_of_the_patches_that_it_copies():
+    """A weight's gradient has windows as large as the image, but few places."""
+
+    def cost(x: tuple[int, ...], kernel: tuple[int, ...]) -> float:
+        structs = [jax.ShapeDtypeStruct(shape, np.float32) for shape in (x, kernel)]
+        made = jax.make_jaxpr(lambda x, kernel: jax.lax.conv_general_dilated(x, kernel, (1, 1), "VALID"))(*structs)
+        return NumpyProgram(made).cost
+
+    forward, of_weight = cost((64, 3, 32, 32), (6, 3, 5, 5)), cost((3, 64, 32, 32), (6, 64, 28, 28))
+    assert forward / 2 < of_weight < 2 * forward

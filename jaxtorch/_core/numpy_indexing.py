@@ -228,11 +228,11 @@ def _convolution_cost(eqn: Any) -> float:
     numbers = eqn.params["dimension_numbers"]
     kernel = eqn.invars[1].aval.shape
     taps = math.prod(kernel) // max(kernel[numbers.rhs_spec[0]], 1)
-    out = math.prod(eqn.outvars[0].aval.shape)
-    spatial = [kernel[d] for d in numbers.rhs_spec[2:]]
-    copied = math.prod(eqn.invars[0].aval.shape) * math.prod(spatial)
+    x, out = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    places, window = [out[d] for d in numbers.out_spec[2:]], [kernel[d] for d in numbers.rhs_spec[2:]]
+    copied = math.prod([x[d] for d in numbers.lhs_spec[:2]]) * math.prod([*places, *window])
     groups = eqn.params["feature_group_count"] * eqn.params["batch_group_count"]
-    return 0.08 * out * taps + 2.0 * copied + 10000.0 * groups
+    return 0.08 * math.prod(out) * taps + 2.0 * copied + 10000.0 * groups
 
 
 @rule("conv_general_dilated", _convolution_cost)
