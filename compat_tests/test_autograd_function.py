@@ -354,3 +354,71 @@ def test_views_that_a_function_returns_without_history(torch: Any) -> Any:
             x.mul_(2)
             seen.append(function.apply(out))
     return seen
+
+
+@parity_test
+def test_where_no_gradient_comes(torch: Any) -> Any:
+    """Functions run all the same, on zeros unless they refuse them, and hooks are shown None."""
+    seen: list[Any] = []
+
+    class Stop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, materialize: bool) -> Any:
+            ctx.set_materialize_grads(materialize)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            seen.append(("Twice", grad))
+            return None if grad is None else grad * 2, None
+
+    def note(name: str) -> Callable[..., None]:
+        return lambda *grads: seen.append((name, grads))
+
+    for materialize in (True, False):
+        x, w = leaf(torch), leaf(torch)
+        x.register_hook(note("leaf"))
+        x.register_post_accumulate_grad_hook(lambda p: seen.append(("after", p.grad)))
+        y = Twice.apply(x, materialize)
+        y.register_hook(note("result"))
+        z = y * w
+        z.grad_fn.register_prehook(note("before the node"))
+        z.grad_fn.register_hook(note("after the node"))
+        (Stop.apply(z).sum() + w.sum()).backward()
+        again = leaf(torch)
+        (found,) = torch.autograd.grad(Stop.apply(Twice.apply(again, materialize)).sum(), again, allow_unused=True)
+        seen.extend([x.grad, w.grad, found])
+    x = leaf(torch)
+    x.register_hook(lambda g: torch.ones(3))
+    seen.append(attempt(lambda: Stop.apply(x).sum().backward(), match="None gradient"))
+    u, v = leaf(torch, 1.0, 2.0).split(1)
+    torch.autograd.graph.register_multi_grad_hook([u, v], note("several"))
+    (v * 2).sum().backward()
+    return seen
+
+
+@parity_test
+def test_a_view_that_a_refused_function_wrote_to(torch: Any) -> Any:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2
+
+    x = leaf(torch)
+    v = x[...]
+    refused = attempt(lambda: Double.apply(v), match="a view of a leaf")
+    return refused, v._version, torch.autograd.grad((v**3).sum(), v)

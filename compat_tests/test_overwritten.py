@@ -45,6 +45,7 @@ OPERATIONS = {
     "svdvals": lambda t, x: t.linalg.svdvals(x[0, 0]),
     "trapezoid": lambda t, x: t.trapezoid(x),
     "cholesky": lambda t, x: t.linalg.cholesky(x[0, 0] @ x[0, 0].mT + t.eye(6)),
+    "masked_select": lambda t, x: x.masked_select(x.detach() > 0),
     "attention": lambda t, x: t.nn.functional.scaled_dot_product_attention(x, x.cos(), x.sin()),
 }
 
@@ -98,6 +99,7 @@ KEPT = {
     "leaky_relu": lambda t, x: t.nn.functional.leaky_relu(x),
     "rrelu_ in training": lambda t, x: t.nn.functional.rrelu_(x + 0, training=True),
     "ELU(inplace=True)": lambda t, x: t.nn.ELU(inplace=True)(x + 0),
+    "masked_select": lambda t, x: x.masked_select(x.detach() > 0),
     "attention": lambda t, x: t.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True),
     "attention of three dimensions": lambda t, x: t.nn.functional.scaled_dot_product_attention(x[0], x[0], x[0]),
     "LSTM": _of_lstm(),
@@ -140,3 +142,18 @@ def test_a_write_through_a_view_of_memory_that_numpy_shares():
         return leaf.grad.item(), array.item()
 
     assert body(candidate()) == pytest.approx(body(torch))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cumprod"])
+def test_a_result_that_backward_needs(name: str, dtype: str):
+    """Written to, it is an error, with PyTorch's name for its type, in whatever precision the derivative is computed."""
+    said = []
+    for t in (torch, candidate()):
+        x = t.ones(3, requires_grad=True).to(getattr(t, dtype))
+        y = getattr(x, name)(0)
+        y.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation") as error:
+            y.abs().sum().backward()
+        said.append(str(error.value).split(" is at version")[0])
+    assert said[0] == said[1]

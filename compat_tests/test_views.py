@@ -230,6 +230,30 @@ def test_complex_views(torch: Any, name: str) -> Any:
     return seen, attempt(lambda: COMPLEX_VIEWS[name](torch, leaf * 2).abs().sum().backward()), leaf.grad
 
 
+RETYPED: dict[str, Callable[[Any, Any], Any]] = {
+    "real": lambda torch, c: c.real,
+    "imag": lambda torch, c: c.imag[1:],
+    "view_as_real": lambda torch, c: torch.view_as_real(c),
+    "view": lambda torch, c: c.view(torch.float32),
+    "conj": lambda torch, c: c[:2].conj(),
+    "halves": lambda torch, c: c.real.contiguous().view(torch.int16)[1:],
+}
+
+
+@pytest.mark.parametrize("name", RETYPED)
+@parity_test
+def test_as_strided_counts_elements_of_the_view(torch: Any, name: str) -> Any:
+    seen = []
+    for layout in (((2, 2), (1, 1), 0), ((2,), (1,), 1), ((2,), (2,), 2)):
+        c = torch.complex(torch.arange(1.0, 7.0), torch.arange(6.0))
+        v = RETYPED[name](torch, c)
+        s = v.as_strided(*layout)
+        seen += [s.clone(), s.dtype, relation(s, c), s.zero_(), v, c]
+    x = torch.arange(4.0, requires_grad=True)
+    x.to(torch.complex64).real.as_strided((2,), (2,), 2).sum().backward()
+    return *seen, x.grad
+
+
 @parity_test
 def test_real_of_real_is_self(torch: Any) -> Any:
     x = base(torch)
@@ -252,6 +276,8 @@ def test_no_grad_and_inference_views(torch: Any) -> Any:
         seen += [w.clone(), w.is_inference(), u._is_view(), attempt(lambda: w._version)]
     seen += [
         attempt(lambda: w.add_(1)),
+        attempt(lambda: w.copy_(w)),
+        w.resize_(w.shape) is w,
         attempt(lambda: w.requires_grad_()),
         attempt(lambda: (w * leaf).sum()),
     ]

@@ -253,7 +253,7 @@ class _Walk:
              `waiting` says that no more will come.
     """
 
-    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "__weakref__")
+    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "lacking", "__weakref__")
 
     def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
         self.mode = mode
@@ -264,22 +264,22 @@ class _Walk:
         self.leaves: dict[int, tuple[Any, Any]] = {}
         self.waiting: dict[int, int] | None = None
         self.roots: list[Any] = []
+        self.lacking = False  # is there a node on the heap that no gradient may come to?
 
     def reaches(self, places: list[Any]) -> int:
-        """How many of these (node, output) and (leaf, 0) get a gradient in this pass."""
-        capture, seen, stack = self.capture, set(), list(self.roots)
-        met: set[tuple[int, int]] = set()
+        """How many of these (node, output) and (leaf, 0) this pass comes to, with a gradient or without."""
+        capture, seen, stack = self.capture, set[int](), list(self.roots)
         while stack:
             edge = stack.pop()
             if edge is None or (capture is not None and not capture.wants(edge)):
                 continue
             target = edge[0]
-            met.add((id(target), edge[1]))
-            if isinstance(target, Node) and id(target) not in seen:
-                seen.add(id(target))
-                if capture is None or id(target) in capture.needed:
-                    stack.extend(target.edges)
-        return sum([(id(target), index) in met for target, index in places])
+            if id(target) in seen:
+                continue
+            seen.add(id(target))
+            if isinstance(target, Node) and (capture is None or id(target) in capture.needed):
+                stack.extend(target.edges)
+        return sum([id(target) in seen for target, _ in places])
 
     def expect(self, roots: list[Any]) -> None:
         """Count the gradients that each leaf will get."""
@@ -309,8 +309,9 @@ class _Walk:
                 continue
             key = id(edge[0])
             waiting[key] -= 1
-            if waiting[key] == 0 and key in self.leaves:
-                self.finish_leaf(*self.leaves.pop(key))
+            if waiting[key] == 0:
+                leaf, g = self.leaves.pop(key, (edge[0], None))
+                self.finish_leaf(leaf, g)
 
     def finish_early(self, stopped: list[Any]) -> None:
         """An error has stopped the pass before these nodes: leaves that would have got nothing from there have their gradients."""
@@ -339,7 +340,9 @@ class _Walk:
         if node.node_pre_hooks:
             _pre_hooks(node, grads, mode)
         own = node.run_values
-        if watch and Anomaly.enabled:
+        if self.lacking and not node.unasked and all(g is None for g in grads):
+            results = [None] * len(node.ends)
+        elif watch and Anomaly.enabled:
             results = _run_watched(node, grads, mode)
         else:
             results = own(mode, grads) if own is not None else mode.run(node, grads)
@@ -350,12 +353,12 @@ class _Walk:
         send, indices = self.send, node.indices
         if capture is None and indices is None:
             for end, g in zip(node.ends, results, strict=True):
-                if g is not None and end is not None:
-                    send(end, 0, g)
+                if end is not None:
+                    send(end, 0, g) if g is not None else self.lack(end)
         else:
             for edge, g in zip(node.edges, results, strict=True):
-                if g is not None and edge is not None and (capture is None or capture.wants(edge)):
-                    send(edge[0], edge[1], g)
+                if edge is not None and (capture is None or capture.wants(edge)):
+                    send(edge[0], edge[1], g) if g is not None else self.lack(edge[0])
         if self.waiting is not None:
             self.arrived(node.edges)
 
@@ -371,8 +374,15 @@ class _Walk:
             before = self.leaves.get(id(target))
             self.leaves[id(target)] = (target, g if before is None else self.mode.add(before[1], g))
 
+    def lack(self, target: Any) -> None:
+        """No gradient comes along an edge. A node is visited even so: functions of the user's and hooks run without."""
+        if isinstance(target, Node) and target not in self.buffers:
+            self.lacking = True
+            self.buffers[target] = [None] * target.form.n_out
+            heapq.heappush(self.heap, (-target.seq, target))
+
     def finish_leaf(self, leaf: Any, g: Any) -> None:
-        """Give a leaf its gradient: to `.grad`, or to the caller of `autograd.grad`."""
+        """Give a leaf its gradient, if one came: to `.grad`, or to the caller of `autograd.grad`."""
         mode, capture = self.mode, self.capture
         if capture is not None and id(leaf) not in capture.by_leaf:
             return  # the root itself
@@ -385,14 +395,15 @@ class _Walk:
                 return
         if not leaf._rg:
             return  # it has ceased to require one
-        find_place(leaf)
-        if leaf._node is not None and type(leaf._node) is not Nowhere:
-            raise RuntimeError("leaf variable has been moved into the graph interior")
-        accumulate(leaf, g, mode)
+        if g is not None:
+            find_place(leaf)
+            if leaf._node is not None and type(leaf._node) is not Nowhere:
+                raise RuntimeError("leaf variable has been moved into the graph interior")
+            accumulate(leaf, g, mode)
         if leaf._post_hooks:
             for hook in sorted(leaf._post_hooks.values(), key=_of_node):
                 if type(hook) is NodeHook:
-                    hook((), (mode.to_tensor(g),))
+                    hook((), _tensors([g], mode))
                 else:
                     hook(leaf)
 
@@ -442,8 +453,7 @@ def _run_watched(node: Any, grads: list[Any], mode: Any) -> Any:
 def _before_node(node: Any, grads: list[Any], mode: Any) -> None:
     """Run the hooks on a node's incoming gradients, and store those that `retain_grad` asked for."""
     for index, hooks in list((node.pre_hooks or {}).items()):
-        if grads[index] is not None:
-            grads[index] = _through_hooks(list(hooks.values()), grads[index], mode)
+        grads[index] = _through_hooks(list(hooks.values()), grads[index], mode)
     for index, ref in list((node.retains or {}).items()):
         t = ref()
         if t is not None and grads[index] is not None:
@@ -461,10 +471,10 @@ def _name_of(hook: Any) -> str:
 
 def _check_replacement(hook: Any, new: Any, old: Any) -> None:
     """Raise PyTorch's errors for what a hook returned in place of the gradient `old`."""
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(new, _tensor.Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if old is None:
-        return
     if new.dtype is not old.dtype or is_sparse(new) != is_sparse(old):
         types = f"was {old.type()} got {new.type()}"  # pyright: ignore[reportAttributeAccessIssue]
         raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value ({types})")
@@ -512,6 +522,11 @@ def _graded_outputs(node: Any) -> range | list[int]:
 
 def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
     for hook in hooks:
+        if g is None:
+            result = hook(None)
+            if result is not None:
+                _check_replacement(hook, result, None)
+            continue
         given = mode.to_tensor(g)
         result = hook(given)
         if result is not None:

@@ -96,6 +96,7 @@ class Node:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
     run_values: Any = None  # nodes of a Function run on tensors
+    unasked = False  # does it run where no gradient has come to it?
 
     def inputs(self) -> list[int]:
         """The inputs that count as tensors to PyTorch, in order, -1 for one that was left out: one entry each in `next_functions`."""
@@ -306,10 +307,14 @@ def _modified(v: Value, edge: Any, result: bool) -> str:
         else "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
-    on = "" if v.aval.slot.device.type == "cpu" else v.aval.slot.device.type + "."
+    device, scalar = v.aval.slot.device.type, scalar_name(v.aval.dtype)
+    if device == "cpu" and (scalar == "BFloat16" or v.aval.dtype.is_complex):
+        kind = f"CPU{scalar}Type"  # types that PyTorch has no older name for
+    else:
+        kind = f"torch.{'' if device == 'cpu' else device + '.'}{scalar}Tensor"
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{on}{scalar_name(v.aval.dtype)}Tensor {list(v.aval.shape)}]{which} is at version {now}; expected "
+        f"[{kind} {list(v.aval.shape)}]{which} is at version {now}; expected "
         f"version {expected} instead. Hint: {hint}"
     )
 

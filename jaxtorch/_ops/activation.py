@@ -411,13 +411,13 @@ def _softmax(x: Any, dim: int, dtype: Any, rule: Any, kernel: str) -> Any:
     return in_single(lambda v: rule(v, axis))(x)
 
 
-@op()
+@op(saved=["result"])
 def softmax(input: Array, dim: int, dtype: Any = None):
     """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
     return _softmax(input, dim, dtype, softmax_of, "softmax")
 
 
-@op()
+@op(saved=["result"])
 def log_softmax(input: Array, dim: int, dtype: Any = None):
     """The logarithm of `softmax`, computed stably."""
     return _softmax(input, dim, dtype, log_softmax_of, "log_softmax")

@@ -18,7 +18,7 @@ from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
-from .._core.tensor import Tensor, check_writable, kept_value, need_tensor
+from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
 from .._core.views import set_at
 from .._core.warned import once
 from .casting import _LEGACY, cast, convert, move
@@ -143,6 +143,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
         if found != size:
             raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
     if other is self or _same_memory(self, other):
+        refuse_inference(self)
         check_fillable(self)
         if not state.grad or not (self.requires_grad or other.requires_grad):
             self._write(kept_value(self._read()))  # counted, though nothing changes

@@ -235,7 +235,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     return result if out is None else write_out(out, result, "masked_select")
 
 
-@op(name="_take_flat", function=False, method=False, out=False, grad="MaskedSelectBackward0")
+@op(name="_take_flat", function=False, method=False, out=False, grad="MaskedSelectBackward0", saved=["input"])
 def _take_flat(input: Array, places: Array):
     return input.reshape(-1).at[places].get(mode="promise_in_bounds")
 

@@ -16,8 +16,9 @@ from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, refuse_inference, wrap, write_out
 from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
+from .complexes import _conj
 from .constants import contiguous_format
-from .views import _alias, slice_dim, squeeze, t, transpose, unsqueeze
+from .views import _alias, _view_dtype, conjugated, negated, slice_dim, squeeze, t, transpose, unsqueeze
 
 # -- as_strided
 
@@ -94,9 +95,25 @@ def _whole(x: Tensor) -> Tensor:
     return found
 
 
+def _read_alike(whole: Tensor, x: Tensor) -> Tensor:
+    """A tensor's memory, read as elements of the type that `x` has, conjugated where `x` is."""
+    held, dtype = whole._value.aval.dtype, x._value.aval.dtype
+    if held is not dtype:
+        count = whole._value.aval.numel
+        if negated(x) or count * held.itemsize % dtype.itemsize:
+            raise NotImplementedError(
+                "as_strided() to memory outside a view that reads it as another type: clone it first"
+            )
+        whole = _view_dtype(_as_strided(whole, (count,), (1,), 0, whole._layout), dtype, held.itemsize)
+    return _conj(whole) if conjugated(x) else whole
+
+
 def _extent(x: Tensor) -> int:
-    """How many elements of memory the tensor's storage has."""
-    return offset_of(x) + x._value.aval.numel if x._alias is None else x._alias.storage.value.aval.numel
+    """How many elements of memory, of the tensor's type, its storage has."""
+    if x._alias is None:
+        return offset_of(x) + x._value.aval.numel
+    held = x._alias.storage.value.aval
+    return held.numel * held.dtype.itemsize // x._value.aval.dtype.itemsize
 
 
 @function("as_strided", method=True)
@@ -108,7 +125,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     )  # fmt: skip
     if _reaches(input, *given):
         return _as_strided(input, *given, input._layout)
-    whole = _whole(input)
+    with no_grad():
+        whole = _read_alike(_whole(input), input)
     if not _reaches(whole, *given):
         raise NotImplementedError("as_strided() to memory that holds no elements of the base")
     return _beyond(input, whole, given)

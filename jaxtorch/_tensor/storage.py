@@ -484,7 +484,6 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
-    refuse_inference(self)
     given = items if size is None else (size,)
     new = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     if any(n < 0 for n in new):
@@ -494,6 +493,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     packed = strides.contiguous(new) if name in (None, "contiguous_format") else strides.channels_last(new, name)
     if new == aval.shape:
         return self
+    refuse_inference(self)
     count = int(np.prod(new, dtype=np.int64))
     if self._alias is None and not aval.numel and packed == strides.contiguous(new):
         self._value, self._layout = from_host(np.zeros(new, aval.dtype.np), aval.slot.device)._value, None

@@ -134,6 +134,8 @@ class BackwardCFunction(tape.Node):
             self._freed = True
         self._saved = None
 
+    unasked = True
+
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """Run the user's backward on tensors, and hand back one gradient for each edge."""
         given = []
@@ -509,7 +511,7 @@ def _count_write(t: Tensor) -> None:
         count_write(t)
     else:
         alias.peek(t)
-        if alias.seen == alias.version.n:
+        if alias.seen == alias.version.n and not alias.chain:  # a view is read again, under the new count
             alias.seen += 1
         alias.version.n += 1
         if alias.silent is not None:

@@ -275,8 +275,8 @@ def retain_grad(self: SparseTensor) -> None:
 def register_hook(self: SparseTensor, hook: Any) -> Any:
     """Call `hook(grad)` with the sparse gradient when it is computed."""
 
-    def on_values(g: Tensor) -> Any:
-        found = hook(with_values(self, g))
+    def on_values(g: Tensor | None) -> Any:
+        found = hook(None if g is None else with_values(self, g))
         return None if found is None else found._parts[-1]
 
     return self._parts[-1].register_hook(on_values)

@@ -347,9 +347,10 @@ class _Frame:
         self.types.append(x._read().aval)
         return holder
 
-    def arrive(self, grad: Tensor) -> None:
-        """A gradient of the outputs: what is computed again may begin after it."""
-        self.arrived.append(grad._read())
+    def arrive(self, grad: Tensor | None) -> None:
+        """A gradient of the outputs, or none: what is computed again may begin after it."""
+        if grad is not None:
+            self.arrived.append(grad._read())
 
     def unpack(self, holder: _Holder) -> Tensor:
         if holder.index not in self.computed:

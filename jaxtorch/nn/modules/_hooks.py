@@ -255,6 +255,7 @@ class BackwardHook:
         if len(grads) < len(places):
             # The engine computes no gradients that nothing takes; PyTorch shows hooks zeros for those.
             places = [i for i in places if i not in self.without_grad]
+        taken = [g is not None for g in grads]
         found = list(self._spread(places, grads, self.n_inputs))
         for i, (shape, dtype, device) in self.without_grad.items():
             if found[i] is None:
@@ -271,4 +272,4 @@ class BackwardHook:
                 )
             grads = tuple(found)
         self.grad_outputs = None
-        return tuple(grads[i] for i in places)
+        return tuple(grads[i] if is_taken else None for i, is_taken in zip(places, taken, strict=True))
