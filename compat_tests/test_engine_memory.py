@@ -276,5 +276,5 @@ def test_large_programs_wait_for_each_other():
     for _ in range(4):
         arrays = call(arrays)
     assert ready == [[], [True, True], [True, True], [True, True]]
-    assert one_by_one.are_large([torch.empty(2**26, device="meta")._value.aval])
-    assert not one_by_one.are_large([torch.empty(2**25, device="meta")._value.aval])
+    assert one_by_one.are_large([torch.empty(2**25, device="meta")._value.aval])
+    assert not one_by_one.are_large([torch.empty(2**24, device="meta")._value.aval])

@@ -74,6 +74,12 @@ def release_memory() -> None:
         _library().jaxtorch_native_release_memory()
 
 
+def largest_is_free(from_now: bool = False) -> bool:
+    """Whether the largest block of that memory is gone which was taken since the last call with `from_now`."""
+    library = _library()
+    return not hasattr(library, "jaxtorch_native_largest_is_free") or library.jaxtorch_native_largest_is_free(from_now)
+
+
 class Kernel(NamedTuple):
     """Where a convolution's kernel lies in an array of any shape: `sizes` of its spatial dimensions, how many elements apart
     neighbours are along them, along inputs and along outputs, and where the first one is."""

@@ -23,6 +23,7 @@ namespace {
 constexpr size_t kLarge = 64 << 10;       // bytes; what is smaller stays the C library's
 constexpr size_t kReserved = 1ul << 38;   // addresses, not memory
 constexpr size_t kUnit = 4096;
+constexpr size_t kTemporary = 32 << 20;   // bytes, from which on a block may be the temporary memory of a large program
 constexpr int kSlots = 8;                 // entries that an imported function may have in the table
 
 const size_t page_size = sysconf(_SC_PAGESIZE);
@@ -34,6 +35,8 @@ struct Blocks {
   char *start, *top;                  // all above `top` is free
   char* touched;                      // all above `touched` has not been used since it went back to the system
   std::map<char*, size_t> free, used;  // and their sizes
+  char* largest = nullptr;             // of the blocks in use, among those that were taken since someone wanted to know
+  size_t largest_size = 0;
 };
 
 Blocks* blocks;
@@ -60,6 +63,7 @@ void* take(size_t size) {
     return nullptr;
   }
   blocks->used[at] = size;
+  if (size >= kTemporary && size > blocks->largest_size) blocks->largest = at, blocks->largest_size = size;
   return at;
 }
 
@@ -69,6 +73,7 @@ void give_back(char* at) {
   if (it == blocks->used.end()) abort();  // freed twice
   size_t size = it->second;
   blocks->used.erase(it);
+  if (at == blocks->largest) blocks->largest = nullptr;
   auto after = blocks->free.lower_bound(at);
   if (after != blocks->free.end() && at + size == after->first) size += after->second, after = blocks->free.erase(after);
   if (after != blocks->free.begin()) {
@@ -187,4 +192,13 @@ extern "C" __attribute__((visibility("default"))) void jaxtorch_native_release_m
   for (const auto& [at, size] : blocks->free) drop(at, size);
   drop(blocks->top, blocks->touched - blocks->top);
   blocks->touched = blocks->top;
+}
+
+// Is the largest block gone that was taken since the last call with `from_now`?
+extern "C" __attribute__((visibility("default"))) int jaxtorch_native_largest_is_free(int from_now) {
+  if (!blocks || in_child) return 1;
+  std::lock_guard<std::mutex> lock(blocks->mutex);
+  const bool gone = !blocks->largest;
+  if (from_now) blocks->largest = nullptr, blocks->largest_size = 0;
+  return gone;
 }
