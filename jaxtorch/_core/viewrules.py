@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,29 @@ class ViewRule:
 
 def set_at(x: Any, value: Any, at: Any) -> Any:
     """`x` with `value` at an index; where places repeat, each gets its part of the gradient, as in PyTorch."""
+    parts = at if isinstance(at, tuple) else (at,)
+    traced = [p for p in parts if _is_traced(p)]  # arguments: a rule that closed over them would outlive their trace
+
+    def index(given: Any) -> Any:
+        left = iter(given)
+        return tuple([next(left) if _is_traced(p) else p for p in parts])
 
     @jax.custom_jvp
-    def put(x: Any, value: Any) -> Any:
-        return x.at[at].set(value, mode="promise_in_bounds")
+    def put(x: Any, value: Any, *traced: Any) -> Any:
+        return x.at[index(traced)].set(value, mode="promise_in_bounds")
 
     @put.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
         # Called unique, so that JAX transposes it: to zeros at the places for x, and to a gather for the value.
-        moved = tangents[0].at[at].set(tangents[1], mode="promise_in_bounds", unique_indices=True)
+        places = index(primals[2:])
+        moved = tangents[0].at[places].set(tangents[1], mode="promise_in_bounds", unique_indices=True)
         return put(*primals), moved
 
-    return put(x, value)
+    return put(x, value, *traced)
+
+
+def _is_traced(part: Any) -> bool:
+    return isinstance(part, Tracer) and jnp.issubdtype(part.dtype, jnp.integer)
 
 
 def expand_write(whole: Any, part: Any, size_: Any) -> Any:

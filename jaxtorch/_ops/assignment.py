@@ -16,13 +16,24 @@ from .._core import dtypes, strides, viewstrides
 from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import state
-from .._core.op import Array, Arrays, Scalar, function, method, op
+from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
 from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
 from .._core.views import set_at
 from .._core.warned import once
 from .casting import _LEGACY, cast, convert, move
-from .indexing import _as_tensors, _index_tuple, _is_tensor, _number_of, _settle, _shared, _view_of
+from .indexing import (
+    _as_tensors,
+    _differentiable,
+    _index_tuple,
+    _is_tensor,
+    _number_of,
+    _select_at,
+    _settle,
+    _shared,
+    _view_of,
+)
+from .views import unsqueeze
 
 _ndarray = np.ndarray
 
@@ -177,10 +188,7 @@ def _warn_complex(src: Tensor, dtype: dtypes.dtype) -> None:
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`: written through views for basic indices, scattered for index arrays and masks."""
     aval = self._value.aval
-    if isinstance(value, Tensor):
-        tensor = True
-    else:
-        tensor = False
+    if not isinstance(value, Tensor):
         if not isinstance(value, (int, float, complex, np.integer)):
             kind = type(value)
             name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
@@ -196,27 +204,43 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if arrays and not str(error).startswith("too many") and (self._rg or self._alias is not None):
             check_fillable(self)  # PyTorch looks at index arrays last
         raise
-    if found.numbers:
-        raise NotImplementedError(
-            "x[i] = value where i is a 0-dimensional tensor traced by a JAX transformation: write "
-            "x[i.reshape(1)] = value"
-        )
     steps = found.steps
     if type(index) is slice and steps[0][2:] == (0, aval.shape[0], 1) and _is_whole(index):
         steps = ()  # as in PyTorch the whole is no view of itself
+    _assign(self, steps, found, value)
+
+
+def _assign(self: Tensor, steps: tuple[Any, ...], found: Plan, value: Any) -> None:
+    """Write to what these steps and the plan's index arrays find."""
+    if found.numbers:
+        for k, step in enumerate(steps):
+            if step[0] == "select_at":
+                _assign_at(self, steps, k, found, value)
+                return
     target = _view_of(self, steps) if steps else self
     if found.operands:
         _scatter_into(target, found, value)
         return
     fill = True
-    if tensor:
+    if isinstance(value, Tensor):
         size = target._value.aval.shape
         fill = not value._value.aval.ndim
         if value._value.aval.shape != size:
             value = _prefix_stripped(value)
             viewstrides.expand_size(value._value.aval.shape, size)
-        _warn_complex(value, aval.dtype)
+        _warn_complex(value, self._value.aval.dtype)
     _copy_into(target, value, fill)
+
+
+def _assign_at(self: Tensor, steps: tuple[Any, ...], k: int, found: Plan, value: Any) -> None:
+    """The same where step k selects a place that JAX traces: a copy of what it selects is written to, and put back."""
+    _, dim, number = steps[k]
+    target = _differentiable(self, steps[:k])
+    place = found.numbers[number]
+    part = _select_at(target, place, dim)
+    _assign(part, steps[k + 1 :], found, value)
+    place = functions["where"](place < 0, place + target._value.aval.shape[dim], place).long()
+    target.index_copy_(dim, place.reshape(1), unsqueeze(part, dim))
 
 
 def _is_whole(index: slice) -> bool:

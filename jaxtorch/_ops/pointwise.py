@@ -381,7 +381,7 @@ def frexp(input: Array):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     exponent = _exponent(unbroken(input))
 
-    @derivatives(lambda t, ans, x: t / lax.exp2(exponent.astype(t.dtype)))
+    @derivatives(lambda t, ans, x: t / lax.exp2(_exponent(unbroken(x)).astype(t.dtype)))
     @in_single
     def mantissa(x: Any) -> Any:
         return jnp.where(jnp.isfinite(x), jnp.frexp(x)[0], x)

@@ -381,30 +381,33 @@ def _other_factors(src: Any, place: Any) -> Any:
 def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
     mode = "promise_in_bounds"
 
-    def product(x: Any, src: Any) -> Any:
+    def product(x: Any, src: Any, *at: Any) -> Any:
         start = _started(x, at, 1, include_self)
         if x.dtype == np.bool_:
             return start.at[at].min(src, mode=mode)
         return start.at[at].multiply(src, mode=mode)
 
-    def others(src: Any) -> Any:
+    def others(src: Any, x: Any, at: Any) -> Any:
         return _other_factors(src, jnp.arange(x.size).reshape(x.shape)[at])
 
-    @derivatives(lambda t, ans, src: jnp.zeros_like(x).at[at].add(t * others(src), mode=mode))
-    def factor(src: Any) -> Any:
-        """What each place is multiplied by."""
+    def of_factor(t: Any, ans: Any, src: Any, x: Any, *at: Any) -> Any:
+        return jnp.zeros_like(x).at[at].add(t * others(src, x, at), mode=mode)
+
+    @derivatives(of_factor, None, *[None] * len(at))
+    def factor(src: Any, x: Any, *at: Any) -> Any:
+        """What each place of `x` is multiplied by."""
         return jnp.ones_like(x).at[at].multiply(src, mode=mode)
 
-    def of_x(t: Any, ans: Any, x: Any, src: Any) -> Any:
+    def of_x(t: Any, ans: Any, x: Any, src: Any, *at: Any) -> Any:
         if include_self:
-            return t * factor(src)
+            return t * factor(src, x, *at)
         return jnp.where(jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode), jnp.zeros_like(t), t)
 
-    def of_src(t: Any, ans: Any, x: Any, src: Any) -> Any:
+    def of_src(t: Any, ans: Any, x: Any, src: Any, *at: Any) -> Any:
         start = _started(x, at, 1, include_self)
-        return jnp.zeros_like(x).at[at].add(t * start[at] * others(src), mode=mode)
+        return jnp.zeros_like(x).at[at].add(t * start[at] * others(src, x, at), mode=mode)
 
-    return derivatives(of_x, of_src)(product)(x, src)
+    return derivatives(of_x, of_src, *[None] * len(at))(product)(x, src, *at)
 
 
 def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) -> Any:
@@ -416,25 +419,25 @@ def _extreme_at(x: Any, src: Any, at: Any, largest: bool, include_self: bool) ->
     else:
         neutral = jnp.iinfo(x.dtype).min if largest else jnp.iinfo(x.dtype).max
 
-    def extreme(x: Any, src: Any) -> Any:
+    def extreme(x: Any, src: Any, *at: Any) -> Any:
         place = _started(x, at, neutral, include_self).at[at]
         return place.max(src, mode=mode) if largest else place.min(src, mode=mode)
 
-    def winners(ans: Any, x: Any, src: Any) -> tuple[Any, Any, Any]:
+    def winners(ans: Any, x: Any, src: Any, at: Any) -> tuple[Any, Any, Any]:
         touched = jnp.zeros(x.shape, np.bool_).at[at].set(True, mode=mode)
         own = jnp.where(touched, (x == ans) & include_self, True)
         theirs = src == ans[at]
         return own, theirs, own.astype(x.dtype).at[at].add(theirs.astype(x.dtype), mode=mode)
 
-    def of_x(t: Any, ans: Any, x: Any, src: Any) -> Any:
-        own, _, count = winners(ans, x, src)
+    def of_x(t: Any, ans: Any, x: Any, src: Any, *at: Any) -> Any:
+        own, _, count = winners(ans, x, src, at)
         return jnp.where(own, t / jnp.maximum(count, 1), jnp.zeros_like(t))
 
-    def of_src(t: Any, ans: Any, x: Any, src: Any) -> Any:
-        _, theirs, count = winners(ans, x, src)
+    def of_src(t: Any, ans: Any, x: Any, src: Any, *at: Any) -> Any:
+        _, theirs, count = winners(ans, x, src, at)
         return jnp.zeros_like(x).at[at].add(jnp.where(theirs, t / count[at], jnp.zeros_like(t)), mode=mode)
 
-    return derivatives(of_x, of_src)(extreme)(x, src)
+    return derivatives(of_x, of_src, *[None] * len(at))(extreme)(x, src, *at)
 
 
 @op(inplace=True, out=False, like_input=True, saved={"source": "source"})
