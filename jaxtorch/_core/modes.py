@@ -21,6 +21,8 @@ class _State(threading.local):
     casts: Any = None
     """Under autocast, pairs (kind of device, type); see autocasting.py."""
     inference = False
+    copying = False
+    """A copy is written to a view with several elements in one place: the last one stays, as in PyTorch, changed or not."""
     off: Any = None
     """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""
     tangents: Any = None

@@ -234,7 +234,7 @@ def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repea
             ):
                 places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1].reshape(-1)
                 flat, new = whole.reshape(-1), new.reshape(-1)
-                if repeated:  # only fills get here: the elements that have changed hold one value
+                if repeated:  # by a fill, perhaps of a part: the elements that have changed hold one value
                     old = flat[places]
                     changed = (new != old) & ~((new != new) & (old != old))
                     flat = flat.at[jnp.where(changed, places, whole.size)].set(new, mode="drop")
@@ -344,7 +344,8 @@ def read_along(chain: Any, whole: Value) -> Value:
 def written_along(t: Tensor, chain: Any, old: Value, part: Value) -> Value:
     """Content whose part that a chain of views, which has led to `t`, shows has been replaced."""
     steps, numbers = _chain_key(chain)
-    entry = _write_entry(old.aval, part.aval, steps, numbers, several_in_one_place(chain, t))
+    repeated = several_in_one_place(chain, t) and not state.copying
+    entry = _write_entry(old.aval, part.aval, steps, numbers, repeated)
     return apply_entry(entry, [old, part, *numbers])._value
 
 
@@ -456,7 +457,8 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     chain = _chain_from(base, alias, t)
     steps, numbers = _chain_key(chain)
     whole = base._read()
-    entry = _write_entry(whole.aval, result._value.aval, steps, numbers, several_in_one_place(chain, t))
+    repeated = several_in_one_place(chain, t) and not state.copying
+    entry = _write_entry(whole.aval, result._value.aval, steps, numbers, repeated)
     out = apply_entry(entry, [base, result, *numbers])
     node = out._node
     if node is not None and t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):

@@ -19,7 +19,7 @@ from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
 from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
-from .._core.views import set_at
+from .._core.views import set_at, several_in_one_place
 from .._core.warned import once
 from .casting import _LEGACY, cast, convert, move
 from .indexing import (
@@ -113,6 +113,13 @@ def _filled_onto(self: Array, value: Array):
 
 def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
     """Make `target`, perhaps a view that has not been read, hold `source`, a number or a tensor that fits."""
+    alias = target._alias
+    if alias is not None and not state.copying and several_in_one_place(alias.chain, target):
+        state.copying = True
+        try:
+            return _copy_into(target, source, fill)
+        finally:
+            state.copying = False
     if target._rg or target._alias is not None:
         check_writable(target)
     aval = target._value.aval
