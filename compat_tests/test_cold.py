@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -315,14 +316,28 @@ def test_a_loop_that_divides_floats_runs_on_numpy(monkeypatch: pytest.MonkeyPatc
     assert found["_ctc_fwd"] if "_ctc_fwd" in found else found["_ctc"]
 
 
-def test_functions_transformed_do_not_compile_each_primitive() -> None:
-    """`torch.func` of a shape that was not met before: the values that PyTorch has, and nothing for XLA to compile."""
-    if cold.RUNS == 0:
-        pytest.skip("NumPy is switched off")
+@contextlib.contextmanager
+def compilations() -> Iterator[list[str]]:
+    """What XLA compiles meanwhile."""
     compiled: list[str] = []
 
     def heard(name: str, *_: Any, **__: Any) -> None:
-        compiled.append(name)
+        if "backend_compile" in name:
+            compiled.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        yield compiled
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+
+
+NUMPY = pytest.mark.skipif(cold.RUNS == 0, reason="NumPy is switched off")
+
+
+@NUMPY
+def test_functions_transformed_do_not_compile_each_primitive() -> None:
+    """`torch.func` of a shape that was not met before: the values that PyTorch has, and nothing for XLA to compile."""
 
     def made(t: Any) -> list[Any]:
         w, x = t.linspace(-1, 1, 7 * 11).sin().view(7, 11), t.linspace(0, 2, 5 * 11).view(5, 11)
@@ -335,12 +350,9 @@ def test_functions_transformed_do_not_compile_each_primitive() -> None:
         _, tangent = t.func.jvp(lambda x: f(w, x).cumsum(0), (x[2],), (x[3],))
         return [jacobians.tolist(), second.tolist(), tangent.tolist()]
 
-    jax.monitoring.register_event_duration_secs_listener(heard)
-    try:
+    with compilations() as compiled:
         ours = made(torch)
-    finally:
-        jax.monitoring.unregister_event_duration_listener(heard)
-    assert not [name for name in compiled if "backend_compile" in name]
+    assert not compiled
     for a, b in zip(ours, made(pytorch), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
@@ -355,3 +367,29 @@ def test_a_convolutions_cost_is_of_the_patches_that_it_copies():
 
     forward, of_weight = cost((64, 3, 32, 32), (6, 3, 5, 5)), cost((3, 64, 32, 32), (6, 64, 28, 28))
     assert forward / 2 < of_weight < 2 * forward
+
+
+@NUMPY
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("batch", [(), (2, 3)])
+def test_linear_systems_compile_nothing(kind: str, batch: tuple[int, ...]) -> None:
+    """LU factorisations, triangular systems and their gradients, at a size that was not met before."""
+
+    def made(t: Any) -> list[Any]:
+        n = 5 + len(batch)
+        x = t.arange(int(np.prod(batch)) * n * n, dtype=getattr(t, kind)).pow(2).sin().view(*batch, n, n) + 2 * t.eye(n)
+        a, b = x.clone().requires_grad_(), x[..., :2].cos().requires_grad_()
+        lower = a.tril()
+        outs = [
+            t.cholesky_solve(b, lower), t.linalg.solve_triangular(lower.mT, b, upper=True),
+            t.linalg.solve_triangular(lower, b.mT, upper=False, left=False), t.linalg.solve(a, b), t.linalg.inv(a),
+        ]  # fmt: skip
+        sum(o.pow(2).sum() for o in outs).backward()
+        return [o.tolist() for o in [*outs, a.grad, b.grad]]
+
+    with compilations() as compiled:
+        ours = made(torch)
+    assert not compiled
+    for a, b in zip(ours, made(pytorch), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        np.testing.assert_allclose(a, b, rtol=0, atol=(2e-3 if kind == "float32" else 1e-9) * np.abs(b).max())

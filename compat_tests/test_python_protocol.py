@@ -26,7 +26,7 @@ def test_as_a_sequence(torch: Any) -> Any:
 def test_as_a_number(torch: Any) -> Any:
     two = torch.tensor(2)
     return [
-        list(range(two)), ["a", "b", "c"][two], [0] * two, "%d %.2f" % (two, torch.tensor(2.5)), f"{torch.tensor(3.14159):.2f}",
+        list(range(two)), ["a", "b", "c"][two], [0] * two, "%d %.2f" % (two, torch.tensor(2.5)), f"{torch.tensor(3.14159):.2f}",  # noqa: UP031
         complex(two), float(torch.ones(1, 1)), bool(torch.zeros(1)), int(torch.tensor(2.7)), two.__index__(),
         attempt(lambda: int(torch.ones(2))), attempt(lambda: bool(torch.ones(2))), attempt(lambda: range(torch.tensor(1.0))),
     ]  # fmt: skip

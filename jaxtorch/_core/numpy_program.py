@@ -10,7 +10,7 @@ import numpy as np
 from jax._src import core as _core
 from jax.extend import core as jex_core
 
-from . import numpy_indexing  # noqa: F401  # enters its rules
+from . import numpy_indexing, numpy_linalg  # noqa: F401  # enter their rules
 from .context import x64
 from .expansion import EXPANDED, expanded
 from .numpy_rules import RULES, Rule, rule
@@ -242,6 +242,18 @@ def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, num_consts: int, n
 @rule("cond", lambda eqn: sum(_body(b).cost + _unsure(_body(b)) for b in eqn.params["branches"]), half=True)
 def _cond(index: Any, *args: Any, branches: Any, **_: Any) -> list[Any]:
     return _body(branches[min(max(int(index), 0), len(branches) - 1)]).run(list(args), False)
+
+
+def _solver(eqn: Any) -> float:
+    body = _body(eqn.params["jaxprs"].solve)
+    return body.cost + (0.0 if body.exact else math.inf)
+
+
+@rule("custom_linear_solve", _solver, half=True)
+def _custom_linear_solve(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
+    known = const_lengths.matvec + const_lengths.vecmat
+    of_solve = args[known:][: const_lengths.solve]
+    return _body(jaxprs.solve).run([*of_solve, *args[sum(const_lengths) :]], False)
 
 
 @rule("while", lambda eqn: math.inf, half=True)
