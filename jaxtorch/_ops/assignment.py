@@ -38,8 +38,11 @@ from .views import unsqueeze
 _ndarray = np.ndarray
 
 
-def assignable(number: Any, dtype: dtypes.dtype) -> Any:
-    """A Python number that `dtype` can hold; RuntimeError where it overflows (a fraction is cut off)."""
+def assignable(number: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> Any:
+    """A Python number that `dtype` can hold; RuntimeError where it overflows (a fraction is cut off).
+
+    to_infinity: types of half precision take numbers that are too large, as infinity.
+    """
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise ValueError("Overflow when unpacking long long")
     name = _OVERFLOWING.get(dtype.name) or C_NAMES.get(dtype.name, dtype.name)
@@ -53,14 +56,15 @@ def assignable(number: Any, dtype: dtypes.dtype) -> Any:
     if dtype is dtypes.bool_ or dtype.is_complex:
         return number
     if dtype.is_floating_point:
-        if isinstance(number, float) and number - number == 0 and abs(number) > _largest(dtype) and dtype.itemsize > 1:
+        checked = dtype.itemsize > 1 and not (to_infinity and dtype.itemsize == 2)
+        if checked and number - number == 0 and abs(number) > _largest(dtype):
             raise overflow
         return number
     if number != number or number in (float("inf"), float("-inf")):
         raise overflow
     whole, limits = int(number), np.iinfo(dtype.np)
     lowest = -limits.max if limits.min == 0 and not isinstance(number, float) else limits.min
-    if not lowest <= whole <= limits.max:
+    if not lowest <= number <= limits.max:
         raise overflow
     return whole
 
@@ -78,7 +82,7 @@ C_NAMES = {
 }  # fmt: skip
 """Names of element types in some of PyTorch's messages."""
 _OVERFLOWING = {
-    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t", "float16": "at::Half",
+    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t",
 }  # fmt: skip
 
 
@@ -200,7 +204,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             kind = type(value)
             name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
             raise TypeError(f"can't assign a {name} to a {_legacy_name(aval)}")
-        value = assignable(value.item() if isinstance(value, np.generic) else value, aval.dtype)
+        value = assignable(value.item() if isinstance(value, np.generic) else value, aval.dtype, to_infinity=True)
     if index is False:
         return
     try:

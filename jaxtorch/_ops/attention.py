@@ -14,7 +14,7 @@ from jax.interpreters import ad
 from .._core import native
 from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
-from .._core.strides import broadcast_shapes, preserved
+from .._core.strides import broadcast_shapes, preserved, wrap_dim
 from .._core.tensor import Tensor
 from . import flash
 from .activation import softmax_of
@@ -71,6 +71,8 @@ def _attention(
         groups = query.shape[-3] // key.shape[-3]
         key, value = (jnp.repeat(x, groups, axis=-3) for x in (key, value))
     _check_products(query, key, value)
+    if attn_mask is not None:
+        _check_mask(query, key, attn_mask)
     dtype = query.dtype
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
     if keep is None and attn_mask is None and flash.fits(query, key, value):
@@ -211,6 +213,16 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
             f"{scalar_name(mask)} and  query.dtype: {scalar_name(query)} instead."
         )
+
+
+def _check_mask(query: Any, key: Any, mask: Any) -> None:
+    """A mask is broadcast to the scores, and may not enlarge them."""
+    size = (*broadcast_shapes(query.shape[:-2], key.shape[:-2]), query.shape[-2], key.shape[-2])
+    if query.ndim == 4:
+        wrap_dim(-2, mask.ndim)
+    found = broadcast_shapes(size, mask.shape)
+    if found != size:
+        raise RuntimeError(f"output with shape {list(size)} doesn't match the broadcast shape {list(found)}")
 
 
 def _check_products(query: Any, key: Any, value: Any) -> None:

@@ -39,19 +39,26 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def check_number(value: Any, dtype: dtypes.dtype) -> None:
-    """RuntimeError where a Python number does not fit an element type. Unsigned types take negative numbers, wrapping."""
+def check_number(value: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> None:
+    """RuntimeError where a Python number does not fit an element type. Unsigned types take negative integers, wrapping.
+
+    to_infinity: types of half precision take numbers that are too large, as infinity: single elements do.
+    """
     if dtype.is_complex or dtype is dtypes.bool_:
         return
     if isinstance(value, complex):
         if value.imag == 0:
-            return check_number(value.real, dtype)
+            return check_number(value.real, dtype, to_infinity)
     elif dtype.is_floating_point:
-        if not math.isfinite(value) or -_LARGEST[dtype.name] <= value <= _LARGEST[dtype.name]:
+        if (
+            (to_infinity and dtype.itemsize == 2)
+            or not math.isfinite(value)
+            or -_LARGEST[dtype.name] <= value <= _LARGEST[dtype.name]
+        ):
             return
     elif math.isfinite(value):
         info = np.iinfo(dtype.np)
-        if (info.min or -info.max) <= value <= info.max:
+        if (info.min or (0 if isinstance(value, float) else -info.max)) <= value <= info.max:
             return
     raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} without overflow")
 
@@ -329,4 +336,9 @@ def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
 @function("can_cast")
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """May results of one element type be stored in another?"""
+    for position, (name, given) in enumerate((("from_", from_), ("to", to)), 1):
+        if not isinstance(given, dtypes.dtype):
+            raise TypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(given).__name__}"
+            )
     return dtypes.can_cast(from_, to)

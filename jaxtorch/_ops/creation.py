@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -218,8 +219,9 @@ def full(
     if dtype is None and out is None:
         dtype = own or dtypes.of_python(number)
     dtype = out_dtype(dtype, out)
-    check_number(number, dtype)
-    t = filled(size_of((), size, "full"), number, dtype, device)
+    size = size_of((), size, "full")
+    check_number(number, dtype, to_infinity=math.prod(size) == 1)
+    t = filled(size, number, dtype, device)
     return finish_factory(t, out, requires_grad, "full")
 
 
@@ -267,7 +269,8 @@ def full_like(
     """A tensor of the input's size and type, filled with `fill_value`."""
     number = _fill_number(fill_value, "full_like", 2)
     if isinstance(input, Tensor):
-        check_number(number, input._value.aval.dtype if dtype is None else as_dtype(dtype))
+        aval = input._value.aval
+        check_number(number, aval.dtype if dtype is None else as_dtype(dtype), to_infinity=aval.numel == 1)
     return like_filled(input, number, dtype, device, requires_grad, memory_format, "full_like")
 
 
@@ -301,9 +304,10 @@ def new_full(
     aval = self._value.aval
     number = _fill_number(fill_value, "new_full", 2)
     wanted = aval.dtype if dtype is None else as_dtype(dtype)
-    check_number(number, wanted)
+    size = size_of((), size, "new_full")
+    check_number(number, wanted, to_infinity=math.prod(size) == 1)
     where = device if device is not None else aval.slot.device
-    return filled(size_of((), size, "new_full"), number, wanted, where, requires_grad)
+    return filled(size, number, wanted, where, requires_grad)
 
 
 def _strided(t: Tensor, stride: Any) -> Tensor:
@@ -392,7 +396,7 @@ def _fill_value(self: Tensor, value: Any, name: str) -> Any:
             f"{name}() received an invalid combination of arguments - got ({type(value).__name__}): a number or a "
             "0-dimensional tensor is needed"
         )
-    check_number(value, self._value.aval.dtype)
+    check_number(value, self._value.aval.dtype, to_infinity=self._value.aval.numel == 1)
     return value
 
 

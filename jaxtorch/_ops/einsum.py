@@ -17,7 +17,7 @@ from typing import Any
 from .._core import autocasting, strides
 from .._core.op import function, functions
 from .._core.strides import wrap_dim
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from .views import _view, permute, reshape, unsqueeze
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
@@ -495,6 +495,8 @@ def _wrapped(dims: Shape, ndim: int) -> Shape:
 @function("inner", method=True)
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product over the last dimension of both; the plain product where one is a scalar."""
+    need_tensor(input, "inner")
+    need_tensor(other, "inner", "other", 2)
     if input.ndim and other.ndim:
         if input.shape[-1] != other.shape[-1]:
             raise RuntimeError(

@@ -12,7 +12,7 @@ from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
 from .._core.runner import known
 from .._core.structseq import types
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from .rules import kind, unsupported
 from .sorting import insertion_points
 
@@ -207,6 +207,9 @@ def _bincount(input: Array, weights: Array | None, length: int):
 @function("bincount", method=True)
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights; reads the data."""
+    need_tensor(input, "bincount")
+    if weights is not None:
+        need_tensor(weights, "bincount", "weights", 2)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):

@@ -11,7 +11,7 @@ import numpy as np
 from .._core.op import function, method
 from .._core.op import functions as _f
 from .._core.runner import known
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.views import detached
 from . import conv as _conv
 from . import loss as _loss
@@ -135,7 +135,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
 @function("detach")
 def detach(input: Tensor) -> Tensor:
     """The same memory without its history."""
-    return detached(input)
+    return detached(need_tensor(input, "detach"))
 
 
 @function("detach_")

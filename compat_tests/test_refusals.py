@@ -1,0 +1,68 @@
+"""Arguments that PyTorch refuses, and numbers that it takes or refuses by their size: the same errors, the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+NO_TENSOR = {
+    "detach": lambda torch, x: torch.detach(None),
+    "meshgrid": lambda torch, x: torch.meshgrid(x, None, indexing="ij"),
+    "meshgrid of a list": lambda torch, x: torch.meshgrid([None], indexing="ij"),
+    "inner": lambda torch, x: torch.inner(x, None),
+    "inner, first": lambda torch, x: torch.inner(None, x),
+    "bincount": lambda torch, x: torch.bincount(None),
+    "bincount, weights": lambda torch, x: torch.bincount(torch.tensor([1]), 3.0),
+    "can_cast": lambda torch, x: torch.can_cast(None, torch.float32),
+    "can_cast, second": lambda torch, x: torch.can_cast(torch.float32, x),
+}
+
+
+@pytest.mark.parametrize("name", NO_TENSOR)
+@parity_test
+def test_what_is_no_tensor(torch: Any, name: str) -> Any:
+    try:
+        return NO_TENSOR[name](torch, torch.ones(3))
+    except TypeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("lead", [(2, 2), (1, 2), (2, 1), (2,), ()])
+@parity_test
+def test_a_mask_may_not_enlarge_the_scores(torch: Any, lead: Any) -> Any:
+    torch.manual_seed(0)
+    q, k = torch.randn(*lead, 3, 4), torch.randn(*lead, 5, 4)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    sizes = [(3, 5), (1, 5), (3, 1), (5,), (2, 3, 5), (2, 1, 3, 5), (1, 2, 3, 5), (1, 1, 1, 1), (1, 2, 2, 3, 5), (3, 4)]
+    return [attempt(lambda s=s: attention(q, k, k, torch.zeros(s))) for s in sizes]
+
+
+FILLS = {
+    "item": lambda torch, t, n: t.__setitem__(0, n) or t,
+    "slice": lambda torch, t, n: t.__setitem__(slice(-1, None), n) or t,
+    "mask": lambda torch, t, n: t.__setitem__(t == 0, n) or t,
+    "index": lambda torch, t, n: t.__setitem__([0], n) or t,
+    "fill_": lambda torch, t, n: t.fill_(n),
+    "masked_fill": lambda torch, t, n: t.masked_fill(t == 0, n),
+    "index_fill": lambda torch, t, n: t.index_fill(0, torch.tensor([0]), n),
+    "scatter": lambda torch, t, n: t.scatter(0, torch.tensor([0]), n),
+    "full": lambda torch, t, n: torch.full(t.shape, n, dtype=t.dtype),
+    "full_like": lambda torch, t, n: torch.full_like(t, n),
+    "new_full": lambda torch, t, n: t.new_full(t.shape, n),
+    "fill_diagonal_": lambda torch, t, n: t.view(1, -1).fill_diagonal_(n),
+}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "uint8", "int8"])
+@pytest.mark.parametrize("name", FILLS)
+@parity_test
+def test_numbers_at_the_limits_of_a_type(torch: Any, name: str, dtype: str, size: int) -> Any:
+    numbers = (1e5, -1e9, 1e39, 2**40, -0.5, -1.5, 255.5, 127.5, -1, 256, float("-inf"))
+    return [
+        attempt(lambda n=n: FILLS[name](torch, torch.zeros(size, dtype=getattr(torch, dtype)), n), match="overflow")
+        for n in numbers
+    ]
