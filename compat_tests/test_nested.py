@@ -138,3 +138,13 @@ def test_what_is_missing_is_named():
     x = t.nested.nested_tensor([t.ones(2), t.ones(3)])
     with pytest.raises(NotImplementedError, match="cumsum: jaxtorch has no such operation for nested tensors"):
         x.cumsum(0)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_seqlen": 5}, {"max_seqlen": 4}])
+def test_padding_of_packed_values(options: dict[str, int]):
+    """As long as all parts together, where nobody has said how long the longest is."""
+    found = []
+    for t in (torch, candidate()):
+        x = t.nested.nested_tensor_from_jagged(t.arange(18.0).view(6, 3), t.tensor([0, 2, 6]), **options)
+        found.append([(x * 2).to_padded_tensor(-1.0).tolist(), x.to_padded_tensor(0.0, (2, 7, 3)).tolist()])
+    assert found[0] == found[1]

@@ -75,7 +75,7 @@ def nested_tensor_from_jagged(
     min_seqlen: int | None = None, max_seqlen: int | None = None,
 ) -> Tensor:  # fmt: skip
     """A nested tensor of the layout torch.jagged from packed values: part i is `values[offsets[i] : offsets[i + 1]]`, or has
-    lengths[i] elements. The offsets are read."""
+    lengths[i] elements. The offsets are read. Padding makes parts `max_seqlen` long, or as long as all of them, unless told."""
     if offsets is None and lengths is None:
         raise RuntimeError("nested_tensor_from_jagged(): At least one of offsets or lengths is required.")
     dim = (1 if jagged_dim is None else jagged_dim) - 1
@@ -87,7 +87,8 @@ def nested_tensor_from_jagged(
         starts = ends[:-1]
         sizes = [b - a for a, b in itertools.pairwise(ends)] if lengths is None else lengths.tolist()
     parts = [values.narrow(dim, a, n) for a, n in zip(starts, sizes, strict=True)]
-    return _made(parts, _Ragged(), dim + 1)
+    padded = values.shape[dim] if max_seqlen is None and lengths is None else max_seqlen
+    return _made(parts, _Ragged(padded), dim + 1)
 
 
 def narrow(tensor: Tensor, dim: int, start: Any, length: Any, layout: Any = None) -> Tensor:

@@ -43,10 +43,14 @@ _counter = itertools.count(1)
 
 
 class Ragged:
-    """The size of the dimension in which the parts of a jagged tensor differ. Equal only to itself."""
+    """The size of the dimension in which the parts of a jagged tensor differ. Equal only to itself.
 
-    def __init__(self) -> None:
+    padded: the size that padding gives the dimension, where it is not that of the longest part.
+    """
+
+    def __init__(self, padded: int | None = None) -> None:
         self.name = f"j{next(_counter)}"
+        self.padded = padded
 
     def __repr__(self) -> str:
         return self.name
@@ -180,6 +184,8 @@ class NestedTensor(Tensor):
                         f"to_padded_tensor: output_size={output_size} must not be less than {[len(parts), *size]}"
                     )
                 size = list(output_size[1:])
+            elif self._ragged is not None and self._ragged.padded is not None:
+                size[self._ragged_dim - 1] = max(size[self._ragged_dim - 1], self._ragged.padded)
             pads = [
                 [x for n, full in zip(reversed(p.shape), reversed(size), strict=True) for x in (0, full - n)]
                 for p in parts
