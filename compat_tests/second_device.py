@@ -9,19 +9,19 @@ import jax
 
 from jaxtorch._core import device, tensor
 
-_found, _slot_of = device.jax_devices, tensor._slot_of
+_found, _slot_of = jax.local_devices, tensor._slot_of
 
 
-def _devices(kind: str) -> list[Any]:
-    return jax.devices("cpu")[1:] if kind == "cuda" else _found(kind)
+def _devices(*args: Any, backend: Any = None, **kwargs: Any) -> list[Any]:
+    return jax.devices("cpu")[1:] if backend == "gpu" else _found(*args, backend=backend, **kwargs)
 
 
 def _slot(array: Any) -> Any:
     try:
         where = next(iter(array.devices()))
-    except Exception:  # a tracer
+    except Exception:  # a tracer: what is within it is asked for
         return _slot_of(array)
     return device.device("cuda", 0).slot if where.id == 1 else _slot_of(array)
 
 
-device.jax_devices, tensor._slot_of = _devices, _slot
+jax.local_devices, tensor._slot_of = _devices, _slot

@@ -114,6 +114,8 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         if v.program is program:
             code.append(v.slot)
         elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program, mark):
+            if v.program is not None:  # an input of another device's program, where it has another slot
+                v = Value(v.aval, v.array)
             v.program = program
             v.slot = len(known)
             code.append(v.slot)

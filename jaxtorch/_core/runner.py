@@ -7,6 +7,7 @@ compilation. Seen again, it is compiled whole, unless NumPy still runs all of it
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -26,7 +27,7 @@ from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
-from .transfer import fetched, on_cpu
+from .transfer import fetched, is_first, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
 lock = threading.RLock()
@@ -72,11 +73,13 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     if traced:
         from . import traced as inside
 
-        outs = inside.run(kernel, arrays)
+        with contextlib.nullcontext() if is_first(kernel.slot.jax) else jax.default_device(kernel.slot.jax):
+            outs = inside.run(kernel, arrays)
     else:
         executables.made_room()
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
             outs = kernel.alone(*[_placed(a, kernel.slot) for a in arrays])
+            outs = [_kept(o, kernel.slot) for o in outs]
     made = [Value(a, o) for a, o in zip(kernel.out_avals, outs, strict=True)]
     if not traced:
         for v in made:
@@ -117,6 +120,13 @@ def _placed(array: Any, slot: DeviceSlot) -> Any:
     if isinstance(array, ArrayImpl) and slot.jax != next(iter(array.devices())):
         return jax.device_put(array, slot.jax)
     return array
+
+
+def _kept(array: Any, slot: DeviceSlot) -> Any:
+    """A result of a kernel by itself, as an array that stays on the device of its program."""
+    if type(array) is np.ndarray:
+        return on_cpu(array, slot.jax)
+    return array if is_first(slot.jax) else jax.device_put(array, slot.jax)
 
 
 class Structure:
@@ -398,7 +408,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
                 env[first + k] = o
             for s in dead:
                 env[s] = None
-        return [on_cpu(o, slot.jax) if type(o) is np.ndarray else o for o in [env[s] for s in plan.live]]
+        return [_kept(env[s], slot) for s in plan.live]
 
 
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
@@ -508,7 +518,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
         program = lowered(program)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     device = slot.jax
-    there = None if device == jax.devices()[0] else jax.sharding.SingleDeviceSharding(device)
+    there = None if is_first(device) else jax.sharding.SingleDeviceSharding(device)
     where = {} if there is None else {"in_shardings": there, "out_shardings": there}
     jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
     types = (np.float64, np.int64, np.complex128)

@@ -236,7 +236,12 @@ def _slot_of(array: Any) -> Any:
 
     try:
         where = next(iter(array.devices()))
-    except Exception:  # a tracer lives where JAX puts what is not placed
+    except Exception:
+        from .traced import within
+
+        if (inner := within(array)) is not None:
+            return _slot_of(inner)
+        # a tracer lives where JAX puts what is not placed
         where = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(where, str):
             where = jax.local_devices(backend=where)[0]

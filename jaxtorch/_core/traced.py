@@ -69,6 +69,11 @@ def beneath(tracer: Any) -> Any:
     return tracer.primal if isinstance(tracer, (JVPTracer, LinearizeTracer)) else None
 
 
+def within(tracer: Any) -> Any:
+    """The array or tracer that a tracer of a derivative or of `vmap` computes with; None for others."""
+    return tracer.val if isinstance(tracer, BatchTracer) else beneath(tracer)
+
+
 def layer(tracer: Any) -> tuple[str, Any] | None:
     """What PyTorch prints of a tracer's transformation, and what is beneath it; None where it has no such text."""
     depth, level = 0, tracer._trace

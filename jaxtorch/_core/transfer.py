@@ -26,6 +26,12 @@ def _sharding(device: Any) -> Any:
     return jax.device_put(np.zeros(()), device, may_alias=False).sharding
 
 
+@functools.cache
+def is_first(device: Any) -> bool:
+    """Is it where JAX computes what is placed nowhere? On any other device arrays are committed to it."""
+    return device == jax.devices()[0]
+
+
 def on_cpu(array: np.ndarray[Any, Any], device: Any, weak: bool = False) -> Any:
     """A copy of a NumPy array as JAX's: `jax.device_put`, without the 30 us that it takes to find out what to do.
 
@@ -38,7 +44,9 @@ def _put(given: tuple[np.ndarray[Any, Any], Any, bool]) -> Any:
     array, device, weak = given
     during_call = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
     aval = _shaped(array.shape, array.dtype, weak)
-    return xla_client.batched_device_put(aval, _sharding(device), [array], [device], False, True, during_call)
+    return xla_client.batched_device_put(
+        aval, _sharding(device), [array], [device], not is_first(device), True, during_call
+    )
 
 
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
