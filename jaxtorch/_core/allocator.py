@@ -55,8 +55,8 @@ def keep_freed_memory() -> bool:
 def _release_after_compilations(libc: Any) -> None:
     """Give free memory back whenever XLA has compiled a large program, before that runs."""
 
-    def compiled(event: str, seconds: float, **_: Any) -> None:
-        if event == "/jax/core/compile/backend_compile_duration" and seconds > _LONG_COMPILATION:
+    def compiled(event: str, duration_secs: float, **_: str | int) -> None:
+        if event == "/jax/core/compile/backend_compile_duration" and duration_secs > _LONG_COMPILATION:
             native.release_memory()
             if libc is not None:
                 libc.malloc_trim(0)

@@ -519,7 +519,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     device = slot.jax
     there = None if is_first(device) else jax.sharding.SingleDeviceSharding(device)
-    where = {} if there is None else {"in_shardings": there, "out_shardings": there}
+    where: dict[str, Any] = {} if there is None else {"in_shardings": there, "out_shardings": there}
     jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
     types = (np.float64, np.int64, np.complex128)
     used = [_Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]

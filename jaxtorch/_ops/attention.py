@@ -74,7 +74,7 @@ def _attention(
     if attn_mask is not None:
         _check_mask(query, key, attn_mask)
     dtype = query.dtype
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
+    factor: Any = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
     if keep is None and attn_mask is None and flash.fits(query, key, value):
         return flash.attention(query, key, value, is_causal, factor)
     if dtype in _HALF and on_cpu():
