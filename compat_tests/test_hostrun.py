@@ -205,9 +205,20 @@ def test_every_rule_names_a_primitive_of_jax():
     """A misspelt name would never be found."""
     import jax
     from jax._src import ad_util
-    from jax._src.lax import control_flow, convolution, lax, slicing, special, windowed_reductions
+    from jax._src.lax import control_flow, convolution, lax, linalg, slicing, special, windowed_reductions
 
     known = {"jit", "copy_p", "pjit"}
-    for module in (lax, slicing, windowed_reductions, convolution, special, control_flow, control_flow.loops, ad_util):
+    places = (
+        lax,
+        slicing,
+        windowed_reductions,
+        convolution,
+        special,
+        linalg,
+        control_flow,
+        control_flow.loops,
+        ad_util,
+    )
+    for module in places:
         known |= {p.name for p in vars(module).values() if isinstance(p, jax.extend.core.Primitive)}
     assert set(RULES) - known == set()

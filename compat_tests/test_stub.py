@@ -31,6 +31,7 @@ def members() -> dict[str, ast.stmt]:
     os.environ.get("JAXTORCH_EXECUTION") == "immediate",
     reason="the stub is made, by trying methods, in the default mode",
 )
+@pytest.mark.usefixtures("functions_as_written")
 def test_stub_is_fresh():
     """After a change of what a Tensor can do: python scripts/make_stub.py"""
     made = runpy.run_path(str(ROOT / "scripts" / "make_stub.py"))["stub_text"]()

@@ -75,7 +75,7 @@ def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
 
 def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
     """The elements that a size and a layout pick from flat memory, as a writable array."""
-    if layout is None and flat.flags.c_contiguous and flat.size == math.prod(size):
+    if layout is None and flat.flags.c_contiguous and 0 < flat.size == math.prod(size):
         return flat.reshape(size)
     stride, offset = layout if layout is not None else (strides.contiguous(size), 0)
     item = flat.itemsize
