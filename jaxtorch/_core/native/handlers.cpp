@@ -350,7 +350,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 12; }
+int jaxtorch_native_version() { return 13; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
