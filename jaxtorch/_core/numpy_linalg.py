@@ -47,9 +47,8 @@ def _triangular_solve(
 ) -> Any:
     solve = _routine("trsm", b.dtype)
     kind = {"side": 1 - left_side, "lower": int(lower), "trans_a": int(transpose_a), "diag": int(unit_diagonal)}
-    return np.stack([solve(1.0, m, n, **kind) for m, n in zip(_matrices(a), _matrices(b), strict=True)]).reshape(
-        b.shape
-    )
+    pairs = zip(_matrices(a), _matrices(b), strict=True) if b.size else ()
+    return _joined([solve(1.0, m, n, **kind) for m, n in pairs], b)
 
 
 @rule("lu", _cost)

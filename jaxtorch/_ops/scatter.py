@@ -183,7 +183,8 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     _check_rows("index_reduce", input, d, index, source)
     n = input.shape[d]
     flag_outside(index, 0, n, _out_of_bounds(0, n))
-    return _reduced(input, source, _slices(index, d), reduce, include_self).reshape(shape)
+    first = _reduced(jnp.moveaxis(input, d, 0), jnp.moveaxis(source, d, 0), (index,), reduce, include_self)
+    return jnp.moveaxis(first, 0, d).reshape(shape)
 
 
 # -- writing to single elements
