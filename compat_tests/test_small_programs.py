@@ -67,6 +67,16 @@ torch.addcmul(x[:3], x[:3], x[1:], out=x[:3])
 torch.eq(x[1:], x[:3], out=x[1:])
 torch.exp(x, out=x), torch.mul(x, x, out=x), torch.add(x[:3], 1, out=x[:3]), torch.add(x[:2], x[2:], out=x[:2])
 """,
+    "types that differ in a product": """
+torch.ones(2) @ torch.ones(2).double()
+torch.ones(2, 2) @ torch.ones(2).double()
+torch.ones(2) @ torch.ones(2, 2).double()
+""",
+    "class numbers that are too large": """
+torch.nn.functional.one_hot(torch.tensor([0, 3]), 3)
+torch.nn.functional.one_hot(torch.tensor([0, -1]), 3)
+torch.nn.functional.one_hot(torch.tensor([0, 2]), 3)
+""",
     "errors of their own": """
 x = torch.ones(3, 4)
 del x[0]

@@ -33,6 +33,38 @@ def test_timers_and_tables_speak_as_pytorchs_do():
     assert spoken(benchmark, torch) == spoken(reference, pytorch)
 
 
+def fuzzed(b: Any, t: Any) -> list[Any]:
+    fuzzer = b.Fuzzer(
+        parameters=[
+            b.FuzzedParameter("k0", minval=1, maxval=100, distribution="loguniform"),
+            [b.FuzzedParameter("k1", 1, 100, "uniform"), b.FuzzedParameter("step", 1, 2, "uniform", strict=True)],
+            b.FuzzedParameter("dim", 1, 3, "uniform"),
+        ],
+        tensors=[
+            b.FuzzedTensor("x", ("k0", "k1"), steps=("step", 1), min_elements=16, max_elements=1000, probability_contiguous=0.6),
+            b.FuzzedTensor("y", ("k1", "k0", 3), dim_parameter="dim", max_allocation_bytes=9000, dtype=t.int64),
+        ],
+        constraints=[lambda p: p["k0"] > 1],
+        seed=3,
+    )  # fmt: skip
+    shown = []
+    for tensors, properties, params in fuzzer.take(4):
+        assert list(params) == ["k0", "k1", "step", "dim"]
+        of = [(n, tuple(x.shape), x.stride(), str(x.dtype), float(x.double().sum())) for n, x in tensors.items()]
+        shown.append((params, str(properties), of))
+    return [*shown, fuzzer.rejection_rate]
+
+
+def test_fuzzers_draw_pytorchs_tensors():
+    assert fuzzed(benchmark, torch) == fuzzed(reference, pytorch)
+    with pytest.raises(ValueError, match=r"Duplicate names in parameters and tensors: \{'k'\}"):
+        benchmark.Fuzzer([benchmark.FuzzedParameter("k", 1, 5, "uniform")], [benchmark.FuzzedTensor("k", ("k",))])
+    values = benchmark.FuzzedParameter("a", distribution={benchmark.ParameterAlias("k"): 0.5, 7: 0.5})
+    few = benchmark.Fuzzer([benchmark.FuzzedParameter("k", 1, 5, "uniform"), values], [], seed=0)
+    drawn = [params for _, _, params in few.take(20)]
+    assert all(p["a"] in (7, p["k"]) for p in drawn) and {p["a"] == 7 for p in drawn} == {True, False}
+
+
 def test_a_statement_is_computed_each_time():
     made: list[Any] = []
     timer = benchmark.Timer("f(x)", globals={"f": lambda x: made.append(x * 2) or made[-1], "x": torch.ones(3)})

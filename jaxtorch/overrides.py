@@ -66,7 +66,20 @@ def _all() -> Iterable[FunctionType]:
     return {id(item): item for item in found}.values()
 
 
-_engine.collectors.append(_all)
+def _asking() -> Iterable[FunctionType]:
+    """All of them; those that PyTorch writes in Python know how overrides see their arguments."""
+    from ._core import spelling
+
+    written = [item for name, item in _of_tensor() if name in spelling.METHODS]
+    for label, name, item in _of_modules():
+        if name in {"torch": spelling.TOP, "torch.nn.functional": spelling.FUNCTIONAL}.get(label, ()):
+            written.append(item)
+    for item in written:
+        item.told = spelling.spelling(item)  # pyright: ignore[reportFunctionMemberAccess]
+    return _all()
+
+
+_engine.collectors.append(_asking)
 
 
 class TorchFunctionMode:

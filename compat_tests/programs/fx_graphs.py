@@ -116,3 +116,16 @@ for n in list(own.nodes):
     if n.name in ("broadcast_tensors", "cat", "where"):
         own.erase_node(n)
 print(torch.fx.GraphModule({}, own)(torch.ones(3, 3), torch.arange(3.0)))
+
+
+class Functional(torch.nn.Module):
+    def forward(self, x):
+        F = torch.nn.functional
+        x = F.dropout(F.relu(F.max_pool2d(x, 2)), p=0.3, training=False)
+        x = F.softmax(F.gelu(F.avg_pool2d(F.conv2d(x, x), 1)).flatten(1), dim=1)
+        return F.cross_entropy(x, F.one_hot(x.argmax(1), 4)), torch.norm(x, dim=1), torch.split(x, 2, 1)
+
+
+print(torch.fx.symbolic_trace(Functional()).graph)
+print(torch.fx.symbolic_trace(Functional()).code)
+print(torch.fx.symbolic_trace(torch.nn.functional.leaky_relu)(torch.tensor([-1.0, 2.0])))

@@ -126,3 +126,57 @@ def mine(a):
 
 HANDLED[mine] = lambda a: "handled"
 print(mine(d), mine(torch.ones(1)))
+
+
+class Shown(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in (torch.Tensor.requires_grad_, torch.Tensor.__repr__):
+            print(func.__name__, len(args), kwargs)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+# functions that PyTorch writes in Python pass on all their parameters, the others what they got
+s = torch.arange(8.0).reshape(2, 4).as_subclass(Shown)
+F = torch.nn.functional
+(
+    F.relu(s),
+    torch.relu(s),
+    s.relu(),
+    F.gelu(s, approximate="tanh"),
+    F.dropout(s, 0.5, False),
+    F.softmax(s, 1),
+    s.softmax(1),
+)
+(
+    F.layer_norm(s, (4,)),
+    F.normalize(s),
+    F.mse_loss(s, s, reduction="sum"),
+    F.max_pool1d(s, 2),
+    F.pad(s, (1, 1)),
+    F.linear(s, s),
+)
+torch.norm(s, dim=1), torch.split(s, 1), s.split(1, dim=1), s.unique(), torch.meshgrid(s[0], s[1], indexing="ij")
+(
+    torch.cdist(s, s),
+    torch.tensordot(s, s, 2),
+    torch.cat([s, s]),
+    torch.nn.ReLU()(s),
+    torch.nn.Softmax(-1)(s),
+    s.sum(dim=0),
+)
+
+
+class Names(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        print(func.__name__, len(args), kwargs)
+        return func(*args, **(kwargs or {}))
+
+
+with Names():
+    (
+        F.elu(torch.ones(2)),
+        torch.exp(torch.ones(2)),
+        torch.ones(2).sum(dim=0),
+        F.cross_entropy(torch.ones(2, 2), torch.tensor([0, 1])),
+    )

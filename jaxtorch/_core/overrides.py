@@ -103,33 +103,36 @@ class _Asking:
     def __init__(self, public: FunctionType) -> None:
         self.public = public
         self.told: Any = getattr(public, "told", None)
-        """What overrides are told of the positional arguments, where that is not the arguments themselves."""
+        """Makes of `(args, kwargs)` what overrides are told, where that is not the arguments themselves."""
         impl = FunctionType(
             public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__
         )
         impl.__kwdefaults__ = public.__kwdefaults__
+        impl.__annotations__ = public.__annotations__
         self.impl = impl
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not state.all_disabled:
-            if self.told is not None:
-                args = self.told(args)
             if state.modes:
-                return ask_mode(self.public, overloaded(args, kwargs), args, kwargs)
+                return ask_mode(self.public, overloaded(args, kwargs), *self.seen(args, kwargs))
             if not state.disabled:
                 for x in args:
                     kind = x.__class__
                     if _overriding.get(kind, True) and (kind in _NESTING or overrides(kind)):
                         found = overloaded(args, kwargs)
                         if found:
-                            return ask(self.public, found, args, kwargs)
+                            return ask(self.public, found, *self.seen(args, kwargs))
                         break
                 else:
                     if kwargs:
                         found = overloaded((), kwargs)
                         if found:
-                            return ask(self.public, found, args, kwargs)
+                            return ask(self.public, found, *self.seen(args, kwargs))
         return self.impl(*args, **kwargs)
+
+    def seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
+        """The arguments as overrides see them."""
+        return self.told(args, kwargs) if self.told is not None else (args, kwargs or None)
 
 
 _NESTING = (tuple, list)
@@ -163,7 +166,7 @@ def ask_mode(func: Any, found: list[Any], args: Any, kwargs: Any) -> Any:
     """Ask the innermost mode, which is not in force meanwhile, then the arguments."""
     mode = state.modes.pop()
     try:
-        answer = mode.__torch_function__(func, tuple(map(type, found)), args, kwargs or {})
+        answer = mode.__torch_function__(func, tuple(map(type, found)), args, kwargs)
     finally:
         state.modes.append(mode)
     if answer is not NotImplemented:
@@ -211,6 +214,7 @@ def _exchange(function: FunctionType) -> None:
         co_consts=constants, co_name=function.__name__, co_freevars=function.__code__.co_freevars
     )
     function.__defaults__ = function.__kwdefaults__ = None
+    function.__wrapped__ = target.impl  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def wrapped_grad(wrap: Callable[[Any, Any], Any], unwrap: Callable[[Any], Any]) -> property:

@@ -396,7 +396,7 @@ def einsum(*args: Any) -> Tensor:
             parts.append(_written(rest.pop(0)))
         equation = ",".join(parts) + ("->" + _written(rest[0]) if rest else "")
     else:
-        equation, *operands = _unpacked(args)
+        equation, *operands = _unpacked(args, {})[0]
     if not isinstance(equation, str):
         kind = type(equation).__name__
         raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {kind}")
@@ -412,10 +412,10 @@ def einsum(*args: Any) -> Tensor:
     return made.sum(plan.sums) if plan.sums else made
 
 
-def _unpacked(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _unpacked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Operands in one list, as single arguments."""
     packed = len(args) == 2 and not isinstance(args[0], Tensor) and isinstance(args[1], (list, tuple))
-    return (args[0], *args[1]) if packed else args
+    return (args[0], *args[1]) if packed else args, kwargs
 
 
 einsum.told = _unpacked  # pyright: ignore[reportFunctionMemberAccess]

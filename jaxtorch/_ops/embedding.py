@@ -308,10 +308,12 @@ def _one_hot(tensor: Array, num_classes: int):
         flag(
             jnp.any(tensor < 0).astype(jnp.int64),
             lambda code: RuntimeError("Class values must be non-negative."),
+            Within("tensor", 0, 2**63),
         )
         flag(
             jnp.any(tensor >= num_classes).astype(jnp.int64),
             lambda code: RuntimeError("Class values must be smaller than num_classes."),
+            Within("tensor", -(2**63), num_classes),
         )
     return (tensor[..., None] == jnp.arange(num_classes)).astype(jnp.int64)
 

@@ -89,6 +89,11 @@ def matmul(input: Array, other: Array):
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
         )
+    if input.dtype != other.dtype and other.ndim == 1 and input.ndim <= 2:
+        x, y = (dtypes.scalar_name(dtypes.from_numpy(a.dtype)) for a in (input, other))
+        if input.ndim == 1:
+            raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {x} and {y}")
+        raise RuntimeError(f"addmv input tensors must have the same dtype, but got {y}, {x}, and {y}")
     _same_type("matmul", input, other)
     inner, outer = input.shape[-1], other.shape[-2 if other.ndim > 1 else 0]
     if inner != outer:

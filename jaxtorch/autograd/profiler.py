@@ -155,6 +155,10 @@ class profile:
         """The parts, summed by name."""
         return EventList(self.function_events)
 
+    def total_average(self) -> FunctionEvent:
+        """All parts as one event."""
+        return self.key_averages().total_average()
+
     def table(self, *args: Any, **kwargs: Any) -> str:
         """The parts as a table."""
         return self.key_averages().table(*args, **kwargs)

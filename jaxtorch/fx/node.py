@@ -79,13 +79,40 @@ class immutable_dict(dict):
         return immutable_dict, (dict(self),)
 
 
+_BUILTIN = frozenset(
+    """avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear one_hot scaled_dot_product_attention softplus
+    softshrink""".split()
+)
+_TOP = frozenset(
+    """adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+    conv_transpose3d cosine_similarity hardshrink pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ selu_
+    threshold_""".split()
+)
+_FUNCTIONAL = frozenset(
+    """atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum lu
+    meshgrid norm split stft tensordot unique unique_consecutive unravel_index""".split()
+)
+
+
+def _address(known: str) -> str:
+    """Where PyTorch has a function that goes by this name: 'torch._C._nn.gelu' for 'torch.nn.functional.gelu'."""
+    where, _, name = known.rpartition(".")
+    if where == "torch.nn.functional" and name in _BUILTIN:
+        return f"torch._C._nn.{name}"
+    if where == "torch.nn.functional" and name in _TOP:
+        return f"torch.{name}"
+    if where == "torch" and name in _FUNCTIONAL:
+        return f"torch.functional.{name}"
+    return known
+
+
 def qualified_name(func: Callable[..., Any]) -> str:
     """The name under which a program finds a function: 'torch.nn.functional.relu', 'operator.add', 'len'."""
     if getattr(builtins, getattr(func, "__name__", ""), None) is func:
         return func.__name__
     known = resolve_name(func)
     if known is not None:
-        return known
+        return _address(known)
     if isinstance(func, (types.MethodDescriptorType, types.WrapperDescriptorType)):
         return f"{func.__objclass__.__module__}.{func.__objclass__.__name__}.{func.__name__}"
     module = str(getattr(func, "__module__", "") or "").replace("_operator", "operator")

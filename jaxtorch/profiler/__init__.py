@@ -15,12 +15,18 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._core.warned import once
 from ..autograd.profiler import EventList, FunctionEvent, record_function, recorded
 
 __all__ = [
     "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "is_fbcode", "profile", "record_function", "schedule",
     "supported_activities", "tensorboard_trace_handler",
 ]  # fmt: skip
+
+_CLEARED = (
+    "Warning: Profiler clears events at the end of each cycle. Only events from the current cycle will be reported. To keep "
+    "events across cycles, set acc_events=True."
+)
 
 
 class ProfilerActivity(enum.Enum):
@@ -102,7 +108,8 @@ class profile:
     """Context in which the parts named by `record_function`, and the steps, are timed.
 
     schedule: what to do in each step, as `schedule()` makes it. on_trace_ready: called with this object when a cycle of it is
-    complete. The other arguments are accepted: there are no times, shapes or memory of single operations to record.
+    complete. acc_events: keep the events of earlier cycles. The other arguments are accepted: there are no times, shapes or memory
+    of single operations to record.
     """
 
     def __init__(
@@ -133,6 +140,8 @@ class profile:
         self._metadata: dict[str, Any] = {}
         self._step: Any = None
         self._scheduled = schedule is not None
+        self.acc_events = acc_events
+        self._cycles = 0
 
     def __enter__(self) -> profile:
         self.start()
@@ -164,9 +173,16 @@ class profile:
         self._begin(before)
 
     def _begin(self, before: ProfilerAction) -> None:
-        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            if before not in (ProfilerAction.RECORD,):
+        if self.current_action is not ProfilerAction.NONE and before in (
+            ProfilerAction.NONE,
+            ProfilerAction.RECORD_AND_SAVE,
+        ):
+            self._cycles += 1
+            if not self.acc_events:
+                if self._cycles > 1:
+                    once(_CLEARED)
                 self._events = []
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             recorded.append(self._events)
             if self._scheduled:
                 self._step = record_function(f"ProfilerStep#{self.step_num}")
