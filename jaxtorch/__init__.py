@@ -98,7 +98,8 @@ from ._switches import (  # noqa: E402
 from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
 from .amp import autocast  # noqa: E402
 from .amp._settings import FUNCTIONS as _AUTOCAST  # noqa: E402
-from .cuda import Event, OutOfMemoryError, Stream  # noqa: E402
+from ._streams import Event, Stream  # noqa: E402
+from .cuda import OutOfMemoryError  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
 from .torch_version import __version__  # noqa: E402

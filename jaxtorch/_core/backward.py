@@ -469,6 +469,18 @@ def _name_of(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
+class GradDtype:
+    """The first hook of a leaf whose `grad_dtype` is set: gradients take that type (None: keep theirs)."""
+
+    KEY = "grad_dtype"
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+
+    def __call__(self, grad: Any) -> Any:
+        return None if grad is None or self.dtype is None else grad.to(self.dtype)
+
+
 def _check_replacement(hook: Any, new: Any, old: Any) -> None:
     """Raise PyTorch's errors for what a hook returned in place of the gradient `old`."""
     if old is None:
@@ -530,7 +542,8 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
         given = mode.to_tensor(g)
         result = hook(given)
         if result is not None:
-            _check_replacement(hook, result, given)
+            if type(hook) is not GradDtype:
+                _check_replacement(hook, result, given)
             g = mode.of_tensor(result)
             if getrefcount(result) > _HELD + (result is given):
                 g = _unshared(g)

@@ -119,9 +119,10 @@ def _slot(kind: str, index: int | None) -> DeviceSlot:
     public = device(kind) if kind in ("cpu", "meta") else device(kind, index or 0)
     slot = _slots.get(str(public))
     if slot is None:
-        slot = _slots[str(public)] = DeviceSlot(str(public), public)
+        slot = DeviceSlot(str(public), public)
         if kind not in ("cpu", "meta"):
-            _ = slot.jax  # an absent accelerator is an error here, where the user named it
+            _ = slot.jax  # an absent accelerator is an error here, wherever the user names it
+        _slots[str(public)] = slot
     return slot
 
 

@@ -171,6 +171,9 @@ class set_grad_enabled(_Decorating):
         state.grad, state.off = self.prev
         return super().__call__(fn)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__module__}.{type(self).__qualname__}(mode={self.mode})"
+
     def clone(self) -> set_grad_enabled:
         return type(self)(self.mode)
 

@@ -71,7 +71,7 @@ class Generator:
         self.manual_seed(seed)
         self.draws = draws
 
-    def set_state(self, new_state: Any) -> None:
+    def set_state(self, new_state: Any) -> Generator:
         """Go on from a state that `get_state` gave, here or in PyTorch."""
         if not hasattr(new_state, "_array"):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
@@ -79,6 +79,7 @@ class Generator:
         if array.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
         self._restore(array)
+        return self
 
     def clone_state(self) -> Generator:
         """A generator with the same state."""

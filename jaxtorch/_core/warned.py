@@ -49,6 +49,14 @@ def renamed(old: str, new: str) -> None:
     once(f"{old} is deprecated in favor of {new} and will be removed in a future PyTorch release.")
 
 
+def asarray_with_gradient() -> None:
+    """`asarray` of a tensor that requires grad, without saying whether the result is to."""
+    once(
+        "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Give "
+        "requires_grad=False to have the tensor without its history, or True, and this warning does not come."
+    )
+
+
 def scalar_with_gradient() -> None:
     """A tensor with a gradient becomes a Python number, and loses it."""
     once(

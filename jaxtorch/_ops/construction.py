@@ -70,7 +70,10 @@ def _inferred(item: Any) -> dtypes.dtype:
     if isinstance(item, np.generic):
         return dtypes.from_numpy(item.dtype)
     if isinstance(item, _NUMBERS):
-        return dtypes.of_python(item)
+        found = dtypes.of_python(item)
+        if found.np is None:
+            raise dtypes.no_storage(found)
+        return found
     if isinstance(item, _TEXT):
         raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
     if isinstance(item, _SEQUENCES):
@@ -367,10 +370,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 @function("asarray")
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Tensor:
     """`obj` as a tensor: shares the memory of tensors, arrays and buffers unless `copy=True`; ValueError where
-    `copy=False` cannot be met."""
+    `copy=False` cannot be met. Without `requires_grad`, a tensor keeps its history (with a warning); False detaches it."""
     dtype = _storable(dtype, "asarray")
     if isinstance(obj, Tensor):
         out = as_tensor(obj, dtype, device)
@@ -383,8 +386,10 @@ def asarray(
             )
         if copy and out is obj:
             out = obj.clone()
-        if out.requires_grad and not requires_grad:
-            return out
+        if out.requires_grad and requires_grad is None:
+            warned.asarray_with_gradient()
+        if out.requires_grad:
+            return out.detach() if requires_grad is False else out
     elif isinstance(obj, np.ndarray):
         shared = dtype is None or dtype.np == obj.dtype
         if copy is False and not shared:

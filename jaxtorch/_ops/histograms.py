@@ -193,7 +193,7 @@ def histogramdd(
     as_edges = bool(given) and isinstance(given[0], Tensor)
     edges, counts = (given, None) if as_edges else ([], tuple(given))
     hist, *found = _histogramdd(input, edges, counts, None if range is None else tuple(range), weight, density)
-    return types.histogramdd((hist, list(found)))
+    return types.histogramdd((hist, tuple(found)))
 
 
 @op(function=False, method=False, out=False, differentiable=False)

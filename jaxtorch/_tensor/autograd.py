@@ -8,6 +8,7 @@ from typing import Any
 from .._core import backward as engine
 from .._core import permissions, views
 from .._core.device import default_device
+from .._core.dtypes import scalar_name
 from .._core.modes import finished, state
 from .._core.removable import RemovableHandle
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
@@ -96,10 +97,13 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         mine, other = self._value.aval, value._value.aval
-        if mine.dtype is not other.dtype:
+        asked = None if self._hooks is None else self._hooks.get(engine.GradDtype.KEY)
+        wanted = mine.dtype if asked is None else asked.dtype
+        if wanted is not None and wanted is not other.dtype:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{other.dtype.name}' to a tensor with dtype "
-                f"'{mine.dtype.name}'. Please ensure that the gradient and the tensor have the same dtype"
+                f"attempting to assign a gradient with dtype '{scalar_name(other.dtype).lower()}' to a tensor with "
+                f"grad_dtype '{scalar_name(wanted)}'. A gradient has the tensor's own dtype unless the tensor's grad_dtype "
+                "is set to another one, or to None for any"
             )
         if mine.slot is not other.slot:
             raise RuntimeError(

@@ -25,9 +25,20 @@ def to_sparse(
 
     to_sparse(sparse_dim): only the first dimensions are sparse, the values have the others.
     """
+    return _converted(self, args if sparse_dim is None else (*args, sparse_dim), layout, blocksize, dense_dim)
+
+
+def _converted(
+    t: Tensor,
+    args: Any = (),
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
+    name: str = "to_sparse",
+) -> Tensor:
     from ..sparse._methods import convert_to_sparse
 
-    return convert_to_sparse(self, args if sparse_dim is None else (*args, sparse_dim), layout, blocksize, dense_dim)
+    return convert_to_sparse(t, args, layout, blocksize, dense_dim, name)
 
 
 @member
@@ -39,25 +50,25 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 @member
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """As a CSR tensor: compressed rows."""
-    return to_sparse(self, layout=constants.sparse_csr, dense_dim=dense_dim)
+    return _converted(self, (), constants.sparse_csr, None, dense_dim, "to_sparse_csr")
 
 
 @member
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """As a CSC tensor: compressed columns."""
-    return to_sparse(self, layout=constants.sparse_csc, dense_dim=dense_dim)
+    return _converted(self, (), constants.sparse_csc, None, dense_dim, "to_sparse_csc")
 
 
 @member
 def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
     """As a BSR tensor: compressed rows of blocks of the size `blocksize`."""
-    return to_sparse(self, layout=constants.sparse_bsr, blocksize=blocksize, dense_dim=dense_dim)
+    return _converted(self, (), constants.sparse_bsr, blocksize, dense_dim, "to_sparse_bsr")
 
 
 @member
 def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
     """As a BSC tensor: compressed columns of blocks of the size `blocksize`."""
-    return to_sparse(self, layout=constants.sparse_bsc, blocksize=blocksize, dense_dim=dense_dim)
+    return _converted(self, (), constants.sparse_bsc, blocksize, dense_dim, "to_sparse_bsc")
 
 
 @member

@@ -21,12 +21,12 @@ class _LegacyMeta(type):
 
     def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, device: Any = None) -> TypedStorage:
         if wrap_storage is not None:
-            return TypedStorage(wrap_storage=wrap_storage, dtype=cls.dtype)
+            return TypedStorage(wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
         if len(args) > 1:
             raise RuntimeError(f"{cls.__name__}(): expected a size or a sequence, but got {len(args)} arguments")
         given = args[0] if args else 0
         content = np.zeros(given, cls.dtype.np) if isinstance(given, int) else np.asarray(list(given), cls.dtype.np)
-        return TypedStorage(wrap_storage=of(from_host(content)), dtype=cls.dtype)
+        return TypedStorage(wrap_storage=of(from_host(content)), dtype=cls.dtype, _internal=True)
 
     def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> TypedStorage:
         """A storage with the content of a buffer. byte_order: 'native', 'little' or 'big'."""

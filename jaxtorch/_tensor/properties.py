@@ -13,6 +13,7 @@ from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference
+from .._ops.constants import memory_format, preserve_format
 from ._members import Members
 from .storage import address
 
@@ -220,8 +221,21 @@ def __len__(self: Tensor) -> int:
 
 @member
 def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions from the largest stride to the smallest."""
+    """The dimensions from the largest stride to the smallest.
+
+    ambiguity_check: RuntimeError where other orders name the same memory (True), unless the tensor is contiguous in exactly one
+                     of the memory formats of a list.
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if not isinstance(ambiguity_check, (bool, list)) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
     found = layouts.strides_of(self)
+    if ambiguity_check is not False and (1 in self.shape or len(set(found)) < len(found)):
+        fitting = [f for f in formats if f is preserve_format or self.is_contiguous(memory_format=f)]
+        if len(fitting) != 1:
+            raise RuntimeError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
+            )
     return tuple(sorted(range(len(found)), key=lambda d: -found[d]))
 
 

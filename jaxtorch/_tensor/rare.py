@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from typing import Any, NoReturn
 
 from .._core import views
+from .._core.backward import GradDtype
+from .._core.dtypes import dtype, scalar_name
+from .._core.tape import leaf_hooks
 from .._core.tensor import Tensor
 from ._members import Members
 from .properties import data_ptr as _data_ptr
@@ -27,10 +31,38 @@ def volatile(self: Tensor) -> bool:
     return False
 
 
-@prop
-def grad_dtype(self: Tensor) -> Any:
-    """The element type of the gradient: the tensor's own."""
-    return self.dtype
+def _get_grad_dtype(self: Tensor) -> Any:
+    _need_leaf(self, "accessed")
+    found = None if self._hooks is None else self._hooks.get(GradDtype.KEY)
+    return self.dtype if found is None else found.dtype
+
+
+def _set_grad_dtype(self: Tensor, value: Any) -> None:
+    if value is not None and not isinstance(value, dtype):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+    _need_leaf(self, "set")
+    old = self._grad
+    if value is not None and old is not None and old.dtype is not value:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{scalar_name(value)}' because there is already a gradient with dtype "
+            f"'{scalar_name(old.dtype).lower()}'. Clear the gradient first (.grad = None), or give the type it has."
+        )
+    if self._hooks is None:
+        self._hooks = OrderedDict()
+    self._hooks[GradDtype.KEY] = GradDtype(value)
+    self._hooks.move_to_end(GradDtype.KEY, last=False)
+    if not leaf_hooks:
+        leaf_hooks.append(True)
+
+
+def _need_leaf(t: Tensor, what: str) -> None:
+    if not t.is_leaf:
+        raise RuntimeError(f"grad_dtype can only be {what} on leaf tensors.")
+
+
+MEMBERS["grad_dtype"] = property(
+    _get_grad_dtype, _set_grad_dtype, doc="The element type of a leaf's gradient: its own unless set; None: any."
+)
 
 
 @member

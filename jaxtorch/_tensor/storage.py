@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core import dtypes, forward, host, strides, viewstrides
-from .._core.device import cpu, device
+from .._core.device import cpu, default_device, device
 from .._core.layouts import normal, offset_of
 from .._core.modes import state
 from .._core.program import force
@@ -23,6 +23,7 @@ from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, count_write, from_host, refuse_inference, wrap
 from .._core.value import Value, aval_of
+from .._core.warned import once
 from .._ops.assignment import C_NAMES
 from ._members import Members
 
@@ -306,9 +307,26 @@ class TypedStorage:
 
     __module__ = "jaxtorch.storage"
 
-    def __init__(self, *, wrap_storage: UntypedStorage, dtype: dtypes.dtype, _internal: bool = False) -> None:
-        self._untyped_storage = wrap_storage
-        self.dtype = dtype
+    def __init__(
+        self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None,
+        _internal: bool = False,
+    ) -> None:  # fmt: skip
+        """args: nothing, a number of elements (0 each), or their values; or `wrap_storage`, memory to read as `dtype`."""
+        if not _internal:
+            once("TypedStorage is deprecated: UntypedStorage will be the only storage class.")
+        if wrap_storage is not None:
+            if args or dtype is None or device is not None:
+                raise RuntimeError("TypedStorage(): expected a dtype and nothing else beside wrap_storage")
+            self._untyped_storage, self.dtype = wrap_storage, dtype
+            return
+        if len(args) > 1:
+            raise RuntimeError(f"TypedStorage(): expected at most one positional argument, but got {len(args)}")
+        self.dtype = dtype or dtypes.default()
+        if args and isinstance(args[0], Iterable):
+            content = np.asarray(list(args[0]), self.dtype.np)
+        else:
+            content = np.zeros(args[0] if args else 0, self.dtype.np)
+        self._untyped_storage = of(from_host(content.view(np.uint8), _device(device or default_device())))
 
     @property
     def device(self) -> device:
@@ -378,7 +396,7 @@ class TypedStorage:
 
     def clone(self) -> TypedStorage:
         """The elements in other memory."""
-        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype)
+        return TypedStorage(wrap_storage=self._untyped_storage.clone(), dtype=self.dtype, _internal=True)
 
     def resize_(self, size: int) -> TypedStorage:
         """Change the number of elements."""
@@ -387,7 +405,7 @@ class TypedStorage:
 
     def cpu(self) -> TypedStorage:
         """The storage itself where it is on the CPU, else a copy there."""
-        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype)
+        return TypedStorage(wrap_storage=self._untyped_storage.cpu(), dtype=self.dtype, _internal=True)
 
     def is_shared(self) -> bool:
         """Is the memory shared with other processes?"""
@@ -415,7 +433,7 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 @member
 def _typed_storage(self: Tensor) -> TypedStorage:
-    return TypedStorage(wrap_storage=of(self), dtype=self._value.aval.dtype)
+    return TypedStorage(wrap_storage=of(self), dtype=self._value.aval.dtype, _internal=True)
 
 
 @member

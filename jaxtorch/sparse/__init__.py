@@ -61,7 +61,7 @@ globals().update(
 def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The product of matrices of which one is sparse at least; dense unless both are.
 
-    reduce: 'sum', 'mean', 'amax' or 'amin' in place of the sum over the inner dimension, for a CSR `mat1`.
+    reduce: 'sum', 'mean', 'amax' ('max') or 'amin' ('min') in place of the sum over the inner dimension, for a CSR `mat1`.
     """
     if reduce is not None:
         return spmm_reduce(mat1, mat2, reduce)

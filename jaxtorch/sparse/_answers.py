@@ -505,14 +505,10 @@ def index_select(t: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
     return _selected(t, kept, found, size, t._merged and dim == 0)
 
 
-@on("narrow", "_narrow")
-def narrow(t: SparseTensor, dim: int, start: Any, length: int) -> SparseTensor:
-    """`length` slices of a dimension, from `start` on."""
-    start = int(start)
-    dim = strides.wrap_dim(dim, t.dim())
-    if start + length > t.shape[dim]:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({t.shape[dim]}).")
-    return index_select(t, dim, index_tensor(np.arange(start, start + length), t))
+@on("_slice")
+def _slice(t: SparseTensor, dim: int, length: int, step: int, start: int = 0) -> SparseTensor:
+    """Every `step`-th slice of a dimension, from `start` on; what `narrow` and its kin are made of."""
+    return index_select(t, dim, index_tensor(np.arange(length) * step + start, t))
 
 
 @on("cat")

@@ -131,8 +131,12 @@ def _name(kind: Any) -> str:
     return kind.name.replace("sparse_", "to_sparse_")
 
 
-def compress(t: Tensor, kind: Any, block: Any = None, dense: int | None = None) -> SparseTensor:
-    """A tensor in a compressed layout; `block`: the size of the blocks (BSR, BSC); `dense`: of the values' dimensions."""
+def compress(
+    t: Tensor, kind: Any, block: Any = None, dense: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """A tensor in a compressed layout; `block`: the size of the blocks (BSR, BSC); `dense`: of the values' dimensions;
+    `name`: what errors call the conversion."""
+    name = name or _name(kind)
     if isinstance(t, SparseTensor):
         if t._kind is kind and (block is None or tuple(block) == block_of(t)):
             return t
@@ -140,29 +144,32 @@ def compress(t: Tensor, kind: Any, block: Any = None, dense: int | None = None) 
             t = to_dense(t)
     where = "sparse" if isinstance(t, SparseTensor) else "dense"
     if t.dim() < 2 and where == "dense":
-        raise IndexError(f"{_name(kind)}(): expected a tensor of at least 2 dimensions, but got {t.dim()}")
+        raise IndexError(f"{name}(): expected a tensor of at least 2 dimensions, but got {t.dim()}")
     if isinstance(t, SparseTensor):
         if t._sparse != 2:
             raise RuntimeError(
-                f"{where}_{_name(kind)}: conversion from Sparse to {TITLES[kind]} for input tensors with sparse_dim()!=2 "
+                f"{where}_{name}: conversion from Sparse to {TITLES[kind]} for input tensors with sparse_dim()!=2 "
                 "is not supported"
             )
         return _compress_matrix(coalesce(to_coo(t)), kind)
     dense = dense or 0
-    if kind in BLOCKED:
-        block = _checked_block(t, kind, block)
-    if not 0 <= dense <= t.dim() - 2:
+    if (block is not None) != (kind in BLOCKED):
+        given = "with" if block is not None else "without"
         raise RuntimeError(
-            f"dense_{_name(kind)}: dense_dim argument must be in [0,{t.dim() - 2}] range, but {dense} is given"
+            f"dense_{name}: conversion from Strided to {TITLES[kind]} {given} blocksize argument given is not supported"
         )
+    if not 0 <= dense <= t.dim() - 2:
+        raise RuntimeError(f"dense_{name}: dense_dim argument must be in [0,{t.dim() - 2}] range, but {dense} is given")
     batch = t.dim() - 2 - dense
+    if block is not None:
+        block = _checked_block(t.shape[batch : batch + 2], block, name)
     if not batch:
         return _compress_blocks(t, kind, block) if block else _compress_matrix(_from_dense(t, 2), kind)
     shape = t.shape[:batch]
     flat = t.flatten(0, batch - 1)
-    made = [compress(flat[i], kind, block, dense) for i in range(flat.shape[0])]
+    made = [compress(flat[i], kind, block, dense, name) for i in range(flat.shape[0])]
     if len({nnz(m) for m in made}) > 1:
-        raise RuntimeError(f"dense_{_name(kind)}: Expect the same number of specified elements per batch.")
+        raise RuntimeError(f"dense_{name}: Expect the same number of specified elements per batch.")
     stacked = [functions["stack"]([m._parts[k] for m in made]) for k in range(3)]
     parts = [p.reshape((*shape, *p.shape[1:])) for p in stacked]
     return make(kind, (parts[0], parts[1], parts[2]), t.shape, 2, True, grad_name_of(kind))
@@ -172,14 +179,12 @@ def grad_name_of(kind: Any) -> str:
     return f"ToSparse{kind.name[-3:].capitalize()}Backward0"
 
 
-def _checked_block(t: Tensor, kind: Any, block: Any) -> tuple[int, int]:
-    if block is None:
-        raise RuntimeError(f"dense_{_name(kind)}: conversion from Strided to {TITLES[kind]} requires blocksize")
+def _checked_block(size: Any, block: Any, name: str) -> tuple[int, int]:
     block = (block, block) if isinstance(block, int) else tuple(block)
-    rows, columns = t.shape[-2:]
+    rows, columns = size
     if len(block) != 2 or min(block) < 1 or rows % block[0] or columns % block[1]:
         raise RuntimeError(
-            f"dense_{_name(kind)}: tensor sparse size ({rows},{columns}) must be divisible by given blocksize "
+            f"dense_{name}: tensor sparse size ({rows},{columns}) must be divisible by given blocksize "
             f"({','.join(map(str, block))})"
         )
     return block

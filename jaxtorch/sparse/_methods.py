@@ -385,18 +385,18 @@ new_empty new_full new_empty_strided new split split_with_sizes chunk tensor_spl
 # -- what `Tensor`'s methods of the same names ask for
 
 
-def convert_to_sparse(t: Tensor, args: Any, layout: Any, blocksize: Any, dense_dim: Any) -> Tensor:
+def convert_to_sparse(t: Tensor, args: Any, layout: Any, blocksize: Any, dense_dim: Any, name: str) -> Tensor:
     """`Tensor.to_sparse`."""
     sparse = args[0] if args else None
     if layout is None or layout is COO:
         if blocksize is not None:
             raise RuntimeError(
-                f"dense_to_sparse: conversion from {TITLES[t.layout]} to Sparse with blocksize argument given is not supported"
+                f"dense_{name}: conversion from {TITLES[t.layout]} to Sparse with blocksize argument given is not supported"
             )
         return to_coo(t, sparse)
     if layout is strided:
         return to_dense(t)
-    return compress(t, layout, blocksize, dense_dim)
+    return compress(t, layout, blocksize, dense_dim, name)
 
 
 smm, sspaddmm, sparse_mask = _products.smm, _products.sspaddmm, _products.sparse_mask

@@ -198,11 +198,12 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alph
 
 
 def spmm_reduce(mat1: Any, mat2: Tensor, reduce: str) -> Tensor:
-    """For each row of the CSR tensor `mat1`, 'sum', 'mean', 'amax' or 'amin' of its values times rows of `mat2`."""
+    """For each row of the CSR tensor `mat1`, 'sum', 'mean', 'amax' ('max') or 'amin' ('min') of values times rows of `mat2`."""
     if not isinstance(mat1, SparseTensor) or mat1._kind is not constants.sparse_csr:
         raise RuntimeError(f"sparse.mm with reduce: expected a CSR tensor, but got layout {mat1.layout}")
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "amax", "amin", "prod"):
-        raise RuntimeError(f"sparse.mm: reduce must be sum, mean, amax or amin, but got {reduce}")
+        raise RuntimeError(f"sparse.mm: reduce argument must be either sum, mean, amax or amin, got {reduce}")
     if reduce == "prod":
         raise NotImplementedError("sparse.mm: jaxtorch has no reduce='prod'")
     _check("sparse.mm", mat1, mat2)

@@ -1,0 +1,153 @@
+"""Arguments, results and errors at the edges of public functions, each compared with PyTorch's."""
+
+import warnings
+
+import pytest
+import torch
+
+import jaxtorch
+
+
+def told(fn, lib):
+    """What `fn(lib)` gives, or the type of its exception."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return fn(lib)
+        except Exception as e:
+            return type(e).__name__
+
+
+def plain(x):
+    """Tensors as what they show, in any nesting; types and values otherwise."""
+    if isinstance(x, torch.Tensor | jaxtorch.Tensor):
+        x = x.to_dense() if str(x.layout) != "torch.strided" else x
+        return str(x.dtype), tuple(x.shape), x.requires_grad, x.tolist()
+    if isinstance(x, list | tuple):
+        return ("list" if type(x) is list else "tuple"), [plain(i) for i in x]
+    return repr(x).replace("jaxtorch", "torch")
+
+
+def _leaf(t, *values):
+    return t.tensor(values or (1.0, 2.0), requires_grad=True)
+
+
+def _assigned(t, x, name, value):
+    setattr(x, name, value)
+    return x
+
+
+def _half_gradient(t):
+    x = _leaf(t)
+    x.grad_dtype = t.float16
+    seen = []
+    x.register_hook(lambda g: seen.append(g.dtype))
+    (x * 3).sum().backward()
+    (x * 3).sum().backward()
+    return x.grad, str(seen[0]), t.autograd.grad((x * 2).sum(), x)
+
+
+def _any_gradient(t):
+    x = _leaf(t)
+    x.grad_dtype = None
+    x.grad = t.tensor([1.0, 5.0], dtype=t.float64)
+    return x.grad, x.grad_dtype
+
+
+def _sparse(t):
+    return t.arange(1, 17).reshape(2, 4, 2).to_sparse(2)
+
+
+def _csr(t):
+    return t.tensor([[1.0, 0, 2], [0, 0, 3]]).to_sparse_csr()
+
+
+ALIKE = {
+    "asarray keeps the history": lambda t: t.asarray(_leaf(t) + 1),
+    "asarray, with it": lambda t: t.asarray(_leaf(t) + 1, requires_grad=True),
+    "asarray, without": lambda t: t.asarray(_leaf(t) + 1, requires_grad=False),
+    "asarray, without, of another type": lambda t: t.asarray(_leaf(t), dtype=t.float64, requires_grad=False),
+    "grad_dtype": lambda t: (_leaf(t).grad_dtype, t.arange(3).grad_dtype),
+    "grad_dtype set": _half_gradient,
+    "grad_dtype None": _any_gradient,
+    "grad_dtype of a number": lambda t: _assigned(t, _leaf(t), "grad_dtype", 3),
+    "grad_dtype of no leaf": lambda t: (_leaf(t) + 1).grad_dtype,
+    "grad_dtype with another gradient": lambda t: _assigned(
+        t, _assigned(t, _leaf(t), "grad", t.ones(2)), "grad_dtype", t.float64
+    ),
+    "grad of another type": lambda t: _assigned(t, _assigned(t, _leaf(t), "grad_dtype", t.half), "grad", t.ones(2)),
+    "dim_order": lambda t: t.empty(1, 4, 3).dim_order(),
+    "dim_order, ambiguous": lambda t: t.empty(1, 4, 3).dim_order(ambiguity_check=True),
+    "dim_order, clear": lambda t: t.empty(5, 4, 3).transpose(0, 1).dim_order(ambiguity_check=True),
+    "dim_order by format": lambda t: t.empty(1, 2, 3, 4).dim_order(
+        ambiguity_check=[t.contiguous_format, t.channels_last]
+    ),
+    "dim_order by another": lambda t: t.empty(1, 2, 3, 4).dim_order(ambiguity_check=[t.channels_last]),
+    "dim_order by text": lambda t: t.empty(4, 3).dim_order(ambiguity_check="yes"),
+    "set_grad_enabled": lambda t: t.set_grad_enabled(True),
+    "a generator's state": lambda t: (lambda g: g.set_state(g.get_state()) is g)(t.Generator()),
+    "bin_edges": lambda t: t.histogramdd(t.tensor([[0.0, 3.0], [1.0, 2.0], [2.0, 5.0]]), bins=[2, 3])[1],
+    "TypedStorage": lambda t: (lambda s: (s.tolist(), s.dtype, len(s)))(t.TypedStorage([4, 5], dtype=t.int16)),
+    "TypedStorage of a size": lambda t: (lambda s: (len(s), s.dtype))(t.TypedStorage(7)),
+    "TypedStorage of two": lambda t: t.TypedStorage(2, 3),
+    "narrow_copy of sparse dimensions": lambda t: t.narrow_copy(_sparse(t), 1, 1, 2),
+    "narrow_copy of dense ones": lambda t: _sparse(t).narrow_copy(2, 1, 1),
+    "narrow_copy beyond the end": lambda t: _sparse(t).narrow_copy(0, 1, 2),
+    "mm by max": lambda t: t.sparse.mm(_csr(t), t.tensor([[1.0, 2], [3, 4], [5, -6]]), "max"),
+    "mm by min": lambda t: t.sparse.mm(_csr(t), t.tensor([[1.0, 2], [3, 4], [5, -6]]), "min"),
+    "mm by what there is not": lambda t: t.sparse.mm(_csr(t), t.ones(3, 2), "median"),
+    "blocks of vectors": lambda t: t.arange(24.0).reshape(4, 3, 2).to_sparse_bsr((2, 3), 1),
+    "blocks of vectors by columns": lambda t: t.arange(24.0).reshape(4, 3, 2).to_sparse_bsc((2, 1), 1),
+    "blocks that do not fit": lambda t: t.ones(5, 3).to_sparse_bsc((2, 1)),
+    "rows with blocks": lambda t: t.ones(4, 3).to_sparse(layout=t.sparse_csr, blocksize=(2, 1)),
+    "blocks without a size": lambda t: t.ones(4, 3).to_sparse(layout=t.sparse_bsr),
+    "an event on the CPU": lambda t: (str(t.Event().device), t.Event().query(), repr(t.Event(enable_timing=True))),
+    "its record": lambda t: t.Event().record(),
+    "times of events never recorded": lambda t: t.Event(enable_timing=True).elapsed_time(t.Event(enable_timing=True)),
+    "times of events without timing": lambda t: t.Event().elapsed_time(t.Event()),
+    "a stream on the CPU": lambda t: (str(t.Stream().device), t.Stream().query(), repr(t.Stream(device="cpu"))),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_alike(name):
+    expected, found = told(ALIKE[name], torch), told(ALIKE[name], jaxtorch)
+    assert plain(found) == plain(expected)
+
+
+def test_an_absent_device_is_an_error_each_time():
+    """Not the first time only."""
+    if jaxtorch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    for _ in range(3):
+        for make in (
+            lambda: jaxtorch.ones(2).cuda(),
+            lambda: jaxtorch.ones(2).to("cuda:0", dtype=jaxtorch.float64),
+            lambda: jaxtorch.zeros(2, device="cuda"),
+            lambda: jaxtorch.nn.Linear(2, 2).to("cuda"),
+        ):
+            with pytest.raises(RuntimeError, match="No CUDA GPUs are available"):
+                make()
+
+
+def test_complex_numbers_of_half_precision_are_refused():
+    """PyTorch makes a complex32 tensor, which cannot be here; it must not become a real one."""
+    before = jaxtorch.get_default_dtype()
+    try:
+        jaxtorch.set_default_dtype(jaxtorch.float16)
+        with pytest.raises(NotImplementedError, match="complex32"):
+            jaxtorch.tensor([1.5, 2j])
+        assert jaxtorch.tensor([1.5, 2j], dtype=jaxtorch.complex64).tolist() == [1.5, 2j]
+    finally:
+        jaxtorch.set_default_dtype(before)
+
+
+def test_asarray_warns_where_the_history_is_kept_unasked(monkeypatch):
+    monkeypatch.setattr("jaxtorch._core.warned._said", set())
+    for lib in (torch, jaxtorch):
+        x = _leaf(lib)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            lib.asarray(x, requires_grad=True), lib.asarray(x, requires_grad=False), lib.asarray(x)
+        if lib is jaxtorch:
+            assert [str(w.message)[:55] for w in said] == ["torch.asarray: unspecified requires_grad now defaults t"]
