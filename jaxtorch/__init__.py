@@ -81,6 +81,7 @@ from . import (  # noqa: E402
 from ._compile import compile  # noqa: E402
 from ._names import broadcast_shapes, compiled_with_cxx11_abi, get_device, get_device_module, is_inference, typename  # noqa: E402
 from ._precision import get_float32_matmul_precision, set_float32_matmul_precision  # noqa: E402
+from ._streams import Event, Stream  # noqa: E402
 from ._switches import (  # noqa: E402
     are_deterministic_algorithms_enabled,
     get_deterministic_debug_mode,
@@ -98,7 +99,6 @@ from ._switches import (  # noqa: E402
 from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
 from .amp import autocast  # noqa: E402
 from .amp._settings import FUNCTIONS as _AUTOCAST  # noqa: E402
-from ._streams import Event, Stream  # noqa: E402
 from .cuda import OutOfMemoryError  # noqa: E402
 from .func import vmap  # noqa: E402
 from .serialization import load, save  # noqa: E402
