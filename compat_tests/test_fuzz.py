@@ -435,6 +435,13 @@ FOUND: dict[str, Program] = {
         "(t4 * 3).sum().backward()",
         "t5 = pickle.loads(pickle.dumps(t3 * 2))",
     ],
+    "copies of parameters, and of a view without history that was written to": [
+        "t0 = torch.nn.Parameter(torch.ones(2))",
+        "t1 = copy.copy(t0)",
+        "with torch.no_grad(): t2 = t0.view(-1)",
+        "with torch.no_grad(): t2.mul_(2)",
+        "t3 = copy.deepcopy(t2)",
+    ],
     "a copy to itself of what has a history": [
         "t0 = torch.tensor([1.0, -2.0], requires_grad=True)",
         "t1 = t0.logsumexp(0)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from typing import Any
 
@@ -244,3 +245,14 @@ def test_names_that_programs_borrow(torch: Any) -> Any:
         [issubclass(nn.LazyBatchNorm1d, nn.modules.batchnorm._LazyNormBase)],
     ]
     return values
+
+
+@parity_test
+def test_shallow_copies_of_parameters(torch: Any) -> Any:
+    class Own(torch.nn.Parameter):
+        pass
+
+    p = Own(torch.ones(2))
+    p.mark = 3
+    found = [copy.copy(x) for x in (p, torch.nn.UninitializedParameter(), torch.nn.Buffer(torch.ones(2)))]
+    return [type(x).__name__ for x in found], found[0].mark, found[0]._version, found[0].data_ptr() == p.data_ptr()

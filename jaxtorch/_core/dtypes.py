@@ -187,6 +187,21 @@ def of_python(value: Any) -> dtype:
     raise TypeError(f"expected a Python number, got {type(value).__name__}")
 
 
+BUILTIN = {float: float64, int: int64, bool: bool_, complex: complex128}
+"""The element types that Python's own number types stand for in `dtype=`."""
+
+
+def as_dtype(given: Any, name: str = "") -> dtype:
+    """A `dtype` argument, which may be one of Python's own number types; TypeError otherwise."""
+    if isinstance(given, dtype):
+        return given
+    found = BUILTIN.get(given) if isinstance(given, type) else None
+    if found is None:
+        where = f"{name}(): " if name else ""
+        raise TypeError(f"{where}argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+    return found
+
+
 _promoted: dict[tuple[dtype, dtype], dtype] = {}
 
 

@@ -19,7 +19,9 @@ from . import autocasting, modes, permissions
 from . import tensor as _tensor
 from .apart import refuse_shared
 from .capture import unobserved
+from .dtypes import as_dtype
 from .layouts import lay_like, lay_out
+from .limits import check_common
 from .op import Op, Parameter, freeze
 from .overrides import Stranger, overrides, refuse_stranger
 from .sparsity import NoContent, answers
@@ -34,6 +36,11 @@ _NUMBERS_APART = frozenset(("clamp", "clamp_min", "clamp_max", "_pow", "addcmul"
 
 _ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
+
+_BOUNDED = {"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",)}
+"""Operands that, as numbers, must fit the type that the operation computes in."""
+_ROUNDED = frozenset(("add", "sub", "rsub", *_BOUNDED))
+"""Operations whose numbers must fit a type of half precision; others compute in float32."""
 
 _SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
 """Operations whose `out=` tensor may share no memory with an input."""
@@ -56,7 +63,7 @@ class _Source:
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
-            "_OPERAND": _operand, "_FINISH": finish, "_NUMBER": wrap_number, "_LIST": _tensor_list,
+            "_OPERAND": _operand, "_BOUND": _bound, "_SCALAR": _scalar, "_FINISH": finish, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
@@ -211,7 +218,7 @@ class _Source:
             if self.op.elementwise or (self.op.like_input and not i):
                 self.add(f"if {n}._layout is not None: _l = True", 2)
             self.add("else:")
-            self.add(f"_v{i} = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", 2)
+            self.add(f"_v{i} = {self._other_value(p)}", 2)
         self.add(f"_vals = [{', '.join(f'_v{i}' for i in range(self.op.n_operands))}]")
 
     def _read_any(self) -> None:
@@ -243,11 +250,19 @@ class _Source:
             if self.op.elementwise or (self.op.like_input and not i):
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)
             self.add("else:", depth)
-            self.add(f"_v = _OPERAND(_OP, {n!r}, {n}, {p.kind!r})", depth + 1)
+            self.add(f"_v = {self._other_value(p)}", depth + 1)
             self.add(f"_vals.append(_v); _ops.append({n}); _k{i} = _v.aval", depth)
 
+    def _other_value(self, p: Parameter) -> str:
+        """The expression for the value of an operand that is no tensor."""
+        if p.name in _BOUNDED.get(self.op.name, ()):
+            return f"_BOUND(_OP, {p.name!r}, {p.name}, {p.kind!r}, ({', '.join(self._operand_names())},))"
+        return f"_OPERAND(_OP, {p.name!r}, {p.name}, {p.kind!r})"
+
     def _read_scalar(self, i: int, n: str, depth: int) -> None:
-        self.add(f"_v = _NUMBER({n}.item() if isinstance({n}, _T) else {n})", depth)
+        factor = n in ("alpha", "beta") or (n == "value" and self.op.promote is not None)
+        others = [p.name for p in self.op.operands if p.kind in ("array", "operand", "optional", "operand_optional")]
+        self.add(f"_v = _SCALAR(_OP, {n}, ({''.join(o + ', ' for o in others * factor)}))", depth)
         self.add(f"_vals.append(_v); _ops.append(None); _k{i} = _v.aval", depth)
 
 
@@ -326,6 +341,21 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     return _tensor.need_tensor(x, op.name, name, position)._read()
 
 
+def _bound(op: Op, name: str, x: Any, kind: str, operands: tuple[Any, ...]) -> Value:
+    """The value of a limit, which as a number must fit the type of the result."""
+    value = _operand(op, name, x, kind)
+    check_common(x, operands, True, False)
+    return value
+
+
+def _scalar(op: Op, x: Any, operands: tuple[Any, ...]) -> Value:
+    """The value of a number beside the operands; given these, it is multiplied with them, so that it must fit their type."""
+    x = x.item() if isinstance(x, Tensor) else x
+    if operands:
+        check_common(x, operands, bool(op.promote), op.name not in _ROUNDED)
+    return wrap_number(x)
+
+
 def _missing(op: Op, name: str) -> TypeError:
     return TypeError(f'{op.name}() missing 1 required positional arguments: "{name}"')
 
@@ -359,10 +389,13 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     worse error than a wrong argument.
     """
     n = op.n_operands
-    for p, given in zip(op.statics, key[n:], strict=True):
+    statics = list(key[n:])
+    for i, (p, given) in enumerate(zip(op.statics, statics, strict=True)):
         if given is _MISSING:
             raise _missing(op, p.name)
-    key = (*key[:n], *freeze(key[n:]))
+        if p.name == "dtype" and given is not None:
+            statics[i] = as_dtype(given, op.name)
+    key = (*key[:n], *freeze(statics))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key
     entry = (op.inplace_entries if inplace else op.entries).get(key)

@@ -74,14 +74,15 @@ class Parameter:
 class Op:
     """An operation: its pure function, how it is called, and the entries built so far.
 
-    promote: None, True (operands are converted to PyTorch's common type) or 'float' (integers to the default float type too).
+    promote: None, True (operands are converted to PyTorch's common type) or 'float' (integers to the default float type
+             instead); or a function of the static arguments that gives one of these.
     view:    the result shares its input's memory; `layout` gives its strides (see views.py).
     """
 
     name: str
     fn: Callable[..., Any]
     params: list[Parameter]
-    promote: bool | str | None = None
+    promote: bool | str | Callable[..., Any] | None = None
     view: Any = None
     differentiable: bool = True
     grad_name: str | Callable[..., str] = ""
@@ -193,8 +194,9 @@ class Op:
         }
         plan = list(zip(self.operands, operand_keys, strict=True))
         fn = self.fn
-        targets = self._targets(plan, flat) if self.promote and flat else None
-        first = None if targets is None else self._rounded_first(plan, flat)
+        promote = self.promote(statics) if callable(self.promote) else self.promote
+        targets = self._targets(plan, flat, promote) if promote and flat else None
+        first = None if targets is None else self._rounded_first(plan, flat, promote)
         shape = _broadcast_shape(flat) if self.broadcast else None
         halves = targets is not None and any(t in _HALVES for t in targets)
         spread = shape if halves and shape is not None and any(a.shape != shape for a in flat) else None
@@ -218,14 +220,14 @@ class Op:
             return fn(**given)
 
         if targets is not None and self.opmath:
-            bound = self._in_single(bound, plan, flat)
+            bound = self._in_single(bound, plan, flat, promote)
         return _into_self(bound, self.name, flat[0]) if inplace else bound
 
-    def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval]) -> list[Any]:
+    def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any) -> list[Any]:
         """The type each operand array is converted to. A `Scalar` takes no part in promotion, and keeps its own type where
         the common one is of a lower category, so that the body can refuse it."""
         scalar = _are_scalars(plan)
-        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s], promote)
         if any(self._kept(common, flat, scalar)):
             common = dtypes.float32
         return [
@@ -236,11 +238,11 @@ class Op:
         ]
 
     def _in_single(
-        self, bound: Callable[..., Any], plan: list[tuple[Parameter, Any]], flat: list[Aval]
+        self, bound: Callable[..., Any], plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any
     ) -> Callable[..., Any]:
         """`bound` with its float32 results stored in the half precision type the operation answers in."""
         scalar = _are_scalars(plan)
-        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s], promote)
         if not any(self._kept(common, flat, scalar)):
             return bound
 
@@ -260,16 +262,16 @@ class Op:
             for i, (a, s) in enumerate(zip(flat, scalar, strict=True))
         ]
 
-    def _rounded_first(self, plan: list[tuple[Parameter, Any]], flat: list[Aval]) -> list[Any] | None:
+    def _rounded_first(self, plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any) -> list[Any] | None:
         """The type that each operand is rounded to before the body computes in float32, for those that are."""
         scalar = _are_scalars(plan)
-        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s])
+        common = self._common([a for a, s in zip(flat, scalar, strict=True) if not s], promote)
         kept = self._kept(common, flat, scalar)
         return [None if k else common.np for k in kept] if any(kept) else None
 
-    def _common(self, flat: list[Aval]) -> dtypes.dtype:
+    def _common(self, flat: list[Aval], promote: Any) -> dtypes.dtype:
         common = common_type(flat)
-        if self.promote == "float" and not (common.is_floating_point or common.is_complex):
+        if promote == "float" and not (common.is_floating_point or common.is_complex):
             common = dtypes.default()
         if common.np is None:
             raise NotImplementedError(f"{self.name}: the result: {dtypes.no_storage(common)}")
@@ -452,7 +454,7 @@ def op(
     inplace: bool | str = False,
     out: bool = True,
     operator: str = "",
-    promote: bool | str | None = None,
+    promote: bool | str | Callable[..., Any] | None = None,
     elementwise: bool = False,
     like_input: bool = False,
     opmath: str = "",

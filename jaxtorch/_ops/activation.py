@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core import dtypes, native
 from .._core.device import cpu
+from .._core.limits import check_number
 from .._core.op import Array, function, op
 from .._core.random import engine_for
 from .._core.runner import known
@@ -67,6 +68,8 @@ def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
     _ordered(input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    for limit in (min_val, max_val):
+        check_number(limit, dtypes.from_numpy(input.dtype))
     low, high = np.asarray(min_val).astype(input.dtype), np.asarray(max_val).astype(input.dtype)
     return _limited(input, low, high)
 
@@ -87,6 +90,8 @@ def leaky_relu(input: Array, negative_slope: float = 0.01):
 def threshold(input: Array, threshold: float, value: float):
     """The input where it is above `threshold`, `value` elsewhere."""
     refuse("threshold_cpu", input, "bool", "complex")
+    for number in (threshold, value):
+        check_number(number, dtypes.from_numpy(input.dtype), to_infinity=True)
     return in_single(lambda x: jnp.where(x <= threshold, np.asarray(value).astype(x.dtype), x))(input)
 
 

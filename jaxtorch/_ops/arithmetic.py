@@ -21,7 +21,6 @@ from .rules import (
     number_name,
     refuse,
     tensor_name,
-    to_float,
     unbroken,
 )
 
@@ -233,7 +232,9 @@ def _div_name(operand_keys: Any, statics: Any) -> str:
 
 
 @op(
-    promote=True,
+    promote=lambda statics: (
+        "float" if statics[0] is None else True
+    ),  # a number that meets integers is not made one of their type
     opmath="last",
     inplace=True,
     operator="truediv",
@@ -248,14 +249,14 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None):
     Rounding integer quotients raises RuntimeError on division by zero.
     """
     if rounding_mode is None:
-        return divide(to_float(input), to_float(other))
+        return divide(input, other)
     return _rounded(input, other, rounding_mode)
 
 
-@op(promote=True, opmath="last", inplace=True, grad="DivBackward0", broadcast=True)
+@op(promote="float", opmath="last", inplace=True, grad="DivBackward0", broadcast=True)
 def true_divide(input: Operand, other: Operand):
     """`input / other`, broadcast; integers give floating-point results."""
-    return divide(to_float(input), to_float(other))
+    return divide(input, other)
 
 
 @op(promote=True, opmath="last", inplace=True, operator="floordiv", grad="NotImplemented", broadcast=True)

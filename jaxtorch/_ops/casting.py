@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from .._core import dtypes, strides
 from .._core.device import device as Device
+from .._core.dtypes import BUILTIN, as_dtype
 from .._core.entry import Entry, Kernel
 from .._core.layouts import normal
 from .._core.op import Array, common_type, function, functions, method, op
@@ -17,53 +16,6 @@ from .._core.tensor import Tensor, apply_entry, need_tensor
 from .._core.value import Aval, aval_of, wrap_number
 from .._core.warned import once
 from . import constants
-
-_BUILTIN = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool_, complex: dtypes.complex128}
-
-
-def as_dtype(dtype: Any, name: str = "") -> dtypes.dtype:
-    """A `dtype` argument, which may be one of Python's own number types; TypeError otherwise."""
-    if isinstance(dtype, dtypes.dtype):
-        return dtype
-    found = _BUILTIN.get(dtype) if isinstance(dtype, type) else None
-    if found is None:
-        where = f"{name}(): " if name else ""
-        raise TypeError(f"{where}argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return found
-
-
-_C_NAMES = {
-    "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
-    "uint32": "uint32_t", "uint64": "uint64_t", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
-    "float64": "double",
-}  # fmt: skip
-
-
-def check_number(value: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> None:
-    """RuntimeError where a Python number does not fit an element type. Unsigned types take negative integers, wrapping.
-
-    to_infinity: types of half precision take numbers that are too large, as infinity: single elements do.
-    """
-    if dtype.is_complex or dtype is dtypes.bool_:
-        return
-    if isinstance(value, complex):
-        if value.imag == 0:
-            return check_number(value.real, dtype, to_infinity)
-    elif dtype.is_floating_point:
-        if (
-            (to_infinity and dtype.itemsize == 2)
-            or not math.isfinite(value)
-            or -_LARGEST[dtype.name] <= value <= _LARGEST[dtype.name]
-        ):
-            return
-    elif math.isfinite(value):
-        info = np.iinfo(dtype.np)
-        if (info.min or (0 if isinstance(value, float) else -info.max)) <= value <= info.max:
-            return
-    raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(dtype.name, dtype.name)} without overflow")
-
-
-_LARGEST = {d.name: float(jnp.finfo(d.np).max) for d in dtypes.ALL if d.is_floating_point}
 
 
 def convert(x: Any, dtype: dtypes.dtype) -> Any:
@@ -217,11 +169,11 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
-    elif rest and (isinstance(rest[0], dtypes.dtype) or rest[0] in _BUILTIN):
+    elif rest and (isinstance(rest[0], dtypes.dtype) or rest[0] in BUILTIN):
         dtype = rest.pop(0)
     elif rest and (rest[0] is None or (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool))):
         device = rest.pop(0)
-        if rest and (isinstance(rest[0], dtypes.dtype) or rest[0] is None or rest[0] in _BUILTIN):
+        if rest and (isinstance(rest[0], dtypes.dtype) or rest[0] is None or rest[0] in BUILTIN):
             dtype = rest.pop(0)
     elif rest:
         raise _invalid(args)
@@ -302,7 +254,7 @@ LEGACY_TYPES = {name: d for d, name in _LEGACY.items()}
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the tensor's legacy type, or the tensor converted to one."""
     aval = self._value.aval
-    if dtype in _BUILTIN:
+    if dtype in BUILTIN:
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if dtype is None:
         prefix = "torch." if aval.slot.device.type == "cpu" else f"torch.{aval.slot.device.type}."

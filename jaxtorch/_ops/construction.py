@@ -11,13 +11,14 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, host, strides, warned
 from .._core.layouts import normal
+from .._core.limits import check_number
 from .._core.op import function, method
 from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
 from .casting import as_dtype, cast, move, saturated, to_integer
-from .creation import leaf
+from .creation import check_flags, leaf
 
 _NUMBERS = (bool, int, float, complex)
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -141,7 +142,7 @@ def _pack(numbers: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarr
     least = info.min or -info.max
     for n in numbers:
         if isinstance(n, float):
-            if not least <= n <= info.max or (info.bits == 64 and n >= 2.0**63 and dtype.name == "int64"):
+            if not info.min <= n <= info.max or (info.bits == 64 and n >= 2.0**63 and dtype.name == "int64"):
                 raise _overflow(dtype)
         elif not least <= n <= info.max:
             if info.bits == 64 or not -(2**63) <= n < 2**63:
@@ -295,6 +296,8 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor with a copy of `data`: numbers, nested sequences, arrays."""
+    if requires_grad is not False or pin_memory is not False:
+        check_flags("tensor", requires_grad, pin_memory, optional=False)
     if dtype is not None:
         dtype = _storable(dtype, "tensor")
     if isinstance(data, Tensor):
@@ -326,6 +329,7 @@ def scalar_tensor(
     """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
     number = s.item() if isinstance(s, (Tensor, np.generic)) else s
     dtype = dtypes.default() if dtype is None else dtype
+    check_number(number, dtypes.as_dtype(dtype, "scalar_tensor"), to_infinity=True)
     return tensor(number, dtype=dtype, device=device, requires_grad=requires_grad)
 
 

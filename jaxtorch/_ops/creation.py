@@ -12,13 +12,14 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes, hostmode, strides
 from .._core.layouts import normal
+from .._core.limits import check_number
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
 from .._core.size import Size
 from .._core.sparsity import NO_MEMORY, answers, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from . import constants
-from .casting import as_dtype, check_number, convert
+from .casting import as_dtype, convert
 
 _ONE_INT = frozenset({"new_zeros", "new_ones", "new_empty"})  # these take one int as their size, by keyword too
 
@@ -107,12 +108,20 @@ def leaf(t: Tensor) -> Tensor:
     return t
 
 
+def check_flags(name: str, requires_grad: Any, pin_memory: Any = False, optional: bool = True) -> None:
+    """TypeError where a factory's switch is neither a bool nor, if that is optional, None."""
+    for flag, given in (("requires_grad", requires_grad), ("pin_memory", pin_memory)):
+        if given.__class__ is not bool and not (optional and given is None):
+            raise TypeError(f"{name}(): argument '{flag}' must be bool, not {type(given).__name__}")
+
+
 def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str) -> Tensor:
     """The last step of a factory function: `out=`, which is resized without a warning, and `requires_grad=`."""
     if out is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return write_out(out, t, name)
+    check_flags(name, requires_grad)
     return leaf(t) if requires_grad else t
 
 
@@ -161,6 +170,8 @@ def _factory(name: str, value: int) -> Any:
         device: Any = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
         names: Any = None,
     ) -> Tensor:  # fmt: skip
+        if requires_grad is not False or pin_memory is not False:
+            check_flags(name, requires_grad, pin_memory)
         if layout is not None or names is not None:
             if layout is not constants.strided and layout in SPARSE:
                 if value:
@@ -230,6 +241,8 @@ def _like(name: str, value: int) -> Any:
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
         pin_memory: bool = False, memory_format: Any = None,
     ) -> Tensor:  # fmt: skip
+        if requires_grad is not False or pin_memory is not False:
+            check_flags(name, requires_grad, pin_memory)
         return like_filled(input, value, dtype, device, requires_grad, memory_format, name)
 
     make.__name__ = make.__qualname__ = name
@@ -281,6 +294,7 @@ def _new(name: str, value: int) -> Any:
     ) -> Tensor:  # fmt: skip
         aval = self._value.aval
         where = device if device is not None else aval.slot.device
+        check_flags(name, requires_grad, pin_memory)
         return filled(size_of(items, size, name), value, dtype or aval.dtype, where, requires_grad)
 
     make.__name__ = make.__qualname__ = name

@@ -322,6 +322,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
     if need_tensor(tensor, "one_hot", "self").dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not hasattr(num_classes, "__index__"):
+        raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type(num_classes).__name__}")
     if num_classes == -1:
         values = tensor._array()
         if tensor._value.aval.numel == 0:

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes, views
+from .._core.limits import SCALAR_NAMES
 from .._core.op import function, methods
 from .._core.overrides import admit, disable_all
 from .._core.size import Size
 from .._core.tensor import Tensor
-from .casting import _C_NAMES, _LEGACY
+from .casting import _LEGACY
 from .construction import _is_sequence, tensor
 from .creation import filled
 
@@ -20,7 +21,7 @@ _SLOTS = ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_h
 
 def _wrong_type(wanted: dtypes.dtype, got: dtypes.dtype) -> TypeError:
     def options(dtype: dtypes.dtype) -> str:
-        name = _OPTION_NAMES.get(dtype.name, _C_NAMES.get(dtype.name, dtype.name))
+        name = _OPTION_NAMES.get(dtype.name, SCALAR_NAMES.get(dtype.name, dtype.name))
         return (
             f"TensorOptions(dtype={name}, device=cpu, layout=Strided, requires_grad=false (default), "
             "pinned_memory=false (default), memory_format=(nullopt))"

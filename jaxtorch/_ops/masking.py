@@ -14,6 +14,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.checks import flag
+from .._core.limits import check_common
 from .._core.op import Array, Operand, Scalar, function, method, op
 from .._core.permissions import check_history, warn_expanded
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
@@ -47,6 +48,8 @@ def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
             "PyTorch. Use a boolean condition instead."
         )
         condition = cast(condition, dtypes.bool_)
+    for x in (input, other):
+        check_common(x, (input, other), True, True)
     return _where(condition, input, other)
 
 

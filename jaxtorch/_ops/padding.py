@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._core import dtypes
+from .._core.limits import check_number
 from .._core.op import Array, op
 from .._core.tensor import Tensor
 
@@ -33,7 +35,10 @@ def constant_pad_nd(input: Array, pad: Any, value: Any = 0):
     for size, (low, high) in zip(input.shape, pairs, strict=True):
         if size + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    fill = jnp.asarray(np.asarray(0 if value is None else value).astype(input.dtype))
+    value = 0 if value is None else value
+    if any(low > 0 or high > 0 for low, high in pairs):
+        check_number(value, dtypes.from_numpy(input.dtype))
+    fill = jnp.asarray(np.asarray(value).astype(input.dtype))
     return lax.pad(input, fill, [(low, high, 0) for low, high in pairs])
 
 
@@ -100,7 +105,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """
     pad = tuple(pad) if not isinstance(pad, Tensor) else tuple(pad.tolist())
     if mode == "constant":
-        return constant_pad_nd(input, pad, 0 if value is None else value)
+        return constant_pad_nd(input, pad, 0 if value is None else float(value) if value.__class__ is int else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):

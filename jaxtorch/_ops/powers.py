@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes
+from .._core.limits import check_common
 from .._core.op import Array, Number, Operand, function, method, methods, op
 from .._core.tensor import Tensor
 from .arithmetic import NUMBERS, _single
@@ -101,6 +102,8 @@ def _check_exponent(base: Tensor, exponent: Any) -> None:
     d = base._value.aval.dtype
     if isinstance(exponent, int) and exponent < 0 and not (d.is_floating_point or d.is_complex):
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if d is not dtypes.float32:
+        check_common(exponent, (base, exponent), True, False)
 
 
 def _pow_arguments(input: Any, exponent: Any) -> TypeError:

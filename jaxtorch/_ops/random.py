@@ -184,7 +184,7 @@ def rand(
     if dtype is not dtypes.float32:
         _check_uniform(dtype)
     t = sample(devices.resolve(device), generator, shape, dtype, ("uniform", shape, dtype.np), "uniform", 0.0, 1.0)
-    return finish_factory(t, out, requires_grad, "rand") if requires_grad or out is not None else t
+    return finish_factory(t, out, requires_grad, "rand") if requires_grad is not False or out is not None else t
 
 
 @function("randn")
@@ -198,7 +198,7 @@ def randn(
     if dtype is not dtypes.float32:
         check_normal(dtype)
     t = sample(devices.resolve(device), generator, shape, dtype, ("normal", shape, dtype.np), "normal", 0.0, 1.0)
-    return finish_factory(t, out, requires_grad, "randn") if requires_grad or out is not None else t
+    return finish_factory(t, out, requires_grad, "randn") if requires_grad is not False or out is not None else t
 
 
 def _integer(value: Any, name: str, argument: str, position: int) -> int:

@@ -107,7 +107,7 @@ def arange(
     else:
         n = _steps(first, last, by, whole)
     t = _arange(first, by, n, dtype, devices.resolve(device).device)
-    return finish_factory(t, out, requires_grad, "arange") if requires_grad or out is not None else t
+    return finish_factory(t, out, requires_grad, "arange") if requires_grad is not False or out is not None else t
 
 
 @function("range")

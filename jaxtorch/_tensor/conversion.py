@@ -14,7 +14,6 @@ from .._core.device import cpu, default_device
 from .._core.modes import state
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
-from .._core.tape import shown
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 from .._core.warned import scalar_with_gradient
@@ -283,7 +282,7 @@ def __copy__(self: Tensor) -> Tensor:
 def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
-    if shown(self._node) is not None:
+    if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
             "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "

@@ -57,8 +57,10 @@ def _same_memory(cls: type, data: Tensor, requires_grad: bool) -> Any:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     if requires_grad and is_inference(data) and not state.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    if requires_grad.__class__ is not bool:
+        raise TypeError(f"{cls.__name__}(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
     out = _as_class(views.detached(data), cls)
-    out._rg = bool(requires_grad)
+    out._rg = requires_grad
     return out
 
 
@@ -103,6 +105,11 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         copied = type(self)(self.detach().clone(), self.requires_grad)
         settle(copied)
         memo[id(self)] = copied
+        return copied
+
+    def __copy__(self) -> Any:
+        copied = Parameter(self.data, self.requires_grad)
+        copied.__dict__.update(self.__dict__)
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -264,6 +271,10 @@ class UninitializedTensorMixin:
 
     def __repr__(self, **kwargs: Any) -> str:
         return f"<{type(self).__name__}>"
+
+    def __copy__(self) -> Any:
+        kind, given = self.__reduce_ex__(2)
+        return kind(*given)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return type(self), (self.requires_grad,)

@@ -141,7 +141,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Input (N, in_features) or (in_features). The layer's weight is kept flat, (num_classes * prod(out_features), in_features).
     """
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing", "num_classes", "out_features"]
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
 
     def __init__(
         self,

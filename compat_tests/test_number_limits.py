@@ -1,0 +1,65 @@
+"""Numbers beyond an element type's range, and arguments of the wrong Python type, against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+VALUES = """u / 300; u / 256; torch.true_divide(s, -200); u / torch.tensor(300); torch.ones(2, dtype=torch.int32) / 2**40; b / 300
+    u.div(300, rounding_mode='floor'); 300 / u; torch.ones(2) ** 1e40; u.clamp(min=-5); u.clamp(max=2.5)
+    h.addcmul(h, h, value=1e6); torch.where(m, u, -1); torch.where(m, h, 1e6); F.pad(u, (0, 0), value=300)
+    F.pad(u, (-1, 0), value=300); F.pad(torch.arange(2), (1, 1), value=2**53 + 1); torch.threshold(h, 1e6, 1.0)
+    torch.scalar_tensor(-5, dtype=torch.uint8); torch.arange(300)[280]; torch.ones(300, dtype=torch.uint8).select(0, 200)
+    torch.sum(u, dtype=float); u.cumsum(0, dtype=int); torch.ones(2, pin_memory=None); torch.tensor(-0.0, dtype=torch.uint8)
+    torch.clamp(torch.ones(2), min=float('-inf'))"""
+REFUSED = """u.clamp(max=300); u.clamp_min(-300); u.clamp_(max=300); s.clamp(0, 300); h.clamp(max=1e6)
+    torch.ones(2).clamp(-1e39, 1e39); torch.ones(2, dtype=torch.int32).clamp(max=2**31); F.pad(u, (1, 1), value=300)
+    F.pad(u, (1, 1), value=-1); F.pad(h, (1, 1), value=1e6); F.pad(torch.arange(2), (1, 1), value=float('nan'))
+    torch.constant_pad_nd(u, (1, 1), 300); torch.where(m, u, 300); torch.where(m, 300, u)
+    torch.where(m, torch.ones(2), 1e40); torch.threshold(u, 3, 300); F.hardtanh(s, -200, 300); F.hardtanh(h, -1e6, 1e6)
+    u ** 300; h ** 1e6; u.pow_(300); torch.add(u, 1, alpha=300); torch.add(h, h, alpha=1e6); torch.sub(u, u, alpha=-300)
+    torch.rsub(u, 1, alpha=300); torch.addcmul(u, u, u, value=300); torch.addcdiv(*[torch.ones(2)] * 3, value=1e40)
+    torch.addmm(*[u.expand(2, 2)] * 3, beta=300); u.index_add(0, torch.tensor([0]), u[:1], alpha=300)
+    torch.tensor(-0.5, dtype=torch.uint8); torch.tensor([-1.0], dtype=torch.uint8); torch.scalar_tensor(1e40)
+    torch.ones(2, requires_grad=0); torch.ones(2, pin_memory=0); torch.tensor(1.0, requires_grad=1)
+    torch.tensor(1.0, pin_memory=None); torch.rand(2, requires_grad=0); torch.arange(2.0, requires_grad=1)
+    torch.ones_like(u, requires_grad=0); u.new_zeros(2, requires_grad=0); torch.eye(2, requires_grad=1)
+    torch.nn.Parameter(torch.ones(2), requires_grad=0); torch.softmax(torch.ones(2), 0, dtype=3)
+    torch.cumsum(u, 0, dtype=3); F.one_hot(torch.tensor([0, 1]), 2.5)"""
+
+
+def calls(text: str) -> list[str]:
+    return [line.strip() for line in text.replace("\n", ";").split(";") if line.strip()]
+
+
+def evaluated(torch: Any, call: str) -> Any:
+    u, s, h = (torch.tensor([1, 2], dtype=getattr(torch, d)) for d in ("uint8", "int8", "float16"))
+    m, b = torch.tensor([True, False]), torch.ones(2, dtype=torch.bool)
+    return eval(call, {"torch": torch, "F": torch.nn.functional, "u": u, "s": s, "h": h, "m": m, "b": b})
+
+
+@pytest.mark.parametrize("call", calls(VALUES))
+@parity_test
+def test_values(torch: Any, call: str) -> Any:
+    return evaluated(torch, call)
+
+
+@pytest.mark.parametrize("call", calls(REFUSED))
+@parity_test
+def test_refused(torch: Any, call: str) -> Any:
+    error = attempt(lambda: evaluated(torch, call))
+    return error.kind, "without overflow" in error.message
+
+
+@parity_test
+def test_a_number_is_checked_each_time(torch: Any) -> Any:
+    """Numbers are inputs of recorded programs, so an entry that exists does not say that they fit."""
+    x = torch.ones(3, dtype=torch.uint8)
+    seen = []
+    for limit in (100, 255, 256):
+        seen.append(attempt(lambda limit=limit: x.clamp(max=limit)))
+        seen.append(attempt(lambda limit=limit: torch.add(x, x, alpha=limit)))
+    return [getattr(item, "kind", item) for item in seen]
