@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 13  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 14  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
 

@@ -1,11 +1,14 @@
-// What XLA calls: typed FFI handlers around the kernels, the division of work over XLA's own threads, and memory for each thread.
+// What XLA calls: typed FFI handlers around the kernels, the division of work over XLA's own threads (helpers.inc), and memory for each thread.
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
+#include <utility>
 
 #include "kernels.h"
 #include "xla/ffi/api/ffi.h"
@@ -17,7 +20,6 @@ namespace jaxtorch {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr int kTurns = 4000;  // that a caller looks for the others' end, some 50 us, before it sleeps
 
 struct Memory {
   float* data[kSlots] = {};
@@ -27,45 +29,7 @@ struct Memory {
   }
 };
 
-// Tasks are claimed one at a time, by the caller too: it waits only for tasks that another thread has begun, so that a pool whose
-// threads all wait like this still comes to an end.
-struct Claims {
-  std::atomic<int64_t> next{0}, ended{0};
-  int64_t count;
-  void (*task)(void*, int64_t);
-  void* context;
-  std::mutex mutex;
-  std::condition_variable all_ended;
-
-  void work() {
-    for (int64_t i; (i = next.fetch_add(1)) < count;) {
-      task(context, i);
-      if (ended.fetch_add(1) + 1 == count) {
-        std::lock_guard<std::mutex> lock(mutex);
-        all_ended.notify_all();
-      }
-    }
-  }
-};
-
-void run_tasks(void* pool, int64_t count, void (*task)(void*, int64_t), void* context) {
-  auto* threads = static_cast<ffi::ThreadPool*>(pool);
-  const int64_t helpers = count < threads->num_threads() ? count - 1 : threads->num_threads() - 1;
-  if (helpers <= 0) {
-    for (int64_t i = 0; i < count; ++i) task(context, i);
-    return;
-  }
-  auto claims = std::make_shared<Claims>();
-  claims->count = count, claims->task = task, claims->context = context;
-  for (int64_t i = 0; i < helpers; ++i) threads->Schedule([claims] { claims->work(); });
-  claims->work();
-  for (int turns = 0; turns < kTurns; ++turns) {
-    if (claims->ended.load(std::memory_order_acquire) == count) return;
-    __builtin_ia32_pause();
-  }
-  std::unique_lock<std::mutex> lock(claims->mutex);
-  claims->all_ended.wait(lock, [&] { return claims->ended.load() == count; });
-}
+#include "helpers.inc"
 
 // JAXTORCH_NATIVE=avx2 or avx512, for tests: no more than these instructions, and no matrix units.
 bool limited_to(const char* set) {
@@ -350,7 +314,7 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 13; }
+int jaxtorch_native_version() { return 14; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
