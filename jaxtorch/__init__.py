@@ -8,6 +8,8 @@ import importlib as _importlib
 import importlib.util as _importlib_util
 import math as _math
 import sys as _sys
+from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _ops, _tensor
@@ -46,6 +48,8 @@ from ._ops.constants import (
     strided,
 )
 
+_collecting = _gc.isenabled()
+_gc.disable()  # until all is imported: what is made here stays, so that looking through it is in vain
 _ops.install()
 _tensor.install()
 
@@ -59,26 +63,18 @@ from . import (  # noqa: E402
     amp,
     autograd,
     backends,
-    compiler,
     cpu,
     cuda,
     fft,
-    func,
     linalg,
-    mps,
     nn,
-    optim,
     overrides,
     random,
     return_types,
-    serialization,
-    signal,
     special,
-    testing,
     utils,
     version,
 )
-from ._compile import compile  # noqa: E402
 from ._names import broadcast_shapes, compiled_with_cxx11_abi, get_device, get_device_module, is_inference, typename  # noqa: E402
 from ._precision import get_float32_matmul_precision, set_float32_matmul_precision  # noqa: E402
 from ._streams import Event, Stream  # noqa: E402
@@ -100,9 +96,13 @@ from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
 from .amp import autocast  # noqa: E402
 from .amp._settings import FUNCTIONS as _AUTOCAST  # noqa: E402
 from .cuda import OutOfMemoryError  # noqa: E402
-from .func import vmap  # noqa: E402
-from .serialization import load, save  # noqa: E402
 from .torch_version import __version__  # noqa: E402
+
+if _TYPE_CHECKING:  # imported when asked for, by `__getattr__`; editors are to know them
+    from . import compiler, func, mps, optim, serialization, signal, testing
+    from ._compile import compile
+    from .func import vmap
+    from .serialization import load, save
 
 globals().update(_AUTOCAST)
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
@@ -117,7 +117,6 @@ for _module in (
     nn.init,
     overrides,
     random,
-    serialization,
     special,
     utils,
 ):
@@ -144,6 +143,7 @@ _PRIVATE = (
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
 
 _LATE = {
+    "compile": "_compile", "vmap": "func", "load": "serialization", "save": "serialization",
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures",
     "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "StorageBase": "storage", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit",
@@ -164,22 +164,39 @@ _LATE = {
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
 
 
+del annotations
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name, _x in (*globals().items(), *_LATE.items())
+    if not name.startswith("_") and not isinstance(_x, _ModuleType)
+    and name not in ("explain_recompiles", "install", "uninstall", "from_jax", "classes", "torch")
+]  # fmt: skip
+"""What `from torch import *` takes: as in PyTorch no submodule, which could hide Python's `random`."""
+
+
+def __dir__() -> list[str]:
+    """What the module has, and the submodules of PyTorch's name that are imported when asked for."""
+    late = "compiler distributions export func fx hub jit masked multiprocessing nested optim profiler serialization signal sparse"
+    return sorted({*globals(), *_LATE, *late.split(), "testing"})
+
+
 def __getattr__(name: str) -> _Any:
     """Import a submodule that nothing has asked for yet; AttributeError names what jaxtorch does not have."""
     if name.startswith("_foreach_"):
         return getattr(_importlib.import_module(f"{__package__}._foreach"), name)
     if name in _LATE:
         module = _importlib.import_module(f"{__package__}.{_LATE[name]}")
-        return module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)
+        found = globals()[name] = module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)
+        return found
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
         return _importlib.import_module(f"{__package__}.{name}")
     raise AttributeError(f"module 'torch' has no attribute '{name}': jaxtorch has no torch.{name} yet")
 
 
-del annotations
-
 # What importing JAX has made stays for good. Without this, Python's collector walks it again and again while a long program
 # is recorded: 10 us an operation instead of 2 at ten thousand operations.
 _gc.freeze()
+if _collecting:
+    _gc.enable()
 _program.visible = []

@@ -8,6 +8,7 @@ import mmap as _mmap
 import os
 import pickle
 import struct
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ __all__ = [
     "set_default_mmap_options", "skip_data", "storage_to_tensor_type", "validate_cuda_device", "validate_hpu_device",
 ]  # fmt: skip
 
+torch = sys.modules[str(__package__)]  # programs reach it here, because PyTorch's file imports it
 DEFAULT_PROTOCOL = 2
 MAGIC_NUMBER, PROTOCOL_VERSION = _saving.MAGIC, _saving.PROTOCOL
 LONG_SIZE, INT_SIZE, SHORT_SIZE = (struct.calcsize(f"={c}") for c in "lih")

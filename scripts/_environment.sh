@@ -28,6 +28,7 @@ environment() {
             .venv/bin/python -m pip install --quiet torch==2.13.0
         fi
         .venv/bin/python -m pip install --quiet --editable ".[$extra]"
+        .venv/bin/python -m compileall -q jaxtorch  # as pip does for a package that it copies; without byte code, importing takes 0.35 s more
         cat "${sources[@]}" > "$installed"
     fi
     export PATH="$PWD/.venv/bin:$PATH"

@@ -2,28 +2,29 @@
 
 Recording an operation must cost a few microseconds, so each operation gets straight-line Python made for its own parameters:
 read the operands' values, look the entry up, emit. Everything else (checks, promotion, shapes) was settled when the entry was
-built.
+built. A program uses some fifty of the six hundred: a function's text is written when it is first called.
 """
 
 from __future__ import annotations
 
 import inspect
 import linecache
-import warnings
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import autocasting, modes, permissions
+from . import autocasting, modes, permissions, warned
 from . import tensor as _tensor
 from .apart import refuse_shared
 from .capture import unobserved
 from .dtypes import as_dtype
 from .layouts import lay_like, lay_out
 from .limits import check_common
-from .op import Op, Parameter, freeze
+from .op import Op
 from .overrides import Stranger, overrides, refuse_stranger
+from .parameters import Parameter, freeze
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
@@ -46,6 +47,7 @@ _SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
 """Operations whose `out=` tensor may share no memory with an input."""
 
 _EMPTY = inspect.Parameter.empty
+_writing = threading.Lock()
 
 
 def _key_part(p: Parameter) -> str:
@@ -55,11 +57,13 @@ def _key_part(p: Parameter) -> str:
 
 
 class _Source:
-    """The text of one generated function."""
+    """The text of one generated function. `function` has its signature; the body comes with the first call."""
 
     def __init__(self, op: Op, inplace: bool, out: bool) -> None:
         self.op = op
         self.inplace = inplace
+        self.out = out
+        self.filename = f"<jaxtorch op {op.name}{'_' * inplace}>"
         self.lines: list[str] = []
         self.namespace: dict[str, Any] = {
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
@@ -70,16 +74,43 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
+            "_FIRST": self.write,
         }  # fmt: skip
-        self.out = out
+        signature, passed = self._signature()
+        self.head = f"def {op.name}({signature}):"
+        self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
+        self.forms = [self.function]
+        """The functions that have this text: the public one, and the method where that is another object."""
+
+    def _compile(self, text: str) -> Any:
+        exec(compile(text, self.filename, "exec"), self.namespace)
+        return self.namespace[self.op.name]
+
+    def write(self) -> Any:
+        """The function, with its body from now on, as its other forms have."""
+        with _writing:
+            if not self.lines:
+                self._write_body()
+        return self.function
+
+    def _write_body(self) -> None:
+        op = self.op
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
         self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER as _error:"]
         self.add(f"return _AGAIN(_error, _OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
-        if inplace:  # whose first lines take it for granted that the first argument is a tensor
+        if self.inplace:  # whose first lines take it for granted that the first argument is a tensor
             self.add("except AttributeError:")
             self.add(f"_NEED_TENSOR({op.params[0].name}, '{op.name}_', {op.params[0].name!r})", 2)
             self.add("raise", 2)
+        text = "\n".join(self.lines) + "\n"
+        linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
+        first = self.function.__code__
+        written = self._compile(text).__code__
+        self.namespace[op.name] = self.function
+        for form in self.forms:
+            if form.__code__ is first:
+                form.__code__ = written
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -88,37 +119,31 @@ class _Source:
     def add(self, text: str, depth: int = 1) -> None:
         self.lines.append("    " * depth + text)
 
-    def _signature(self) -> str:
-        parts, star_seen, keyword = [], False, False
+    def _signature(self) -> tuple[str, str]:
+        """The parameters as the function has them, and as it passes them on."""
+        self.namespace["_MISSING"] = _MISSING
+        parts, passed, keyword = [], [], False
         renamed = [n for _, n in self._other_names()]
         open_end = False  # from a required parameter on that may come under another name, all have a default
         for p in self.op.params:
             open_end = open_end or (p.required and p.name in renamed)
-            if p.keyword_only and not keyword and not star_seen:
-                parts.append("*_more" if self.op.numbers_first else "*")
+            if p.star or (p.keyword_only and not keyword):
+                rest = f"*{p.name}_items" if p.star else "*_more" if self.op.numbers_first else "*"
+                parts.append(rest)
+                passed.extend([rest] if rest != "*" else [])
                 keyword = True
-            if p.star:
-                parts.append(f"*{p.name}_items")
-                star_seen = keyword = True
-                default = "_MISSING" if p.required else f"_default_{p.name}"
-                self.namespace["_MISSING"] = _MISSING
-                if not p.required:
-                    self.namespace[f"_default_{p.name}"] = p.default
-                parts.append(f"{p.name}={default}")
-                continue
-            if p.required and open_end:
-                self.namespace["_MISSING"] = _MISSING
-                parts.append(f"{p.name}=_MISSING")
-            elif p.required:
-                parts.append(p.name)
-            else:
+            if not p.required:
                 self.namespace[f"_default_{p.name}"] = p.default
                 parts.append(f"{p.name}=_default_{p.name}")
-        extra = [f"{alias}=_MISSING" for alias, _ in self._other_names()] + ["out=None"] * self.out
-        if extra:
-            self.namespace["_MISSING"] = _MISSING
-            parts.extend(extra if keyword else ["*", *extra])
-        return ", ".join(parts)
+            else:
+                parts.append(f"{p.name}=_MISSING" if p.star or open_end else p.name)
+            passed.append(f"{p.name}={p.name}" if keyword else p.name)
+        extra = [(alias, "_MISSING") for alias, _ in self._other_names()] + [("out", "None")] * self.out
+        if extra and not keyword:
+            parts.append("*")
+        parts.extend([f"{name}={default}" for name, default in extra])
+        passed.extend([f"{name}={name}" for name, _ in extra])
+        return ", ".join(parts), ", ".join(passed)
 
     def _other_names(self) -> list[tuple[str, str]]:
         """Other names for parameters, with their own: NumPy's, which PyTorch takes as well, and those of aliases."""
@@ -153,7 +178,7 @@ class _Source:
     def _write_arguments(self) -> None:
         """The head of the function, and the forms of arguments that only some calls use."""
         op = self.op
-        self.add(f"def {op.name}({self._signature()}):", 0)
+        self.add(self.head, 0)
         if op.numbers_first:
             first = "".join([p.name + ", " for p in op.params if not p.keyword_only])
             self.namespace["_OLD"] = _numbers_first
@@ -279,7 +304,6 @@ def _again(error: Stranger, op: Op, public: Callable[..., Any], values: tuple[An
 
 def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], out: Any = None) -> Any:
     name, keywords = public.__name__, op.numbers_first
-    name, keywords = public.__name__, op.numbers_first
     tensors: list[Any] = [x for x in given if isinstance(x, Tensor)]
     numbers = [x for x in given if isinstance(x, (int, float, complex, np.number, np.bool_))]
     n = op.n_operands - len(keywords)
@@ -293,10 +317,9 @@ def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], o
         _Warned.numbers_first = True
         old = ", ".join([f"Number {k}" for k in settings] + [f"Tensor {p.name}" for p in op.operands[1:n]])
         new = ", ".join([f"Tensor {p.name}" for p in op.operands[1:n]] + ["*"] + [f"Number {k}" for k in keywords])
-        warnings.warn(
+        warned.warn(
             f"This overload of {name} is deprecated:\n\t{name}({old})\nConsider using one of the following signatures "
-            f"instead:\n\t{name}({new})",
-            stacklevel=3,
+            f"instead:\n\t{name}({new})"
         )
     if out is not None:
         settings["out"] = out
@@ -411,12 +434,9 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         raise
 
 
-def _compile(source: _Source, name: str) -> Callable[..., Any]:
-    text = "\n".join(source.lines) + "\n"
-    filename = f"<jaxtorch op {name}>"
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), source.namespace)
-    made = source.namespace[source.op.name]
+def _shown(source: _Source) -> Callable[..., Any]:
+    """The function of a text, which shows the signature that PyTorch documents."""
+    made = source.function
     required = {p.name for p in source.op.params if p.required and not p.star}
     if source.op.numbers_first or required.intersection([n for _, n in source._other_names()]):
         shown = inspect.signature(made)  # what only old or other spelling needs is not shown
@@ -426,17 +446,18 @@ def _compile(source: _Source, name: str) -> Callable[..., Any]:
             if p.name != "_more" and p.name not in source.op.also
         ]
         made.__signature__ = shown.replace(parameters=offered)
+    made.source = source
     return made
 
 
 def make(op: Op, out: bool) -> Callable[..., Any]:
     """The public function of an operation."""
-    return _compile(_Source(op, False, out), op.name)
+    return _shown(_Source(op, False, out))
 
 
 def make_inplace(op: Op) -> Callable[..., Any]:
     """The `name_` form of an operation."""
-    made = _compile(_Source(op, True, False), op.name + "_")
+    made: Any = _shown(_Source(op, True, False))
     made.__name__ = made.__qualname__ = op.name + "_"
     made.__doc__ = f"In-place form of `{op.name}`."
     return made

@@ -18,7 +18,6 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -32,6 +31,7 @@ from . import dtypes
 from .checks import collecting, guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
+from .parameters import OPERAND_KINDS, Parameter, parse
 from .tape import node_type
 from .value import Aval
 
@@ -40,34 +40,6 @@ Operand = Any
 Arrays = Sequence[Any]
 Scalar = Any
 Number = Any
-
-_KINDS = {
-    "Array": "array",
-    "Array | None": "optional",
-    "Operand": "operand",
-    "Operand | None": "operand_optional",
-    "Arrays": "arrays",
-    "Scalar": "scalar",
-    "Scalar | None": "scalar",
-    "Number": "number",
-    "Number | None": "number",
-}
-OPERAND_KINDS = ("array", "optional", "operand", "operand_optional", "arrays", "scalar")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of an operation."""
-
-    name: str
-    kind: str
-    default: Any
-    keyword_only: bool
-    star: bool = False
-
-    @property
-    def required(self) -> bool:
-        return self.default is inspect.Parameter.empty
 
 
 @dataclass(eq=False)
@@ -372,32 +344,6 @@ def camel(name: str) -> str:
     return "".join([c.upper() if i == 0 or name[i - 1] in "_0123456789" else c for i, c in enumerate(name) if c != "_"])
 
 
-def freeze(static: Any) -> Any:
-    """A static argument in hashable form: lists become tuples, NumPy numbers Python ones."""
-    if isinstance(static, (list, tuple)):
-        return tuple([freeze(s) for s in static])
-    if isinstance(static, (np.generic,)):
-        return static.item()
-    if isinstance(static, slice):
-        return ("slice", freeze(static.start), freeze(static.stop), freeze(static.step))
-    if isinstance(static, dict):
-        return tuple((k, freeze(v)) for k, v in sorted(static.items()))
-    if hasattr(static, "_value") and hasattr(static, "item"):
-        return static.item()
-    hash(static)
-    return static
-
-
-def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:
-    """The parameters of a body, by its annotations."""
-    found = []
-    for p in inspect.signature(fn).parameters.values():
-        annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
-        kind = _KINDS.get(annotation, "static")
-        found.append(Parameter(p.name, kind, p.default, p.kind is inspect.Parameter.KEYWORD_ONLY, p.name == star))
-    return found
-
-
 def grad_name_of(name: str) -> str:
     return camel(name) + "Backward0"
 
@@ -423,6 +369,8 @@ def _method_form(public: Any, name: str) -> Any:
     made = FunctionType(public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__)
     made.__kwdefaults__ = public.__kwdefaults__
     made.__dict__.update(public.__dict__)
+    if hasattr(public, "source"):
+        public.source.forms.append(made)
     made.__doc__, made.__annotations__ = public.__doc__, public.__annotations__
     made.__module__, made.__qualname__ = "jaxtorch", f"Tensor.{name}"  # where pickle finds it
     return made

@@ -207,6 +207,8 @@ def activate() -> None:
 def _exchange(function: FunctionType) -> None:
     if _trampoline.__code__.co_code == function.__code__.co_code:
         return
+    if hasattr(function, "source"):
+        function.source.write()
     target = _Asking(function)
     code = _trampoline.__code__
     constants = tuple(target if c == "target" else c for c in code.co_consts)

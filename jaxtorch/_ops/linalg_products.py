@@ -8,7 +8,6 @@ import operator
 from typing import Any
 
 import jax.numpy as jnp
-from jax.scipy.linalg import expm
 
 from .._core import dtypes, strides
 from .._core.op import Array, Arrays, function, functions, methods, op
@@ -68,6 +67,8 @@ def linalg_matrix_exp(A: Array):
     if A.size == 0:
         return A
     x = A.astype(jnp.float32) if A.dtype in HALVES else A
+    from jax.scipy.linalg import expm  # takes long to import, and few programs come here
+
     return expm(x, max_squarings=48).astype(A.dtype)
 
 

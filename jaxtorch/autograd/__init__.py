@@ -116,7 +116,7 @@ def _zeros(t: Tensor) -> Tensor:
     return functions["zeros_like"](t)
 
 
-from . import anomaly_mode, function, functional  # noqa: E402
+from . import anomaly_mode, function  # noqa: E402
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
 
@@ -126,7 +126,7 @@ def _profiler_enabled() -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "profiler", "variable"):
+    if name in ("forward_ad", "functional", "profiler", "variable"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib as _importlib
 import importlib.util as _importlib_util
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from .._tensor.swapping import swap_tensors as swap_tensors
-from . import data as data
+
+if _TYPE_CHECKING:
+    from . import data
 
 __all__ = ["data", "set_module", "swap_tensors"]
 
