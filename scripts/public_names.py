@@ -26,7 +26,7 @@ def belongs(value: object, module: ModuleType) -> bool:
 
     A package gathers what is public; a plain module without `__all__` shows only what it defines.
     """
-    if hasattr(module, "__all__"):
+    if hasattr(module, "__all__") and module is not jaxtorch:
         return True
     is_package = hasattr(module, "__path__")
     if isinstance(value, ModuleType):
@@ -41,7 +41,9 @@ def public_names() -> list[str]:
     lines = []
     pairs = [(module, in_pytorch(module.__name__)) for module in public_modules()]
     for module, theirs in pairs:  # all of them imported by now: a package has its submodules as attributes from then on
-        for name in getattr(module, "__all__", vars(module)):
+        own = getattr(module, "__all__", vars(module))
+        names = {*vars(module), *own} if module is jaxtorch else own
+        for name in names:
             if name.startswith("_") or not belongs(getattr(module, name), module):
                 continue
             mark = "" if theirs is not None and hasattr(theirs, name) else "  (not in PyTorch)"
