@@ -138,3 +138,19 @@ def test_a_library_may_declare_datapipes():
 
     with pytest.raises(NotImplementedError, match="IterDataPipe"):
         Twice()
+
+
+@parity_test
+def test_the_former_name_of_distributed_tensors(torch: Any) -> Any:
+    former, now = module(torch, "distributed._tensor.experimental"), module(torch, "distributed.tensor.experimental")
+    with former.implicit_replication():
+        doubled = torch.ones(2) * 2
+    names = [hasattr(module(torch, "distributed._tensor"), n) for n in ("DTensor", "Replicate", "init_device_mesh")]
+    return doubled, names, former.implicit_replication is now.implicit_replication
+
+
+@parity_test
+def test_names_that_programs_take_from_the_data_loaders_file(torch: Any) -> Any:
+    loader = module(torch, "utils.data.dataloader")
+    same = loader.Dataset is torch.utils.data.Dataset, loader._utils is torch.utils.data._utils
+    return same, str(loader._collate_fn_t), str(loader._worker_init_fn_t)
