@@ -202,6 +202,36 @@ def test_a_programs_log_holds_its_own_lines(script, run_python: Run):
     assert "jaxtorch new program at" in asked.stdout
 
 
+def test_a_class_statement_runs_in_the_frame_it_stands_in(script, run_python: Run):
+    """Decorators and metaclasses count frames to find it."""
+    program = script("""
+        import sys, traceback
+        import torch
+
+        def user(up):
+            return sys._getframe(up + 1).f_code.co_name
+
+        class Meta(type):
+            def __new__(cls, *args):
+                print("metaclass", user(1))
+                return super().__new__(cls, *args)
+
+        def define():
+            class Made(metaclass=Meta):
+                seen = user(0), user(1), user(2)
+                act = torch.relu
+            return Made
+
+        print(define().seen, define()().act(torch.tensor([-1.0, 2.0])))
+        try:
+            class Fails:
+                1 / 0
+        except ZeroDivisionError:
+            traceback.print_exc(file=sys.stdout)
+    """)
+    assert run_python("-m", "jaxtorch", program).stdout == run_python(program).stdout
+
+
 def test_uninstall_gives_torch_back(run_python: Run):
     run_python(
         "-c",

@@ -18,8 +18,9 @@ from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
+from opcode import opmap
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ._core import overrides
@@ -199,6 +200,18 @@ def _preparation_data(name: str) -> dict[str, Any]:
 _python_build_class = builtins.__build_class__
 
 
+def _unseen(function: FunctionType) -> FunctionType:
+    """Takes a function's frames out of `sys._getframe` and tracebacks, which begin to count them at the instruction RESUME.
+
+    Decorators and metaclasses look for the frame of a class statement a fixed number of frames up (overrides, pydantic, enum).
+    """
+    code = function.__code__.co_code
+    if code[0] == opmap["RESUME"]:
+        function.__code__ = function.__code__.replace(co_code=bytes([opmap["NOP"]]) + code[1:])
+    return function
+
+
+@_unseen
 def _build_class(*args: Any, **kwargs: Any) -> Any:
     """Makes a class, as the `class` statement does. One that is no tensor and has `__torch_function__` will want to be asked."""
     cls = _python_build_class(*args, **kwargs)
