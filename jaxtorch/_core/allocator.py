@@ -4,8 +4,8 @@ With glibc's defaults a large block is mapped at each allocation and unmapped wh
 loop faults its pages in again. Where the kernels in C++ were built, XLA's large blocks come from a range of addresses of their
 own (`native/memory.cpp`). Elsewhere glibc is told to keep what is freed, in two heaps for all threads (with one, they wait for
 each other: small programs took a third longer; but the second one maps what is larger than 64 MiB after all). The price: memory
-that was once used stays with the process, until a large program has been compiled: what is free then, the compiler's own memory
-and holes of the sizes of earlier programs' blocks, goes back to the system.
+that was once used stays with the process, until a large program is compiled: what is free before that and after it, the compiler's
+own memory and holes of the sizes of earlier programs' blocks, goes back to the system.
 """
 
 from __future__ import annotations
@@ -52,14 +52,28 @@ def keep_freed_memory() -> bool:
     return True
 
 
+class _Kept:
+    """Is freed memory kept, and the C library if that is glibc."""
+
+    all = False
+    libc: Any = None
+
+
+def release() -> None:
+    """Give back to the system what is free, if that is kept."""
+    if _Kept.all:
+        native.release_memory()
+        if _Kept.libc is not None:
+            _Kept.libc.malloc_trim(0)
+
+
 def _release_after_compilations(libc: Any) -> None:
     """Give free memory back whenever XLA has compiled a large program, before that runs."""
+    _Kept.all, _Kept.libc = True, libc
 
     def compiled(event: str, duration_secs: float, **_: str | int) -> None:
         if event == "/jax/core/compile/backend_compile_duration" and duration_secs > _LONG_COMPILATION:
-            native.release_memory()
-            if libc is not None:
-                libc.malloc_trim(0)
+            release()
 
     jax.monitoring.register_event_duration_secs_listener(compiled)
 

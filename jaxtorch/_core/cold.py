@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .numpy_program import Doubt, NoRule, NumpyProgram, elements, equations
+from .numpy_program import Doubt, NoRule, NumpyProgram, elements
 
 FOR_EVER = 1_000_000_000
 RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
@@ -57,8 +57,8 @@ def suits(kernel: Any) -> bool:
                 program = NumpyProgram(kernel.traced)
             except NoRule:
                 program = None
-            jaxpr, cost = kernel.traced.jaxpr, math.inf if program is None else program.cost
-            kernel.weight = equations(jaxpr), cost if math.isfinite(cost) else elements(jaxpr)
+            cost = math.inf if program is None else program.cost
+            kernel.cost = cost if math.isfinite(cost) else elements(kernel.traced.jaxpr)
             if program is not None and program.exact and program.largest <= LARGEST:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(
@@ -174,10 +174,10 @@ def quick_runs(line: str, kernels: list[Any]) -> int:
     _Process.compiled = True
     if not _Process.changing:
         _Process.in_full.add(tuple(kernels))
-    if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.weight is None for kernel in kernels):
+    if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.cost is None for kernel in kernels):
         return 0
-    cost = sum(kernel.weight[1] for kernel in kernels)
-    return int(COMPILING * sum(kernel.weight[0] for kernel in kernels) / max(cost, 1.0))
+    cost = sum(kernel.cost for kernel in kernels)
+    return int(COMPILING * sum(kernel.size for kernel in kernels) / max(cost, 1.0))
 
 
 def are_small(kernels: list[Any]) -> bool:

@@ -30,7 +30,7 @@ class _Kind:
 
     def __init__(self, primitive: Any, params: dict[str, Any], types: tuple[Any, ...]) -> None:
         self.name = primitive.name
-        self.weight: Any = None
+        self.cost: float | None = None
         self.on_numpy: Any = None
         self.cold_limit: int | None = None
         self.cold_runs = 0

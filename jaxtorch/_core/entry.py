@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import dtypes, lowering
+from . import dtypes, emitters, lowering
 from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
@@ -28,17 +28,20 @@ class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
-    alone: the same as it runs by itself: on the CPU, convolutions are lowered first.
+    lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
+    size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
+          with it (see emitters.py).
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
-    weight: its equations, and an estimate of what a run costs in nanoseconds, once it has run.
+    cost: an estimate of what a run costs in nanoseconds, once it has run.
     checks: message makers for the trailing outputs, one each: int64 scalars that are 0 where all is well (see checks.py).
     guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "alone", "n_in", "checks", "guards", "_quiet",
-                 "captured", "traced", "on_numpy", "cold_runs", "cold_limit", "weight")  # fmt: skip
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "guards", "captured", "traced",
+                 "on_numpy", "cold_runs", "cold_limit", "cost", "lowered", "size", "size_once", "by_older_emitters", "_alone",
+                 "_body", "_quiet")  # fmt: skip
 
     def __init__(
         self,
@@ -59,21 +62,34 @@ class Kernel:
         with x64():
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
-        self.alone = self.jitted
-        on_cpu = slot.name == "cpu"
-        if on_cpu and lowering.has_convolution(traced.jaxpr.jaxpr):
-            self.alone = jax.jit(lowering.lowered(whole))
-        elif on_cpu and lowering.has_thin_product(traced.jaxpr.jaxpr):
-            self.alone = self.jitted = jax.jit(lowering.lowered(whole))
+        on_cpu, jaxpr = slot.name == "cpu", traced.jaxpr.jaxpr
+        self.lowered = on_cpu and lowering.has_convolution(jaxpr)
+        if on_cpu and not self.lowered and lowering.has_thin_product(jaxpr):
+            whole = lowering.lowered(whole)
+            self.jitted = jax.jit(whole)
+        self.size, self.size_once = emitters.sizes(jaxpr)
+        self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
+        self._body = lowering.lowered(whole) if self.lowered else whole
+        self._alone: Any = None
         self.traced: Any = traced.jaxpr if on_cpu else None
         self.on_numpy: Any = None
-        self.weight: tuple[int, float] | None = None
+        self.cost: float | None = None
         self.cold_runs = 0
         self.cold_limit: int | None = None if on_cpu else 0
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._quiet: Kernel | None = None
         self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
+
+    @property
+    def alone(self) -> Any:
+        """The kernel as it runs by itself, jitted at its first run."""
+        if self._alone is None:
+            options = emitters.chosen([self])
+            self._alone = (
+                self.jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
+            )
+        return self._alone
 
     def quiet(self) -> Kernel:
         """The same without its flags."""

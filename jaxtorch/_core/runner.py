@@ -22,7 +22,7 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import capture, cold, executables, log, native_code, numpy_code, one_by_one, packs
+from . import allocator, capture, cold, emitters, executables, log, native_code, numpy_code, one_by_one, packs
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -30,6 +30,7 @@ from .lowering import lowered
 from .transfer import fetched, is_first, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, Value
 
+_LARGE = 400  # equations of a program that takes XLA half a second or more
 lock = threading.RLock()
 PLAIN: frozenset[type] = frozenset({ArrayImpl, np.ndarray, float, int, bool, complex})
 """Types of array that enter a program as they are."""
@@ -292,7 +293,7 @@ def run(
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         kernels = [kernel for kernel, _, _ in plan.steps]
         quickly = 0 if plan.captured or slot.name != "cpu" else cold.quick_runs(structure.record.line, kernels)
-        if quickly and not _compiles_quickly():
+        if quickly and not emitters.known(cold.QUICK_OPTIONS):
             quickly = 0
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
     if not structure.on_host:
@@ -414,6 +415,8 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
     """Compile a structure whole and run it once. `quickly`: with little effort, for so many runs."""
     begun = time.perf_counter()
+    if sum(kernel.size for kernel, _, _ in structure.plan.steps) >= _LARGE:
+        allocator.release()  # of what came before: the compiler takes much
     call = structure.call = _whole(slot, structure.plan, structure.packed, cold.QUICK_OPTIONS if quickly else None)
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
@@ -421,17 +424,6 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly:
         structure.call = _until(slot, structure, call, quickly)
     log.compiled(structure, time.perf_counter() - begun, quickly > 0)
     return outs
-
-
-@functools.cache
-def _compiles_quickly() -> bool:
-    """Does this version of XLA know the options?"""
-    try:
-        with caching():
-            jax.jit(lambda x: x + 1, compiler_options=cold.QUICK_OPTIONS).lower(np.float32(0)).compile()
-    except (jax.errors.JaxRuntimeError, ValueError, TypeError):
-        return False
-    return True
 
 
 def _until(slot: DeviceSlot, structure: Structure, call: Any, runs: int) -> Any:
@@ -483,7 +475,7 @@ _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
 
 
 def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: dict[str, Any] | None) -> Any:
-    """The function that runs a plan as one XLA program, compiled with these of XLA's options.
+    """The function that runs a plan as one XLA program, compiled with these of XLA's options, or those that suit it best.
 
     Python numbers travel together, in one vector for each kind: one argument instead of many. What is packed is the argument
     after those of the plan.
@@ -514,8 +506,11 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
         results = evaluate(plan, env)
         return results if packed is None else packed.join(results)
 
-    if any(kernel.alone is not kernel.jitted for kernel, _, _ in plan.steps):
+    kernels = [kernel for kernel, _, _ in plan.steps]
+    if any(kernel.lowered for kernel in kernels):
         program = lowered(program)
+    if options is None:
+        options = emitters.chosen(kernels)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     device = slot.jax
     there = None if is_first(device) else jax.sharding.SingleDeviceSharding(device)

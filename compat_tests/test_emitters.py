@@ -1,0 +1,92 @@
+"""Which of XLA's two sets of emitters makes a program, and what is given back before a large one is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxtorch as torch
+from jaxtorch._core import allocator, cold, emitters, program, runner
+from jaxtorch._core.entry import Kernel
+from jaxtorch._core.program import IMMEDIATE
+
+
+def kernel_of(body: Any, *shape: int) -> Kernel:
+    aval = torch.empty(shape)._value.aval
+    return Kernel("body", lambda x: (body(x),), (aval,), aval.slot)
+
+
+def wave(x: Any) -> Any:
+    return jnp.sin(x) * 2 + 1
+
+
+def looped(x: Any) -> Any:
+    return jax.lax.fori_loop(0, 3, lambda i, y: y.at[jnp.array([0, i])].add(1.0), x)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [lambda x: jnp.argmax(x, -1), lambda x: x.at[jnp.array([0, 0, 2])].add(1.0), lambda x: jnp.cumsum(x, 0), looped],
+)
+def test_what_becomes_a_loop_is_left_to_the_newer(body: Any) -> None:
+    kernel = kernel_of(body, 4, 5)
+    assert emitters.chosen([kernel]) is None and kernel.alone is kernel.jitted
+    assert emitters.chosen([kernel_of(wave, 4, 5), kernel]) is None
+
+
+def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_the_older() -> None:
+    one, other = kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)
+    assert emitters.chosen([one]) == emitters.chosen([one, other]) == emitters.OLDER
+    assert emitters.chosen([one, other, one, other]) is None
+    x = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
+    assert one.alone is not one.jitted and one.alone is one.alone
+    np.testing.assert_array_equal(one.alone(x)[0], one.jitted(x)[0])
+
+
+def test_functions_that_are_called_again_are_repetitions() -> None:
+    inner = jax.jit(lambda x: jnp.sin(x) * 3 + 1)
+    again = jax.make_jaxpr(lambda x: inner(inner(inner(x))) * 2)(1.0).jaxpr
+    assert emitters.sizes(again) == (10, 4)
+    assert emitters.sizes(jax.make_jaxpr(wave)(1.0).jaxpr) == (3, 3)
+
+
+def test_an_option_that_xla_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert emitters.known(emitters.OLDER)
+    monkeypatch.setattr(emitters, "OLDER", {"xla_no_such_option": False})
+    kernel = kernel_of(wave, 3)
+    assert emitters.chosen([kernel]) is None and kernel.alone is kernel.jitted
+
+
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
+    """Something for each time that free memory is given back inside, in a process that begins here."""
+    program.flush_all()
+    cold.forget()
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(runner, "_LARGE", 50)
+    monkeypatch.setattr(allocator, "_LONG_COMPILATION", 1e9)
+    times: list[None] = []
+    monkeypatch.setattr(allocator, "release", lambda: times.append(None))
+    yield times
+    cold.forget()
+
+
+@pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by itself in immediate mode")
+def test_free_memory_is_given_back_before_a_large_program_is_compiled(released: list[None]) -> None:
+    def total(size: int, steps: int) -> float:
+        x = torch.ones(size)
+        for _ in range(steps):
+            x = torch.sin(x) + 1
+        return x.sum().item()
+
+    for _ in range(3):
+        total(1201, 3)
+    assert not released
+    expected = total(1203, 30)
+    assert [total(1203, 30) for _ in range(2)] == pytest.approx([expected] * 2, rel=1e-5)
+    assert len(released) == 1

@@ -1,0 +1,78 @@
+"""Which of XLA's two sets of emitters makes the code of a program for the CPU.
+
+The newer ones, XLA's default, make a module of MLIR and one of LLVM for each kind of fused operation: about 1 MiB each, all held
+until the program is compiled. The older ones write the whole program into one module, in half the time for each fused operation
+and with a fraction of the memory, and their results and speed are the same; but fused operations that are alike are compiled
+each for itself, and some operations become slow loops. So they make programs in which little is repeated, without such operations.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import core as _core
+
+from .context import caching
+
+OLDER = {"xla_cpu_use_fusion_emitters": False}
+REPEATED = 1 / 3
+"""The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
+
+_LOOPS = frozenset("argmax argmin reduce cumsum cumprod cummax cummin cumlogsumexp".split())
+
+
+def has_loops(jaxpr: Any) -> bool:
+    """Does it contain what the older emitters make slow loops of?"""
+    return any(
+        eqn.primitive.name in _LOOPS
+        or eqn.primitive.name.startswith("scatter")
+        or any(map(has_loops, _core.jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
+def sizes(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
+    """How many equations it has, those of loops' bodies once: in all, and without those of functions that it calls again."""
+    seen = set() if seen is None else seen
+    total = once = 0
+    for eqn in jaxpr.eqns:
+        inner = 0
+        for body in _core.jaxprs_in_params(eqn.params):
+            of_body, its_once = sizes(body, seen)
+            inner += of_body
+            once += 0 if id(body) in seen else its_once
+            seen.add(id(body))
+        total += max(1, inner)
+        once += inner == 0
+    return total, once
+
+
+def chosen(kernels: Sequence[Any]) -> dict[str, Any] | None:
+    """XLA's options for a program of these kernels; None for its defaults."""
+    if not all(kernel.by_older_emitters for kernel in kernels):
+        return None
+    once = sum(kernel.size_once for kernel in {*kernels})
+    if once < (1 - REPEATED) * sum(kernel.size for kernel in kernels):
+        return None
+    return OLDER if known(OLDER) else None
+
+
+def known(options: dict[str, Any]) -> bool:
+    """Does this version of XLA know these options?"""
+    return _known(tuple(options.items()))
+
+
+@functools.cache
+def _known(options: tuple[tuple[str, Any], ...]) -> bool:
+    identity = jax.jit(lambda x: x, compiler_options=dict(options))
+    cpu = jax.local_devices(backend="cpu")[0]
+    try:
+        with jax.core.eval_context(), caching(), jax.default_device(cpu):  # pyright: ignore[reportAttributeAccessIssue]
+            identity.lower(np.float32(0)).compile()
+    except (jax.errors.JaxRuntimeError, ValueError, TypeError):
+        return False
+    return True
