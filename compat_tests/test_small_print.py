@@ -151,3 +151,98 @@ def test_asarray_warns_where_the_history_is_kept_unasked(monkeypatch):
             lib.asarray(x, requires_grad=True), lib.asarray(x, requires_grad=False), lib.asarray(x)
         if lib is jaxtorch:
             assert [str(w.message)[:55] for w in said] == ["torch.asarray: unspecified requires_grad now defaults t"]
+
+
+REARRANGED = [
+    ("a b c -> c a b", {}), ("a b c -> (b a) c", {}), ("a b (c d) -> d a (c b)", {"c": 2}), ("a ... -> ... a", {}),
+    ("... c -> c (...)", {}), ("a b c -> a 1 (c b) ()", {}), ("(x a) b c -> x (a b c)", {"x": 2, "a": 1}), ("a b -> b a", {}),
+    ("a b c", {}), ("a b c -> a b", {}), ("a b c -> a (b c", {}), ("a a b -> a a b", {}), ("a b c -> a b c", {"q": 2}),
+    ("a b 4 -> a b", {}), ("a_ b c -> a_ b c", {}), ("(...) -> ...", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern, sizes", REARRANGED)
+def test_rearrange(pattern, sizes):
+    def run(t):
+        x = t.arange(24.0).reshape(2, 3, 4).requires_grad_()
+        y = t.func.rearrange(x, pattern, **sizes)
+        (y * t.arange(24.0).reshape(y.shape)).sum().backward()
+        return y, x.grad
+
+    assert plain(told(run, jaxtorch)) == plain(told(run, torch))
+
+
+def test_rearrange_that_does_not_fit():
+    x = jaxtorch.arange(24).reshape(2, 3, 4)
+    for pattern, sizes in (("a b (c d) -> a b c d", {}), ("a b (c d) -> a b c d", {"c": 3}), ("a b c -> b", {})):
+        with pytest.raises(ValueError, match="rearrange"):
+            jaxtorch.func.rearrange(x, pattern, **sizes)
+    parts = [jaxtorch.ones(2, 3), jaxtorch.zeros(2, 3)]
+    assert jaxtorch.func.rearrange(parts, "n a b -> a n b").tolist() == [[[1.0] * 3, [0.0] * 3]] * 2
+
+
+def _logged(t):
+    import datetime
+    import importlib
+
+    m = importlib.import_module(f"{t.__name__}.monitor")
+    seen = []
+    handle = m.register_event_handler(lambda e: seen.append((e.name, e.timestamp.year, sorted(e.data.items()))))
+    event = m.Event("steps", datetime.datetime(2024, 5, 6), {"count": 3, "what": "x"})
+    m.log_event(event)
+    m.unregister_event_handler(handle)
+    m.log_event(event)
+    stat = m.Stat("s", [m.Aggregation.SUM, m.Aggregation.COUNT], datetime.timedelta(hours=9))
+    stat.add(3.0)
+    return seen, stat.count, stat.name, [a.name for a in stat.get()], list(m.Aggregation.__members__)
+
+
+def _default_backend(t):
+    before = t.compiler.get_default_backend()
+    t.compiler.set_default_backend("eager")
+    try:
+        return before, t.compiler.get_default_backend(), t.compile(lambda x: x + 1)(t.ones(1))
+    finally:
+        t.compiler.set_default_backend(None)
+
+
+def _capsule(t):
+
+    x = t.arange(4)
+    y = t.from_dlpack(t.utils.dlpack.to_dlpack(x))
+    y[1] = -7
+    return x, y
+
+
+def _tagged(t):
+    @t.library.custom_op(f"small_print::{t.__name__}_double_", mutates_args={"x"})
+    def double_(x: t.Tensor) -> None:
+        x.mul_(2)
+
+    x = t.ones(2)
+    return double_(x), x, t.Tag.inplace.name, t.Tag.view_copy.value
+
+
+RARE = {
+    "monitor": _logged,
+    "default backend": _default_backend,
+    "backend of a number": lambda t: t.compiler.set_default_backend(3),
+    "a NumPy function": lambda t: t.compiler.wrap_numpy(lambda a, k=1: {"s": a * k, "n": [3]})(t.arange(3.0), k=2)["s"],
+    "of a tensor with gradient": lambda t: t.compiler.wrap_numpy(lambda a: a)(_leaf(t)),
+    "a substitute": lambda t: t.compiler.substitute_in_graph(divmod)(lambda a, b: 3),
+    "memory budget": lambda t: t.autograd.graph.region_activation_memory_budget(0.5),
+    "memory budget of 2": lambda t: t.autograd.graph.region_activation_memory_budget(2.0),
+    "layout policy": lambda t: t.autograd.enforce_grad_layout_policy(False).__enter__(),
+    "no thread": lambda t: t.random.thread_safe_generator(),
+    "no device": lambda t: t.accelerator.device_index(None).__enter__(),
+    "as_subclass is not asked": lambda t: t.Tensor.as_subclass in t.overrides.get_ignored_functions(),
+    "define gives nothing": lambda t: t.library.define(f"small_print::{t.__name__}_f", "(Tensor x) -> Tensor"),
+    "a capsule is written to": _capsule,
+    "tags": _tagged,
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_rare(name):
+    expected, found = told(RARE[name], torch), told(RARE[name], jaxtorch)
+    assert plain(found) == plain(expected)

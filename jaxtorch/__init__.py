@@ -144,7 +144,7 @@ _PRIVATE = (
 
 _LATE = {
     "compile": "_compile", "vmap": "func", "load": "serialization", "save": "serialization",
-    "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures",
+    "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "Tag": "_library.tags",
     "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "StorageBase": "storage", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit",
     "wait": "jit",

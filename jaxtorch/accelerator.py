@@ -9,9 +9,9 @@ from . import _accelerators as _shared
 from ._core.device import device, jax_devices
 
 __all__ = [
-    "current_accelerator", "current_device_idx", "current_device_index", "device_count", "empty_cache", "get_memory_info",
-    "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
-    "set_device_idx", "set_device_index", "synchronize",
+    "Graph", "current_accelerator", "current_device_idx", "current_device_index", "device_count", "device_index",
+    "empty_cache", "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
+    "memory_reserved", "memory_stats", "set_device_idx", "set_device_index", "synchronize",
 ]  # fmt: skip
 
 _KINDS = ("cuda", "xla")
@@ -102,6 +102,28 @@ def get_memory_info(device: Any = None, /) -> tuple[int, int]:
 
 def empty_cache() -> None:
     """Nothing to do: JAX's allocator keeps the memory it has taken from the system."""
+
+
+class device_index:
+    """Context in which an accelerator is the current one: the first, or None to change nothing; see `set_device_index`."""
+
+    def __init__(self, device: int | None, /) -> None:
+        self.idx = device
+
+    def __enter__(self) -> None:
+        if self.idx is not None:
+            set_device_index(self.idx)
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+class Graph:
+    """NotImplementedError with an accelerator (RuntimeError without): `torch.compile` captures and replays work on a device."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _required()
+        raise NotImplementedError("torch.accelerator.Graph: use torch.compile, which captures whole calls")
 
 
 current_device_idx = current_device_index

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from ._compile import BACKENDS as _BACKENDS
+from ._compile import DEFAULT_BACKEND as _DEFAULT_BACKEND
 from ._compile import calling as _calling
 from ._compile import compile
 from ._core import capture as _capture
 
 __all__ = [
-    "allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable", "is_compiling",
-    "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
 ]  # fmt: skip
 
 
@@ -97,3 +112,55 @@ def cudagraph_mark_step_begin() -> None:
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The names that `torch.compile(backend=...)` takes. Here they all mean XLA."""
     return [name for name in _BACKENDS if "eager" not in name or "debug" not in (exclude_tags or ())]
+
+
+def set_default_backend(backend: str | Callable[..., Any] | None) -> None:
+    """The backend where `torch.compile` is given none; None for 'inductor'. All mean XLA, but their names are checked there."""
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
+    _DEFAULT_BACKEND[0] = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> str | Callable[..., Any]:
+    """What `set_default_backend` has set."""
+    return _DEFAULT_BACKEND[0]
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for a Python form of `original_fn`, which comes back as it is: captured calls run the original."""
+    if not callable(original_fn):
+        raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)!r}")
+
+    def take(traceable_fn: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(traceable_fn):
+            raise TypeError(f"@substitute_in_graph(...) expects a function but got {type(traceable_fn)!r}")
+        if not skip_signature_check:
+            expected, found = inspect.signature(original_fn), inspect.signature(traceable_fn)
+            if [(p.name, p.kind) for p in expected.parameters.values()] != [
+                (p.name, p.kind) for p in found.parameters.values()
+            ]:
+                raise TypeError(f"Signature mismatch between {original_fn} and {traceable_fn}: {expected} != {found}")
+        return traceable_fn
+
+    return take
+
+
+def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy arrays as one of tensors, in arguments and results of any nesting.
+
+    NumPy computes, without gradients: RuntimeError for a tensor that requires one, as in PyTorch outside of `torch.compile`.
+    """
+    import numpy as np
+
+    from ._core.tensor import Tensor
+    from ._ops.construction import as_tensor
+    from .utils._pytree import tree_map_only
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = tree_map_only(Tensor, lambda t: t.numpy(), (args, kwargs))
+        return tree_map_only(np.ndarray, as_tensor, fn(*args, **kwargs))
+
+    return wrapped

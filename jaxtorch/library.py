@@ -13,7 +13,7 @@ from ._library.operators import OpOverload
 from ._library.schema import infer as infer_schema
 
 __all__ = [
-    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract",
+    "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
     "infer_schema", "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel",
     "register_torch_dispatch", "register_vmap", "triton_op", "wrap_triton",
 ]  # fmt: skip
@@ -104,14 +104,14 @@ def _named(op: Any) -> str:
     return op.name() if isinstance(op, OpOverload) else op._qualname
 
 
-def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tags: Any = ()) -> Any:
+def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tags: Any = ()) -> None:
     """Define `namespace::name` by a schema without a name: `(Tensor x) -> Tensor`."""
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     if not isinstance(schema, str):
         raise ValueError(f"define(qualname, schema, ...): expected schema to be instance of str, got {type(schema)}")
     ns, _, name = qualname.partition("::")
-    return _library(ns, lib).define(name + schema, tags=tags)
+    _library(ns, lib).define(name + schema, tags=tags)
 
 
 _KEYS = {"cpu": "CPU", "cuda": "CUDA", "xla": "XLA", "meta": "Meta", "default": "CompositeExplicitAutograd"}
@@ -187,9 +187,8 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
     info: `batch_size` and `randomness`. Without a rule `vmap` batches what the operation is made of.
     """
 
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+    def register(fn: Callable[..., Any]) -> None:
         _operators.find(_named(op)).vmap = fn
-        return fn
 
     return register if func is None else register(func)
 
@@ -274,6 +273,7 @@ def custom_op(
 
 
 get_ctx = _absent_function("torch.library.get_ctx", "shapes in jaxtorch are always numbers")
+get_kernel = _absent_function("torch.library.get_kernel", "jaxtorch has no dispatcher whose kernels could be taken out")
 opcheck = _absent_function("torch.library.opcheck")
 triton_op = _absent_function("torch.library.triton_op", "jaxtorch runs no Triton kernels; see jax.experimental.pallas")
 wrap_triton = _absent_function("torch.library.wrap_triton", "jaxtorch runs no Triton kernels")

@@ -212,7 +212,8 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Public functions that do not ask."""
-    return {_op.functions[name] for name in _IGNORED if name in _op.functions}
+    found = {_op.functions[name] for name in _IGNORED if name in _op.functions}
+    return found | {vars(Tensor)[name] for name in _IGNORED if name in vars(Tensor)}
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

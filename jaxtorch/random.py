@@ -23,9 +23,15 @@ __all__ = [
     "manual_seed",
     "seed",
     "set_rng_state",
+    "thread_safe_generator",
 ]
 
 _ = default_generator  # PyTorch has it here too, without exporting it
+
+
+def thread_safe_generator() -> _random.Generator | None:
+    """The generator of the worker thread of a DataLoader that calls; None elsewhere, and always here: workers are processes."""
+    return None
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from . import calling
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")
+DEFAULT_BACKEND: list[Any] = ["inductor"]  # one item: what `torch.compiler.set_default_backend` has set
 
 
 class InvalidBackend(RuntimeError):
@@ -63,7 +64,7 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
     name: str | None = None,
@@ -100,6 +101,7 @@ def compile(
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    backend = DEFAULT_BACKEND[0] if backend is None else backend
     if isinstance(backend, str) and backend not in BACKENDS:
         raise InvalidBackend(f"Invalid backend: '{backend}', torch.compile in jaxtorch knows {', '.join(BACKENDS)}")
     if model is None:

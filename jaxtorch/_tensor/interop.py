@@ -118,7 +118,8 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if int(kind) == 1:
         from .._core.host import adopt
 
-        return adopt(np.from_dlpack(ext_tensor))
+        array = np.from_dlpack(ext_tensor)
+        return adopt(np.asarray(_Writable(array)) if type(ext_tensor) is _Capsule else array)
     return from_array(jax.dlpack.from_dlpack(ext_tensor))
 
 
@@ -133,6 +134,16 @@ class _Capsule:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
+
+
+class _Writable:
+    """The memory of a capsule without a version, which cannot say whether it may be written to: NumPy takes it for read-only,
+    PyTorch does not."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        described = array.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
 
 
 # -- tensors as pytrees

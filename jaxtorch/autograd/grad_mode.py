@@ -6,7 +6,27 @@ from typing import Any
 
 from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "enforce_grad_layout_policy",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+
+class enforce_grad_layout_policy:
+    """Accepted for PyTorch's sake, at once or as a context: a `.grad` has the strides of its tensor or is contiguous, either way."""
+
+    def __init__(self, enable: bool = True) -> None:
+        self.enable = bool(enable)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
 
 
 class set_multithreading_enabled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from .._core.backward import edge_of, under_way
 from .._core.modes import no_grad, state, watch
@@ -16,7 +16,7 @@ from .._core.tensor import Tensor, kept_value, wrap
 __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+    "region_activation_memory_budget", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip
 
 
@@ -137,14 +137,25 @@ def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any
 
         return hook
 
-    handles = [t.register_hook(make(i)) for i, t in enumerate(tensors)]
+    return _MultiHandle([t.register_hook(make(i)) for i, t in enumerate(tensors)])
 
-    class _Several(RemovableHandle):
-        def __init__(self) -> None:
-            self.handles = handles
 
-        def remove(self) -> None:
-            for h in self.handles:
-                h.remove()
+class _MultiHandle(RemovableHandle):
+    """The handles of one hook on several tensors."""
 
-    return _Several()
+    def __init__(self, handles: list[RemovableHandle]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        for h in self.handles:
+            h.remove()
+
+
+def region_activation_memory_budget(budget: float) -> NoReturn:
+    """RuntimeError, as in PyTorch outside of its compiler's regions. Use `torch.utils.checkpoint` to compute activations again."""
+    if not 0 <= budget <= 1:
+        raise ValueError(f"torch.autograd.graph.region_activation_memory_budget: must be in [0, 1], got {budget}")
+    raise RuntimeError(
+        "torch.autograd.graph.region_activation_memory_budget can only be used inside a torch.compile region; it has no "
+        "effect elsewhere, and none in jaxtorch: see torch.utils.checkpoint"
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ._batching import vmap
 from ._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from ._modules import debug_unwrap, functional_call, functionalize, replace_all_batch_norm_modules_, stack_module_state
+from ._rearranging import rearrange
 
 __all__ = [
     "debug_unwrap",
@@ -20,6 +21,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
