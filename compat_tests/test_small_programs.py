@@ -72,6 +72,12 @@ torch.ones(2) @ torch.ones(2).double()
 torch.ones(2, 2) @ torch.ones(2).double()
 torch.ones(2) @ torch.ones(2, 2).double()
 """,
+    "betas of two kinds": """
+torch.optim.Adam([torch.ones(1, requires_grad=True)], betas=(0, 0.9))
+torch.optim.AdamW([torch.ones(1, requires_grad=True)], betas=(0.5, 0))
+torch.optim.Adam([torch.ones(1, requires_grad=True)], betas=(0.0, 0.9)).defaults["betas"]
+torch.optim.RAdam([torch.ones(1, requires_grad=True)], betas=(0, 0.9)).defaults["betas"]
+""",
     "class numbers that are too large": """
 torch.nn.functional.one_hot(torch.tensor([0, 3]), 3)
 torch.nn.functional.one_hot(torch.tensor([0, -1]), 3)

@@ -20,7 +20,7 @@ from . import tensor as _tensor
 from .apart import refuse_shared
 from .capture import unobserved
 from .dtypes import as_dtype
-from .layouts import lay_like, lay_out
+from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common
 from .op import Op
 from .overrides import Stranger, overrides, refuse_stranger
@@ -69,6 +69,7 @@ class _Source:
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
             "_OPERAND": _operand, "_BOUND": _bound, "_SCALAR": _scalar, "_FINISH": finish, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
+            "_CHANNELS": lay_channels,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
@@ -159,7 +160,7 @@ class _Source:
             self._write_permission()
         fixed = all(p.kind in ("array", "operand") for p in op.operands)
         self.add("_m = 0")
-        if op.elementwise or op.like_input:
+        if op.elementwise or op.like_input or op.channels:
             self.add("_l = None")
         if fixed:
             self._read_fixed()
@@ -226,8 +227,15 @@ class _Source:
             self.add(f"return {made} if _l is None else _LAY({made}, {given})")
         elif op.like_input:
             self.add(f"return {made} if _l is None else _LIKE({made}, {first})")
+        elif op.channels:
+            asked = ", ".join(self._operand_names()[: op.channels])
+            self.add(f"return {made} if _l is None else _CHANNELS({made}, ({asked},))")
         else:
             self.add(f"return {made}")
+
+    def _gives_strides(self, i: int) -> bool:
+        """Do the results' strides depend on those of operand i?"""
+        return self.op.elementwise or (self.op.like_input and not i) or i < self.op.channels
 
     def _operand_names(self) -> list[str]:
         return [p.name for p in self.op.operands]
@@ -240,7 +248,7 @@ class _Source:
             self.add(f"_a = {n}._alias", 2)
             self.add(f"_v{i} = {n}._value if _a is None else _a.{read}({n})", 2)
             self.add(f"if {n}._rg: _m |= {1 << i}", 2)
-            if self.op.elementwise or (self.op.like_input and not i):
+            if self._gives_strides(i):
                 self.add(f"if {n}._layout is not None: _l = True", 2)
             self.add("else:")
             self.add(f"_v{i} = {self._other_value(p)}", 2)
@@ -272,7 +280,7 @@ class _Source:
             self.add(f"_a = {n}._alias", depth + 1)
             self.add(f"_v = {n}._value if _a is None else _a.{read}({n})", depth + 1)
             self.add(f"if {n}._rg: _m |= 1 << len(_vals)", depth + 1)
-            if self.op.elementwise or (self.op.like_input and not i):
+            if self._gives_strides(i):
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)
             self.add("else:", depth)
             self.add(f"_v = {self._other_value(p)}", depth + 1)

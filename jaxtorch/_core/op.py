@@ -60,6 +60,7 @@ class Op:
     grad_name: str | Callable[..., str] = ""
     elementwise: bool = False
     like_input: bool = False
+    channels: int = 0
     opmath: str = ""
     broadcast: bool = False
     check: Callable[..., None] | None = None
@@ -405,6 +406,7 @@ def op(
     promote: bool | str | Callable[..., Any] | None = None,
     elementwise: bool = False,
     like_input: bool = False,
+    channels: int = 0,
     opmath: str = "",
     broadcast: bool = False,
     check: Callable[..., None] | None = None,
@@ -424,6 +426,7 @@ def op(
     inplace:  make the `name_` form. out: accept `out=`. operator: 'add' makes `__add__`, `__radd__` and `__iadd__`.
     elementwise: the result takes its strides from the operands; `promote` implies it.
     like_input: each result of the first operand's shape takes its strides, as `empty_like` would.
+    channels: results are channels-last where one of so many first operands is.
     opmath:   which numbers that meet half precision tensors are not rounded to half precision: the "last" operand, or none but the
               `Scalar` parameters ("scalars"). The body computes in float32 then, and the result is rounded (needs `promote`).
     broadcast: the operands are broadcast to one shape, or PyTorch's error is raised.
@@ -452,6 +455,7 @@ def op(
             grad or grad_name_of(op_name),
             elementwise=elementwise or bool(promote),
             like_input=like_input,
+            channels=channels,
             opmath=opmath,
             broadcast=broadcast,
             check=check,

@@ -10,7 +10,7 @@ from .._core import dtypes, strides
 from .._core.device import device as Device
 from .._core.dtypes import BUILTIN, as_dtype
 from .._core.entry import Entry, Kernel
-from .._core.layouts import normal
+from .._core.layouts import normal, suggests
 from .._core.op import Array, common_type, function, functions, method, op
 from .._core.tensor import Tensor, apply_entry, need_tensor
 from .._core.value import Aval, aval_of, wrap_number
@@ -91,6 +91,12 @@ def _formatted(t: Tensor, memory_format: Any) -> Tensor:
             raise RuntimeError(f"required rank {rank} tensor to use {name} format")
         t._layout = normal(shape, strides.channels_last(shape, name), 0)
     return t
+
+
+def _suggesting(t: Tensor, memory_format: Any) -> Tensor:
+    """What `to` gives: the tensor itself only where its strides ask for this format, a copy where they merely fit it."""
+    name = getattr(memory_format, "name", memory_format)
+    return t if (suggests(t) or "contiguous_format") == name else clone(t, memory_format=memory_format)
 
 
 @function("contiguous", method=True, function=False)
@@ -196,7 +202,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         out = cast(out, dtype)
     if layout is not None and layout is not constants.preserve_format:
         if out is self:
-            out = clone(self, memory_format=layout) if copy else contiguous(self, layout)
+            out = clone(self, memory_format=layout) if copy else _suggesting(self, layout)
         else:
             _formatted(out, layout)
     return clone(out) if copy and out is self else out
@@ -207,7 +213,7 @@ def _converter(name: str, dtype: dtypes.dtype) -> None:
         out = cast(self, dtype)
         if memory_format is None or memory_format is constants.preserve_format:
             return out
-        return contiguous(self, memory_format) if out is self else _formatted(out, memory_format)
+        return _suggesting(self, memory_format) if out is self else _formatted(out, memory_format)
 
     convert_to.__name__ = name
     convert_to.__doc__ = f"The tensor as torch.{dtype.name}; itself where it is already."

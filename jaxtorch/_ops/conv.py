@@ -243,7 +243,7 @@ def conv1d(
     return _conv(input, weight, bias, stride, padding, dilation, groups, 1)
 
 
-@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED)
+@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED, channels=2)
 def conv2d(
     input: Array,
     weight: Array,
@@ -288,7 +288,7 @@ def conv_transpose1d(
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
-@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED)
+@op(method=False, out=False, grad=_conv_name(2), saved=_SAVED, channels=2)
 def conv_transpose2d(
     input: Array,
     weight: Array,

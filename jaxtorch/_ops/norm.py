@@ -82,7 +82,15 @@ def _batch_norm_name(operands: Any, statics: Any) -> str:
     return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["bias", "result"], saved=_batch_norm_saves)
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad=_batch_norm_name,
+    unsaved=["bias", "result"],
+    saved=_batch_norm_saves,
+    channels=1,
+)
 def _batch_norm_train(
     input: Array,
     running_mean: Array | None,
@@ -111,7 +119,15 @@ def _batch_norm_train(
     return tuple(outs)
 
 
-@op(function=False, method=False, out=False, grad=_batch_norm_name, unsaved=["bias", "result"], saved=_batch_norm_saves)
+@op(
+    function=False,
+    method=False,
+    out=False,
+    grad=_batch_norm_name,
+    unsaved=["bias", "result"],
+    saved=_batch_norm_saves,
+    channels=1,
+)
 def _batch_norm_eval(
     input: Array,
     running_mean: Array | None,
@@ -235,7 +251,14 @@ def instance_norm(
     return outs[0]
 
 
-@op(method=False, out=False, grad="NativeGroupNormBackward0", unsaved=["bias", "result"], saved=["input", "weight"])
+@op(
+    method=False,
+    out=False,
+    grad="NativeGroupNormBackward0",
+    unsaved=["bias", "result"],
+    saved=["input", "weight"],
+    channels=1,
+)
 def group_norm(
     input: Array,
     num_groups: int,
@@ -332,7 +355,7 @@ def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, e
     return y.astype(input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype))
 
 
-@op(method=False, function=False, out=False, grad="DivBackward0")
+@op(method=False, function=False, out=False, grad="DivBackward0", elementwise=True)
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
     """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
     if input.ndim < 3:

@@ -20,7 +20,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
     return [(0, 0)] * (ndim - len(pairs)) + pairs
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, channels=1)
 def constant_pad_nd(input: Array, pad: Any, value: Any = 0):
     """Add `value` at the ends of the last dimensions; negative sizes take elements away."""
     if len(pad) % 2:
@@ -65,7 +65,7 @@ def _pad_saved(operands: Any, statics: Any) -> tuple[str, ...]:
     return () if statics[1] == "circular" else ("input",)
 
 
-@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved)
+@op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved, channels=1)
 def _repeat_pad(input: Array, pad: Any, mode: str):
     n = len(pad) // 2
     if len(pad) % 2 or not 1 <= n <= 3 or input.ndim not in (n + 1, n + 2):
@@ -110,4 +110,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    return _repeat_pad(input, pad, mode)
+    padded = _repeat_pad(input, pad, mode)
+    if mode == "circular":
+        padded._layout = None  # PyTorch puts it together in a new contiguous tensor
+    return padded

@@ -254,7 +254,7 @@ def _define_max(n: int, grad: str) -> tuple[Any, Any]:
     plain.__doc__ = f"The largest element of each window of the last {n} dimensions."
     with_indices.__doc__ = plain.__doc__ + " With its flat position."
     return (
-        op(name=f"max_pool{n}d", method=False, out=False, grad=grad, unsaved=["result"])(plain),
+        op(name=f"max_pool{n}d", method=False, out=False, grad=grad, unsaved=["result"], channels=1)(plain),
         op(
             name=f"max_pool{n}d_with_indices",
             function=n == 1,
@@ -263,6 +263,7 @@ def _define_max(n: int, grad: str) -> tuple[Any, Any]:
             grad=grad,
             unsaved=["result"],
             saved=["result1"],
+            channels=1,
         )(with_indices),
     )
 
@@ -375,7 +376,7 @@ def avg_pool1d(
     return _avg_pool(input, 1, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-@op(method=False, function=False, grad="AvgPool2DBackward0", saved=["input"])
+@op(method=False, function=False, grad="AvgPool2DBackward0", saved=["input"], channels=1)
 def avg_pool2d(
     input: Array,
     kernel_size: Any,
@@ -420,7 +421,7 @@ def _define_lp(n: int) -> Any:
         return _lp_pool(input, n, norm_type, kernel_size, stride, ceil_mode)
 
     lp_pool.__doc__ = f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions."
-    return op(name=f"lp_pool{n}d", function=False, method=False, out=False, grad="PowBackward0")(lp_pool)
+    return op(name=f"lp_pool{n}d", function=False, method=False, out=False, grad="PowBackward0", channels=1)(lp_pool)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = (_define_lp(n) for n in (1, 2, 3))

@@ -122,7 +122,14 @@ def adaptive_avg_pool1d(input: Array, output_size: Any):
     return _adaptive_avg(input, 1, output_size)
 
 
-@op(method=False, function=False, out=False, grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"), saved=_saved_by(2))
+@op(
+    method=False,
+    function=False,
+    out=False,
+    grad=_mean_name(2, "AdaptiveAvgPool2DBackward0"),
+    saved=_saved_by(2),
+    channels=1,
+)
 def adaptive_avg_pool2d(input: Array, output_size: Any):
     """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
     return _adaptive_avg(input, 2, output_size)
@@ -175,9 +182,16 @@ def _define_adaptive_max(n: int, grad: str) -> Any:
     adaptive_max_pool.__doc__ = f"Maxima, and their flat positions, of windows dividing the last {n} dimensions."
     name = f"adaptive_max_pool{n}d_with_indices"
     public = f"adaptive_max_pool{n}d" if n == 1 else False
-    return op(name=name, function=public, method=False, out=False, grad=grad, unsaved=["result"], saved=["result1"])(
-        adaptive_max_pool
-    )
+    return op(
+        name=name,
+        function=public,
+        method=False,
+        out=False,
+        grad=grad,
+        unsaved=["result"],
+        saved=["result1"],
+        channels=int(n == 2),
+    )(adaptive_max_pool)
 
 
 adaptive_max_pool1d_with_indices = _define_adaptive_max(1, "SqueezeBackward1")
@@ -232,7 +246,9 @@ def _define_unpool(n: int) -> Any:
         return out.reshape(*input.shape[:-n], *output_size)
 
     max_unpool.__doc__ = f"Put values at their flat positions in the last {n} dimensions, zeros elsewhere."
-    return op(name=f"_max_unpool{n}d", function=False, method=False, out=False, grad=_unpool_name(n))(max_unpool)
+    return op(name=f"_max_unpool{n}d", function=False, method=False, out=False, grad=_unpool_name(n), channels=1)(
+        max_unpool
+    )
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_define_unpool(n) for n in (1, 2, 3))

@@ -110,7 +110,7 @@ def _upsample_saves(operands: Any, statics: Any) -> Any:
     return ("input",) if statics[1] == "area" else ()
 
 
-@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample", saved=_upsample_saves)
+@op(function=False, method=False, out=False, grad=_upsample_name, name="_upsample", saved=_upsample_saves, channels=1)
 def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: Any, antialias: bool):
     spatial = input.shape[2:]
     if any(s < 1 for s in (*spatial, *size)):
@@ -288,7 +288,7 @@ def _at_least_3(x: Any, name: str) -> None:
         )
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, channels=1)
 def pixel_shuffle(input: Array, upscale_factor: int):
     """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -306,7 +306,7 @@ def pixel_shuffle(input: Array, upscale_factor: int):
     return x.transpose(0, 1, 4, 2, 5, 3).reshape(*batch, c // (r * r), h * r, w * r)
 
 
-@op(method=False, out=False)
+@op(method=False, out=False, channels=1)
 def pixel_unshuffle(input: Array, downscale_factor: int):
     """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
     r = downscale_factor
@@ -325,7 +325,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int):
     return x.transpose(0, 1, 3, 5, 2, 4).reshape(*batch, c * r * r, h // r, w // r)
 
 
-@op(method=False, out=False, aliases=["native_channel_shuffle"])
+@op(method=False, out=False, aliases=["native_channel_shuffle"], channels=1)
 def channel_shuffle(input: Array, groups: int):
     """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""
     if input.ndim < 3:

@@ -117,7 +117,7 @@ def _tuple(x: Any) -> tuple[int, ...]:
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-@op(out=False)
+@op(out=False, channels=1)
 def roll(input: Array, shifts: Any, dims: Any = ()):
     """The elements moved along dimensions, those that fall off the end coming back at the front."""
     shifts, dims = _tuple(shifts), _tuple(dims)

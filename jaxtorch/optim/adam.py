@@ -44,7 +44,7 @@ class Adam(Optimizer):
             if not 0.0 <= number(b) < 1.0:
                 raise ValueError(f"Invalid beta parameter at index {i}: {b}")
         check_number("weight_decay", weight_decay)
-        if isinstance(betas[0], Tensor) is not isinstance(betas[1], Tensor):
+        if not any(isinstance(betas[0], kind) and isinstance(betas[1], kind) for kind in (float, Tensor)):
             raise ValueError("betas must be either both floats or both Tensors")
         if foreach and not capturable and isinstance(betas[0], Tensor):
             raise ValueError("betas[0] as a Tensor is not supported for capturable=False and foreach=True")
