@@ -195,7 +195,7 @@ def test_many_at_once() -> None:
 
 @built
 def test_one_after_the_other() -> None:
-    """Kernels that follow one another soon or late, in programs of several threads: whoever helps finds each, and the same numbers."""
+    """Kernels that follow one another soon or late, in programs of several threads: the numbers are always the same."""
     x, *ws = arrays((96, 128), *[(128, 128)] * 4)
 
     def chain(x: Any) -> Any:

@@ -178,8 +178,12 @@ def _memory_order(shape: Ints, strides: Sequence[Sequence[int]]) -> list[int]:
 
 def preserved(size: Sequence[int], stride: Sequence[int]) -> Ints:
     """Strides of `clone()` and `empty_like()`: the same where dense, otherwise packed in the same order."""
-    size = tuple(size)
-    return tuple(stride) if is_dense(size, stride) else _packed(size, _memory_order(size, [stride]))
+    return _preserved(tuple(size), tuple(stride))
+
+
+@functools.lru_cache(8192)
+def _preserved(size: Ints, stride: Ints) -> Ints:
+    return stride if is_dense(size, stride) else _packed(size, _memory_order(size, [stride]))
 
 
 def elementwise_strides(shapes: Sequence[Sequence[int]], strides: Sequence[Sequence[int]]) -> Ints:
