@@ -117,3 +117,26 @@ def _wide(batch: Any) -> Any:
         for k, (image, _) in enumerate(batch):
             images[k, :4] = image + repeat
     return images, torch.stack([label for _, label in batch])
+
+
+@pytest.mark.skipif(program.IMMEDIATE, reason="nothing is recorded")
+def test_samples_follow_each_other_without_their_program_being_worked_out_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1e9)
+    images, weight = torch.tensor(IMAGES), torch.ones(4, requires_grad=True)
+    loader = torch.utils.data.DataLoader([0] * 32, batch_size=8, collate_fn=lambda rows: (images[rows[0]] - 0.5) / 0.3)
+    times: list[None] = []
+    worked_out = program._worked_out
+    monkeypatch.setattr(program, "_worked_out", lambda *args: (times.append(None), worked_out(*args))[1])
+
+    def epoch() -> None:
+        for x in loader:
+            (x.sum() * weight).sum().backward()
+            weight.grad.tolist()  # pyright: ignore[reportOptionalMemberAccess]
+
+    for _ in range(4):
+        epoch()
+    times.clear()
+    epoch()
+    assert not times

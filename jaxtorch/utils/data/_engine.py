@@ -138,16 +138,23 @@ def run_recorded() -> None:
         flush(cpu.slot.program)
 
 
+class _Data:
+    """The last program that prepared data: the next one is probably what came after it before."""
+
+    ran: Any = None
+
+
 def run_as_data() -> None:
     """Run what has been recorded for the CPU, which prepares data: as if between two programs of the loop nothing ran."""
     if capture.active is None:
         slot, last = cpu.slot, cpu.slot.ran
-        expected = None if last is None else last.next
-        with cold.patience():
-            flush(slot.program)
-        slot.ran = last
-        if last is not None:
-            last.next = expected
+        slot.ran = _Data.ran
+        try:
+            with cold.patience():
+                flush(slot.program)
+            _Data.ran = slot.ran
+        finally:
+            slot.ran = last
 
 
 def settle(value: Tensor) -> Any:
