@@ -59,6 +59,9 @@ class OpOverload:
     def __str__(self) -> str:
         return f"{self.namespace}.{self._opname}.{self._overloadname}"
 
+    def __deepcopy__(self, memo: Any) -> OpOverload:
+        return self
+
     def name(self) -> str:
         """`namespace::name`, with the overload where there is one."""
         overload = "" if self._overloadname == "default" else f".{self._overloadname}"
@@ -107,9 +110,9 @@ class OpOverload:
         )
 
     def _graded(self, values: list[Any], named: dict[str, Any]) -> Any:
-        overload = self
+        overload, form = self, []
 
-        class Registered(Function):
+        class Registered:
             _everywhere = True
 
             @staticmethod
@@ -117,14 +120,19 @@ class OpOverload:
                 given = _refill(values, iter(flat))
                 with no_grad():
                     out = overload._kernel(given)(*given, **named)
-                return tuple(out) if isinstance(out, list) else out
+                outs = out if isinstance(out, tuple) else (out,)
+                form[:] = [isinstance(out, tuple), *map(_count, outs)]
+                return tuple(_flattened(outs))
 
             @staticmethod
             def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
                 ctx.layout = _refill(values, iter(inputs))
                 if overload.setup_context is not None:
                     kept = {"keyword_only_inputs": named} if named else {}
-                    overload.setup_context(ctx=ctx, inputs=tuple(ctx.layout), output=output, **kept)
+                    nested = _nested(output, form[1:])
+                    overload.setup_context(
+                        ctx=ctx, inputs=tuple(ctx.layout), output=tuple(nested) if form[0] else nested[0], **kept
+                    )
 
             @staticmethod
             def backward(ctx: Any, *grads: Any) -> Any:
@@ -133,12 +141,13 @@ class OpOverload:
                         f"Trying to backward through {overload} but no autograd formula was registered. Please use "
                         "register_autograd to add one."
                     )
-                found = overload.backward(ctx, *grads)
+                found = overload.backward(ctx, *_nested(grads, form[1:]))
                 found = list(found) if isinstance(found, (tuple, list)) else [found]
                 return tuple(_flat_grads(ctx.layout, found))
 
-        Registered.__name__ = f"GeneratedBackwardFor_{self.namespace}_{self._opname}_{self._overloadname}"
-        return Registered.apply(*_tensors(values))
+        name = f"GeneratedBackwardFor_{self.namespace}_{self._opname}_{self._overloadname}"
+        results = _nested(type(name, (Registered, Function), {}).apply(*_tensors(values)), form[1:])
+        return tuple(results) if form[0] else results[0]
 
 
 def _refill(values: Any, flat: Iterator[Any]) -> list[Any]:
@@ -152,6 +161,23 @@ def _refill(values: Any, flat: Iterator[Any]) -> list[Any]:
         else:
             filled.append(x)
     return filled
+
+
+def _count(result: Any) -> int | None:
+    """How many items a result holds that is a list; None for one that is none."""
+    return len(result) if isinstance(result, (list, tuple)) else None
+
+
+def _flattened(results: Any) -> Iterator[Any]:
+    """Results with the items of lists among them one by one."""
+    for x in results:
+        yield from x if isinstance(x, (list, tuple)) else (x,)
+
+
+def _nested(flat: Any, counts: list[int | None]) -> list[Any]:
+    """The inverse of `_flattened`, also for their gradients."""
+    rest = iter(flat)
+    return [next(rest) if n is None else [next(rest) for _ in range(n)] for n in counts]
 
 
 def _flat_grads(values: Any, grads: Any) -> Iterator[Any]:
@@ -178,12 +204,17 @@ class OpOverloadPacket:
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
 
+    def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
+        return self
+
     def overloads(self) -> list[str]:
         """The names of the overloads."""
         return list(self.found)
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("__") and name in self.__dict__.get("found", {}):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self.found:
             return self.found[name]
         raise AttributeError(f"The underlying op of '{self._qualified_op_name}' has no overload name '{name}'")
 
@@ -206,6 +237,9 @@ class OfEngine:
         self.__name__ = name
         self._qualified_op_name = f"aten::{name}"
         self._fn = fn
+
+    def __deepcopy__(self, memo: Any) -> OfEngine:
+        return self
 
     def __repr__(self) -> str:
         name, _, overload = self.__name__.partition(".")

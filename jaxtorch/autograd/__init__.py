@@ -85,7 +85,7 @@ def grad(
         retain_graph = create_graph
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     if not inputs:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = [None] * len(outputs) if grad_outputs is None else list(_tuple(grad_outputs))
     if is_grads_batched:
         rows = [

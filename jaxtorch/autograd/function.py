@@ -348,7 +348,7 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     """Run a Function on dual tensors: the user's `jvp` gives the tangents of the outputs."""
     ctx = cls._node_class()
     tangents = [forward.tangent_of(a._read()) if isinstance(a, Tensor) else None for a in args]
-    inputs = [id(a) for a in args]
+    inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}
     with forward.pausing():
         output = _recorded(cls, args, kwargs, ctx)
         if ctx.materialize_grads:
@@ -368,11 +368,14 @@ def _with_tangents(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
             )
         for k, (o, t) in enumerate(zip(outputs, results, strict=True)):
             if isinstance(o, Tensor):
+                if inputs.get(id(o), o._version) != o._version:
+                    raise NotImplementedError(f"jaxtorch: {cls.__name__} writes to a dual tensor; return a new one")
                 outputs[k] = _give_tangent(o, t, id(o) in inputs, cls.__name__)
     return tuple(outputs) if isinstance(output, tuple) else outputs[0]
 
 
 def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
+    """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own."""
     if is_input and forward.tangent_of(o._read()) is not None:
         o = o.view_as(o)  # an input handed back
     if tangent is None:
@@ -380,7 +383,9 @@ def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
     if not isinstance(tangent, Tensor) or tangent.shape != o.shape:
         raise RuntimeError(f"{name}: jvp must return tensors of the outputs' shapes, or None, but returned {tangent!r}")
     if o._alias is not None and o._alias.chain:
-        raise NotImplementedError(f"jaxtorch: {name} returns a view of another tensor, which cannot be given a tangent")
+        own = o.detach().clone()
+        own._node, own._index, own._rg = o._node, o._index, o._rg
+        o = own
     forward.set_tangent(o._read(), tangent)
     return o
 

@@ -215,6 +215,19 @@ def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_
                         f"Jacobian mismatch for output {number} with respect to input {i}{where},\n"
                         f"numerical:{from_host(np.asarray(expected))!r}\nanalytical:{from_host(analytical)!r}\n"
                     )
+    _refuse_constants(check)
+
+
+def _refuse_constants(check: _Check) -> None:
+    """Zeros times the Jacobian are zeros: a backward that leaves its argument out shows here, also where that is wrong for
+    no column of ones and zeros."""
+    from . import grad
+
+    outputs, inputs = check.outputs(), [check.inputs[i] for i in check.wanted]
+    zeros = [from_host(np.zeros(tuple(o.shape), _numpy(o).dtype)) for o in outputs]
+    for g in grad(outputs, inputs, zeros, allow_unused=True):
+        if g is not None and _numpy(g).any():
+            raise GradcheckError("backward not multiplied by grad_output")
 
 
 def _random_like(o: Tensor) -> Tensor:

@@ -1,0 +1,100 @@
+"""Operations of programs (`torch.library.custom_op`, `autograd.Function`) in forms that PyTorch's own databases try."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import Any
+
+from parity import attempt, parity_test
+
+_NUMBER = itertools.count()
+
+
+def split_op(torch: Any, with_number: bool) -> Any:
+    """A registered operation that returns a list of tensors, and perhaps a number."""
+    returns = list[torch.Tensor]
+    returns = tuple[returns, int] if with_number else returns
+
+    def split(x, sizes, dim):
+        parts = [p.clone() * 2 for p in torch.split(x, list(sizes), dim)]
+        return (parts, len(parts)) if with_number else parts
+
+    split.__annotations__ = {"x": torch.Tensor, "sizes": list[int], "dim": int, "return": returns}
+    op = torch.library.custom_op(f"parity::split{next(_NUMBER)}", split, mutates_args=())
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.dim, ctx.kind = inputs[2], type(output).__name__
+
+    def backward(ctx: Any, grads: Any, *rest: Any) -> Any:
+        assert isinstance(grads, list) and ctx.kind == ("tuple" if with_number else "list")
+        return torch.cat([g * 2 for g in grads], ctx.dim), None, None
+
+    op.register_autograd(backward, setup_context=setup_context)
+    return op
+
+
+@parity_test
+def test_lists_of_results(torch: Any) -> Any:
+    x = torch.arange(6.0).requires_grad_()
+    alone = split_op(torch, False)(x, [1, 2, 3], 0)
+    parts, number = split_op(torch, True)(x, [4, 2], 0)
+    (sum(p.sum() * k for k, p in enumerate(alone, 1)) + parts[1].sum()).backward()
+    return type(alone).__name__, [p.detach() for p in alone], [p.requires_grad for p in parts], number, x.grad
+
+
+@parity_test
+def test_the_node_has_the_name_of_the_operation(torch: Any) -> Any:
+    def twice(x):
+        return x * 2
+
+    twice.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    op = torch.library.custom_op("parity::twice", twice, mutates_args=())
+    op.register_autograd(lambda ctx, g: g * 2)
+    node = op(torch.ones(2, requires_grad=True)).grad_fn
+    packet = torch.ops.parity.twice
+    return type(node).__name__, node.name(), copy.deepcopy(packet) is packet, copy.deepcopy(packet.default) is packet.default
+
+
+@parity_test
+def test_a_function_returns_a_view_of_a_dual(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+
+    class Row(torch.autograd.Function):
+        @staticmethod
+        def forward(x, k):
+            return x[k]
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.k = inputs[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return None, None
+
+        @staticmethod
+        def jvp(ctx, t, _):
+            return t[ctx.k]
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(torch.arange(6.0).view(2, 3), torch.ones(2, 3))
+        return [t * 1 for t in forward_ad.unpack_dual(Row.apply(x, 1) * 3)]
+
+
+@parity_test
+def test_backward_must_use_its_argument(torch: Any) -> Any:
+    class Constant(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * ctx.saved_tensors[0] ** 2
+
+    x = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    error = attempt(lambda: torch.autograd.gradcheck(Constant.apply, (x,)))
+    empty = attempt(lambda: torch.autograd.grad([x * 2], []))
+    return error.kind, error.message, empty.kind, empty.message
