@@ -53,7 +53,12 @@ def test_the_node_has_the_name_of_the_operation(torch: Any) -> Any:
     op.register_autograd(lambda ctx, g: g * 2)
     node = op(torch.ones(2, requires_grad=True)).grad_fn
     packet = torch.ops.parity.twice
-    return type(node).__name__, node.name(), copy.deepcopy(packet) is packet, copy.deepcopy(packet.default) is packet.default
+    return (
+        type(node).__name__,
+        node.name(),
+        copy.deepcopy(packet) is packet,
+        copy.deepcopy(packet.default) is packet.default,
+    )
 
 
 @parity_test

@@ -66,3 +66,25 @@ def test_numbers_at_the_limits_of_a_type(torch: Any, name: str, dtype: str, size
         attempt(lambda n=n: FILLS[name](torch, torch.zeros(size, dtype=getattr(torch, dtype)), n), match="overflow")
         for n in numbers
     ]
+
+
+TEXTS = """F.conv2d(torch.ones(1, 1, 4, 3), torch.ones(2, 2))
+    F.conv2d(torch.ones(1, 4, 3, 3), torch.ones(4, 1, 2, 2), groups=8); F.max_pool1d(torch.ones(2, 0), 2)
+    F.max_pool3d(torch.ones(1, 2, 2, 0), 1, padding=-1); F.avg_pool1d(torch.ones(1, 2), 5, padding=-1)
+    F.avg_pool3d(torch.ones(1, 2, 2, 2), 5, padding=-1); F.max_pool2d(torch.ones(0, 1, 49), 2, padding=4)
+    F.max_pool2d(torch.ones(0, 2, 2), 2); F.adaptive_avg_pool1d(torch.ones(1, 2, 2), (1, 2))
+    F.adaptive_max_pool1d(torch.ones(1, 2, 2), ()); F.adaptive_max_pool2d(torch.ones(1, 2, 2, 2), ())
+    F.adaptive_avg_pool2d(torch.ones(1, 2, 2, 2), ()); F.multi_margin_loss(torch.ones(5, 0), torch.zeros(5).long())
+    F.multi_margin_loss(torch.ones(5, 3), torch.zeros(5))
+    F.multilabel_margin_loss(torch.ones(5, 3, 2), torch.zeros(5, 3, 2).long())
+    F.multilabel_margin_loss(torch.ones(5, 3), torch.zeros(5, 3))
+    torch.multinomial(torch.tensor([1.0, -1.0]), 2, True)
+    torch.multinomial(torch.tensor([1.0, float('nan')]), 2, True)
+    torch.multinomial(torch.tensor([1.0, -1.0]), 1, True)"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in TEXTS.replace("\n", ";").split(";")])
+@parity_test
+def test_texts(torch: Any, call: str) -> Any:
+    error = attempt(lambda: eval(call, {"torch": torch, "F": torch.nn.functional}))
+    return error.kind, error.message

@@ -239,6 +239,9 @@ def multinomial(
     require(categories <= 1 << 24, "number of categories cannot exceed 2^24")
     work = np.float64 if probs.dtype == np.float64 else np.float32
     weights = probs.astype(work, copy=False)
+    if replacement and num_samples > 1:
+        for bad, what in ((~(weights >= 0), "< 0"), (~np.isfinite(weights), "= infinity or NaN")):
+            require(not bad.any(), f"invalid multinomial distribution (encountering probability entry {what})")
     require(
         bool((np.isfinite(weights) & (weights >= 0)).all()),
         "probability tensor contains either `inf`, `nan` or element < 0",

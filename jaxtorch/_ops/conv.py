@@ -98,6 +98,8 @@ def _plus_bias(out: Any, bias: Any, n: int) -> Any:
 def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, n: int) -> Any:
     name = f"conv{n}d"
     batched = _batched(x, n, name)
+    if weight.ndim < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != n + 2:
         raise RuntimeError(
             f"expected stride to be a single integer value or a list of {weight.ndim - 2} values to match "
@@ -127,7 +129,12 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     _check_numbers(stride, [p for p, _ in pads], dilation, groups)
     if not batched:
         x = x[None]
-    if weight.shape[0] % groups or weight.shape[0] < groups:
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
+    if weight.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
             "weight of size "

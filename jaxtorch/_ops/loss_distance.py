@@ -15,7 +15,7 @@ from .._core.op import Array, op
 from .._core.tensor import Tensor
 from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
-from .rules import derivatives, in_single, kind, to_float, unsupported
+from .rules import derivatives, in_single, kind, scalar_name, to_float, unsupported
 
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -321,6 +321,18 @@ def cosine_embedding_loss(
     return reduced(loss, reduction).astype(a.dtype)
 
 
+def _need_classes(input: Any) -> None:
+    if input.ndim > 2 or (input.ndim and not input.shape[-1]):
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+
+
+def _need_class_numbers(target: Any) -> None:
+    if target.dtype != np.int64:
+        raise RuntimeError(f"expected scalar type Long but found {scalar_name(target)}")
+
+
 @op(function=False, method=False, out=False, grad="MultiMarginLossBackward0")
 def multi_margin_loss(
     input: Array,
@@ -338,6 +350,7 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    _need_classes(input)
     x = input if input.ndim == 2 else input.reshape(1, -1)
     if weight is not None and weight.size != x.shape[1]:
         raise RuntimeError(f"inconsistent weight size, expected {x.shape[1]} but got {list(weight.shape)}")
@@ -348,6 +361,7 @@ def multi_margin_loss(
             f"Expected target size [{x.shape[0]}], but got {list(target.shape)}. Input has shape "
             f"{list(input.shape)}."
         )
+    _need_class_numbers(target)
     y = target.reshape(-1, 1)
     classes = x.shape[1]
     bad = jnp.any((y < 0) | (y >= classes)).astype(jnp.int64)
@@ -370,14 +384,12 @@ def multilabel_margin_loss(
 ):
     """The mean over classes of all max(0, 1 - score[label] + score[other]); labels end at the first -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    _need_classes(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    _need_class_numbers(target)
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]
-    if classes == 0:
-        raise RuntimeError(
-            f"multilabel_margin_loss: expected a vector or a matrix with classes, but got {list(input.shape)}"
-        )
     flag(jnp.any((y < -1) | (y >= classes)).astype(jnp.int64), lambda code: RuntimeError("target out of range"))
     valid = jnp.cumprod((y >= 0).astype(jnp.int64), axis=1) > 0  # (N, C): labels before the first -1
     hit = valid[..., None] & (y[..., None] == np.arange(classes))  # (N, label, class)

@@ -59,6 +59,14 @@ def _check_windows(x: Any, n: int, kernel: Any, stride: Any, padding: Any, dilat
             "kernel size should be greater than zero, but got "
             + " ".join(f"k{'DHW'[-n:][i] if n > 1 else 'W'}: {k}" for i, k in enumerate(kernel))
         )
+    _check_pads(kernel, padding, dilation)
+    if any(s < 1 for s in sizes):
+        channels = x.shape[-n - 1]
+        given, found = ("x".join(map(str, (channels, *v))) for v in (x.shape[-n:], sizes))
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
+
+
+def _check_pads(kernel: Any, padding: Any, dilation: Any) -> None:
     for k, p, d in zip(kernel, padding, dilation, strict=True):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
@@ -67,10 +75,6 @@ def _check_windows(x: Any, n: int, kernel: Any, stride: Any, padding: Any, dilat
                 f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} "
                 f"and dilation={d}"
             )
-    if any(s < 1 for s in sizes):
-        channels = x.shape[-n - 1]
-        given, found = ("x".join(map(str, (channels, *v))) for v in (x.shape[-n:], sizes))
-        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
 
 
 def _check_strides(stride: Any, dilation: Any, n: int) -> None:
@@ -191,6 +195,13 @@ def _max_pool(
     else:
         if x.ndim not in (n + 1, n + 2):
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+        _check_pads(kernel, padding, dilation)
+        if n == 3 and 0 in x.shape[-4:]:
+            place = x.ndim - 4 + x.shape[-4:].index(0)
+            raise RuntimeError(
+                "max_pool3d(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+                f"{list(x.shape)} and non-batch dimension {place} has length zero!"
+            )
         if 0 in x.shape[-n - 1 :]:
             raise RuntimeError(
                 f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
@@ -207,7 +218,7 @@ def _max_pool(
 
 
 def _check_max1d(x: Any, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> None:
-    if x.ndim not in (2, 3) or (x.ndim == 2 and not x.shape[0]):
+    if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{list(x.shape)}"
@@ -310,6 +321,7 @@ def _avg_pool(
     padding = numbers(padding, n, name, "padding")
     _check_average(x, n, kernel, stride, divisor)
     dilation = (1,) * n
+    _check_pads(kernel, padding, dilation)
     sizes = _sizes(x, n, kernel, stride, padding, dilation, ceil_mode)
     if n == 3 and any(s < 1 for s in sizes):
         shown = [" ".join(f"{p}{a}: {v}" for a, v in zip("THW", vs, strict=True)) for p, vs in

@@ -28,12 +28,15 @@ def _windows(size: int, out: int) -> tuple[Any, Any]:
     return np.minimum(index, size - 1), inside
 
 
-def _targets(x: Any, n: int, output_size: Any) -> list[int]:
+def _targets(x: Any, n: int, output_size: Any, name: str) -> list[int]:
     given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(given) == 1:
         given = given * n
     if len(given) != n:
-        raise RuntimeError(f"adaptive pooling: output_size must hold {n} numbers, but got {len(given)}")
+        if n == 1:
+            raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")
+        text = "(): internal error: output_size.size() must be" if "max" in name else ": output_size must be"
+        raise RuntimeError(f"{name}{text} {n}")
     return [s if g is None else g for g, s in zip(given, x.shape[-n:], strict=True)]
 
 
@@ -88,7 +91,7 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
 def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
     name = f"adaptive_avg_pool{n}d"
     _check(x, n, name, "")
-    sizes = _targets(x, n, output_size)
+    sizes = _targets(x, n, output_size, name)
     if any(s < 0 for s in sizes):
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
@@ -161,7 +164,7 @@ def _gathered_max(x: Any, n: int, windows: Any) -> Any:
 def _adaptive_max(x: Any, n: int, output_size: Any) -> Any:
     name = f"adaptive_max_pool{n}d"
     _check(x, n, name, ":")
-    sizes = _targets(x, n, output_size)
+    sizes = _targets(x, n, output_size, name)
     bad = next((s for s in sizes if s < 0), None)
     if bad is not None:
         shape = [*x.shape[:-n], *sizes]
