@@ -168,3 +168,47 @@ def test_a_training_step_is_the_same_each_time(channels: int) -> None:
         found.append(w.grad.tolist())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-2)
     np.testing.assert_allclose(found[2], found[1], rtol=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "sizes, kernel, spread, pads",
+    [
+        ((3, 4, 2), (3, 3, 3), (2, 2, 2), ((2, 2), (1, 2), (2, 3))),
+        ((2, 3, 4), (2, 1, 4), (3, 2, 1), ((1, 2), (0, 1), (3, 3))),  # phases that no element of the kernel meets
+        ((5, 2, 3), (4, 3, 2), (2, 3, 2), ((-2, 1), (2, 2), (1, -1))),  # padding that cuts
+        ((1, 3, 3), (2, 2, 2), (4, 1, 2), ((3, 5), (-1, 2), (-2, 4))),
+    ],
+)
+def test_phases_of_a_spaced_out_input(sizes: Any, kernel: Any, spread: Any, pads: Any, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    ones = (1, 1, 1)
+    window = Window(ones, pads, spread, ones)
+    with jax.enable_x64(True):
+        x, w = (jnp.asarray(rng.standard_normal(shape).astype(dtype)) for shape in ((2, *sizes, 3), (*kernel, 3, 2)))
+        found = jax.jit(lambda x, w: convolution.by_phases(x, w, window))(x, w)
+        expected = convolution.plain(x, w, window)
+    assert found.shape == expected.shape and found.dtype == dtype
+    np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize(
+    "options", [{"stride": 2, "padding": 1, "output_padding": 1}, {"stride": (1, 3, 2), "padding": (0, 2, 1)}]
+)
+def test_transposed_convolutions_in_three_dimensions(options: Any) -> None:
+    """And the gradient of one in steps, where the result's gradient is spaced out."""
+    import torch as reference
+
+    results = []
+    for lib in (reference, torch):
+        rng = np.random.default_rng(1)
+        x, w, v = (
+            lib.tensor(rng.standard_normal(s).astype(np.float64), requires_grad=True)
+            for s in ((2, 4, 3, 4, 5), (4, 2, 3, 3, 3), (4, 2, 3, 3, 3))
+        )
+        y = lib.nn.functional.conv_transpose3d(x, w, **options)
+        z = lib.nn.functional.conv3d(y, v, stride=options["stride"], padding=1)
+        (z * z).sum().backward()
+        results.append([t.detach().numpy() for t in (y, z, x.grad, w.grad, v.grad)])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)

@@ -21,6 +21,7 @@ WORKSPACE = 80 << 20  # bytes that a way may take beyond its operands and its re
 WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more than the products they save
 WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
 FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
+PHASES = 64  # more, and compiling so many convolutions takes too long
 DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
 
 Pads = tuple[tuple[int, int], ...]
@@ -64,6 +65,8 @@ def run(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
                 return winograd(x, w, window.pads)
             if kernel[1] > 2 and min(channels, outs) <= FOLDED_CHANNELS and small <= 2 * FOLDED_CHANNELS:
                 return folded(x, w, window.pads)
+    if _by_phases_pays(x, w, window):
+        return by_phases(x, w, window, precision)
     return plain(x, w, window, precision)
 
 
@@ -132,6 +135,44 @@ def _fits(x: Any, other: Any, window: Window) -> bool:
         return False
     one = all(s == 1 or e == 1 for s, e in zip(window.stride, window.spread, strict=True))
     return one and native.available()
+
+
+# -- a spaced-out input (transposed convolutions, and the gradients of those in steps) ----------------------
+
+
+def _by_phases_pays(x: Any, w: Any, window: Window) -> bool:
+    """In three dimensions XLA goes through the zeros between the input's elements, and there are no native kernels."""
+    fine = x.ndim == 5 and x.dtype in (jnp.float32, jnp.float64) and x.size > 0 and w.size > 0
+    if not fine or any(n != 1 for n in (*window.stride, *window.dilation)):
+        return False
+    return 1 < math.prod(window.spread) <= PHASES and min(window.results(x.shape[1:-1], w.shape[:-2])) > 0
+
+
+def by_phases(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
+    """Each result's place modulo the spacing says which of the kernel's elements meet the input: a small dense convolution for
+    every such phase, and their results side by side."""
+    spread, n = window.spread, len(window.spread)
+    sizes = window.results(x.shape[1:-1], w.shape[:-2])
+    steps = [-(-size // s) for size, s in zip(sizes, spread, strict=True)]
+    ones = (1,) * n
+    parts = []
+    for phase in np.ndindex(*spread):
+        firsts = [(low - r) % s for (low, _), r, s in zip(window.pads, phase, spread, strict=True)]
+        taps = w[tuple([slice(first, None, s) for first, s in zip(firsts, spread, strict=True)])]
+        lows = [(low - r - f) // s for (low, _), r, f, s in zip(window.pads, phase, firsts, spread, strict=True)]
+        highs = [q + t - 1 - low - m for q, t, low, m in zip(steps, taps.shape, lows, x.shape[1:], strict=False)]
+        left = [m + min(a, 0) + min(b, 0) for m, a, b in zip(x.shape[1:], lows, highs, strict=False)]
+        if not taps.size or min(left) <= 0:  # nothing meets
+            parts.append(jnp.zeros((x.shape[0], *steps, w.shape[-1]), x.dtype))
+            continue
+        cut = [(0, 0, 0), *[(min(a, 0), min(b, 0), 0) for a, b in zip(lows, highs, strict=True)], (0, 0, 0)]
+        pads = tuple([(max(a, 0), max(b, 0)) for a, b in zip(lows, highs, strict=True)])
+        parts.append(run(lax.pad(x, jnp.zeros((), x.dtype), cut), taps, Window(ones, pads, ones, ones), precision))
+    whole = jnp.stack(parts, -2).reshape(x.shape[0], *steps, *spread, w.shape[-1])
+    order = [i for d in range(n) for i in (1 + d, 1 + n + d)]
+    whole = whole.transpose(0, *order, 2 * n + 1)
+    whole = whole.reshape(x.shape[0], *[q * s for q, s in zip(steps, spread, strict=True)], w.shape[-1])
+    return whole[(slice(None), *[slice(size) for size in sizes])]
 
 
 # -- XLA's own ---------------------------------------------------------------------------------------------
