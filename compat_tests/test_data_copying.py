@@ -11,7 +11,7 @@ import torch
 
 import jaxtorch
 import jaxtorch.utils.data
-from jaxtorch.utils.data._utils import copying
+from jaxtorch.utils.data._utils import copying, transport
 
 
 @pytest.fixture
@@ -77,3 +77,20 @@ def test_errors_of_other_threads(parts: list[int]) -> None:
 
     with pytest.raises(MemoryError, match="of a part"):
         copying._in_parts(6, 1, work)
+
+
+def test_the_memory_of_batches_that_nobody_holds_is_used_again_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "KEPT_MINIMUM", 64)
+    transport._kept.clear()
+    data = jaxtorch.arange(320.0).reshape(40, 8)
+    loader = jaxtorch.utils.data.DataLoader(jaxtorch.utils.data.TensorDataset(data), batch_size=4)
+    held = [batch[0] for batch in loader]
+    rows = [batch[0][1] for batch in loader]  # views hold their batch
+    doubled = [batch[0].mul_(2).numpy() for batch in loader]
+    assert jaxtorch.equal(jaxtorch.cat(held), data)
+    assert jaxtorch.equal(jaxtorch.stack(rows), data[1::4])
+    np.testing.assert_array_equal(np.concatenate(doubled), data.numpy() * 2)
+    del held, rows, doubled
+    places = {batch[0].data_ptr() for batch in loader}
+    assert len(places) <= 3
+    transport._kept.clear()

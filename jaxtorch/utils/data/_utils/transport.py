@@ -11,8 +11,10 @@ import io
 import mmap
 import os
 import pickle
+from collections import deque
 from math import prod
 from multiprocessing import reduction
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,11 @@ __all__ = ["SHARED_MINIMUM", "allocate", "receive", "send", "use_shared_memory"]
 SHARED_MINIMUM = 1 << 22
 """Bytes from which an array is worth a shared memory file: below, the pipe costs less."""
 
+KEPT_MINIMUM, KEPT_MAXIMUM = 1 << 22, 1 << 26
+"""Bytes of an array between which the memory of batches is kept for the next ones, three of one size at most."""
+_HELD_HERE = 2  # references to a block that nobody else holds, where it is counted
+
+_kept: deque[np.ndarray] = deque(maxlen=3)
 _sharing = False
 _worker = False
 _blocks: dict[int, tuple[int, int]] = {}
@@ -55,9 +62,28 @@ def _new_shared(size: int) -> tuple[int, np.ndarray]:
         raise
 
 
+def _kept_block(size: int) -> np.ndarray:
+    """Bytes of a block that nobody holds any more, or of a new one: the system would give and clear its pages for each batch anew."""
+    for _ in range(len(_kept)):
+        try:
+            block = _kept.popleft()  # nobody else's until it is there again
+        except IndexError:
+            break
+        if len(block) == size:
+            taken = block[:] if getrefcount(block) == _HELD_HERE else None
+            _kept.append(block)
+            if taken is not None:
+                return taken
+    block = np.empty(size, np.uint8)
+    _kept.append(block)
+    return block[:]
+
+
 def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An uninitialised array; in a worker a big one lies in shared memory."""
+    """An uninitialised array; in a worker a big one lies in shared memory, elsewhere where a batch lay before that nobody holds."""
     size = prod(shape) * dtype.itemsize
+    if not _worker and KEPT_MINIMUM <= size <= KEPT_MAXIMUM and not dtype.hasobject:
+        return _kept_block(size).view(dtype).reshape(shape)
     if not _sharing or size < SHARED_MINIMUM or dtype.hasobject:
         return np.empty(shape, dtype)
     descriptor, data = _new_shared(size)
