@@ -447,3 +447,11 @@ def test_gradcheck_takes_two_backward_passes_that_differ_by_rounding() -> None:
 
     with pytest.raises(RuntimeError, match="not reentrant"):
         jaxtorch.autograd.gradcheck(Noisy.apply, (x,))
+
+
+@pytest.mark.parametrize("name", ["set_warn_on_accumulate_grad_stream_mismatch", "set_override_stale_capture_stream"])
+@parity_test
+def test_switches_of_streams(torch: Any, name: str) -> Any:
+    change = getattr(torch.autograd.graph, name)
+    error = attempt(lambda: change(3))
+    return [change(False)], error.kind, error.message

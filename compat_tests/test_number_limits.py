@@ -14,7 +14,7 @@ VALUES = """u / 300; u / 256; torch.true_divide(s, -200); u / torch.tensor(300);
     F.pad(u, (-1, 0), value=300); F.pad(torch.arange(2), (1, 1), value=2**53 + 1); torch.threshold(h, 1e6, 1.0)
     torch.scalar_tensor(-5, dtype=torch.uint8); torch.arange(300)[280]; torch.ones(300, dtype=torch.uint8).select(0, 200)
     torch.sum(u, dtype=float); u.cumsum(0, dtype=int); torch.ones(2, pin_memory=None); torch.tensor(-0.0, dtype=torch.uint8)
-    torch.clamp(torch.ones(2), min=float('-inf'))"""
+    torch.clamp(torch.ones(2), min=float('-inf')); b.pow_(True)"""
 REFUSED = """u.clamp(max=300); u.clamp_min(-300); u.clamp_(max=300); s.clamp(0, 300); h.clamp(max=1e6)
     torch.ones(2).clamp(-1e39, 1e39); torch.ones(2, dtype=torch.int32).clamp(max=2**31); F.pad(u, (1, 1), value=300)
     F.pad(u, (1, 1), value=-1); F.pad(h, (1, 1), value=1e6); F.pad(torch.arange(2), (1, 1), value=float('nan'))

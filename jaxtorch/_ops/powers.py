@@ -147,6 +147,8 @@ def pow_(self: Tensor, exponent: Tensor | Number) -> Tensor:
         return _pow_number.inplace(self, exponent)
     if not isinstance(exponent, Tensor):
         _check_exponent(self, exponent)
+        if isinstance(exponent, (bool, np.bool_)) and self.dtype is dtypes.bool_:
+            return bitwise_or.inplace(self, not exponent)
     return _pow.inplace(self, exponent)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
     "region_activation_memory_budget", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+    "set_override_stale_capture_stream", "set_warn_on_accumulate_grad_stream_mismatch",
 ]  # fmt: skip
 
 
@@ -159,3 +160,18 @@ def region_activation_memory_budget(budget: float) -> NoReturn:
         "torch.autograd.graph.region_activation_memory_budget can only be used inside a torch.compile region; it has no "
         "effect elsewhere, and none in jaxtorch: see torch.utils.checkpoint"
     )
+
+
+def _need_bool(enabled: bool) -> None:
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Without effect: backward passes are ordered by their data, not by streams."""
+    _need_bool(enabled)
+
+
+def set_override_stale_capture_stream(enabled: bool) -> None:
+    """Without effect: there are no captures of streams."""
+    _need_bool(enabled)
