@@ -154,3 +154,14 @@ def test_names_that_programs_take_from_the_data_loaders_file(torch: Any) -> Any:
     loader = module(torch, "utils.data.dataloader")
     same = loader.Dataset is torch.utils.data.Dataset, loader._utils is torch.utils.data._utils
     return same, str(loader._collate_fn_t), str(loader._worker_init_fn_t)
+
+
+@parity_test
+def test_which_dimension_is_too_small_to_be_reflected(torch: Any) -> Any:
+    """The last one is named first."""
+    found = []
+    for pad in ((5, 5, 5, 5), (1, 1, 5, 5), (0, 5, 1, 1), (4, 0, 0, 7), (0, 0, 5, 5)):
+        with pytest.raises(RuntimeError) as error:
+            torch.nn.functional.pad(torch.zeros(2, 3, 4, 4), pad, mode="reflect")
+        found.append(str(error.value))
+    return found

@@ -65,6 +65,17 @@ def _pad_saved(operands: Any, statics: Any) -> tuple[str, ...]:
     return () if statics[1] == "circular" else ("input",)
 
 
+def _check_reflections(input: Array, pairs: Any) -> None:
+    """RuntimeError for the last dimension that has fewer elements than its padding and one more."""
+    for axis, (low, high) in reversed(list(enumerate(pairs))):
+        size = input.shape[axis]
+        if (low, high) != (0, 0) and (low >= size or high >= size):
+            raise RuntimeError(
+                f"Argument #{2 * (input.ndim - axis) + 2}: Padding size should be less than the corresponding input "
+                f"dimension, but got: padding ({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+            )
+
+
 @op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved, channels=1)
 def _repeat_pad(input: Array, pad: Any, mode: str):
     n = len(pad) // 2
@@ -76,18 +87,14 @@ def _repeat_pad(input: Array, pad: Any, mode: str):
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    pairs = _pairs(pad, input.ndim)
+    if mode == "reflect":
+        _check_reflections(input, pairs)
     out = input
-    for axis, (low, high) in enumerate(_pairs(pad, input.ndim)):
+    for axis, (low, high) in enumerate(pairs):
         size = input.shape[axis]
         if low == 0 and high == 0:
             continue
-        if mode == "reflect" and (low >= size or high >= size):
-            position = 2 * (input.ndim - axis) + 2
-            raise RuntimeError(
-                f"Argument #{position}: Padding size should be less than the corresponding input "
-                "dimension, but got: padding "
-                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
-            )
         if mode == "circular" and (low > size or high > size):
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if size == 0 or size + low + high < 1:
