@@ -134,13 +134,14 @@ def _window_max_rule(
     if kernel > _UNROLLED:
         place = _window_places(x, axis, count, kernel, stride, dilation)
         return ans, jnp.take_along_axis(t, place, axis)
-    out = none = lax.full_like(ans, 0)
-    taken = None
+    # Elements are compared with each other, never with `ans`: what a compiled program kept of the two may be rounded apart.
+    best = out = None
     for value, change in zip(*(_slices(v, axis, count, kernel, stride, dilation) for v in (x, t)), strict=True):
-        here = lax.bitwise_or(lax.eq(value, ans), lax.ne(value, value))
-        first = here if taken is None else lax.bitwise_and(here, lax.bitwise_not(taken))
-        out = lax.add(out, lax.select(first, change, none))
-        taken = here if taken is None else lax.bitwise_or(taken, here)
+        if best is None:
+            best, out = value, change
+            continue
+        better = lax.bitwise_or(lax.gt(value, best), lax.ne(value, value))
+        best, out = lax.select(better, value, best), lax.select(better, change, out)
     return ans, out
 
 
