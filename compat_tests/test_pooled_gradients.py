@@ -28,6 +28,24 @@ def test_every_window_passes_its_gradient_on(name: str) -> None:
         assert float(grad.sum()) == p.numel()
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+@pytest.mark.parametrize("kind", ["max", "amax", "norm"])
+def test_an_extreme_in_half_precision_has_an_element(name: str, kind: str) -> None:
+    """Every operation rounds in a compiled program too: a maximum that was not rounded equals no element."""
+    torch: Any = candidate()
+    torch.manual_seed(0)
+    dtype = getattr(torch, name)
+    a, b = torch.randn(8, 16, dtype=dtype), torch.randn(16, dtype=dtype)
+    for _ in range(6):
+        w, z = (torch.randn(*shape, dtype=dtype, requires_grad=True) for shape in ((16,), (8, 16)))
+        y = ((a * w + z * 2) * b + a * w).sigmoid() * w + z
+        rows = y.max().view(1) if kind == "max" else y.amax(-1)
+        rows = torch.linalg.vector_norm(y, float("inf"), dim=-1) if kind == "norm" else rows
+        rows.sum().backward()
+        assert not z.grad.isnan().any()
+        assert int((z.grad != 0).sum()) >= rows.numel()
+
+
 def test_the_result_is_not_compared_with() -> None:
     """Kept beside the input it may be rounded apart from it, and then no element of a window equals its maximum."""
     torch: Any = candidate()

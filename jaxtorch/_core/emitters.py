@@ -1,4 +1,4 @@
-"""Which of XLA's two sets of emitters makes the code of a program for the CPU.
+"""XLA's options for a program: which of its two sets of emitters makes the code on the CPU, and that half precision is rounded.
 
 The newer ones, XLA's default, make a module of MLIR and one of LLVM for each kind of fused operation: about 1 MiB each, all held
 until the program is compiled. The older ones write the whole program into one module, in half the time for each fused operation
@@ -19,6 +19,7 @@ from jax._src import core as _core
 from .context import caching
 
 OLDER = {"xla_cpu_use_fusion_emitters": False}
+ROUNDED = {"xla_allow_excess_precision": False}
 REPEATED = 1 / 3
 """The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
 
@@ -59,6 +60,17 @@ def chosen(kernels: Sequence[Any]) -> dict[str, Any] | None:
     if once < (1 - REPEATED) * sum(kernel.size for kernel in kernels):
         return None
     return OLDER if known(OLDER) else None
+
+
+def with_rounding(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dict[str, Any] | None:
+    """These options for a program of these kernels, in which every operation on half precision rounds its results.
+
+    By default XLA leaves out roundings between fused operations. As PyTorch rounds, so would the results differ, and a number
+    that is computed in two places could differ from itself: no element equals the maximum, and its gradient is lost.
+    """
+    if any(kernel.halves for kernel in kernels) and known(ROUNDED):
+        return {**(options or {}), **ROUNDED}
+    return options
 
 
 def known(options: dict[str, Any]) -> bool:

@@ -17,6 +17,8 @@ from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
 
+_HALVES = (dtypes.float16, dtypes.bfloat16)
+
 
 def define(text: str, scope: dict[str, Any], name: str) -> Any:
     """The function `name` that generated Python text defines; its frames are known as jaxtorch's own by their file name."""
@@ -28,6 +30,7 @@ class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
+    halves: is anything of it in half precision?
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
           with it (see emitters.py).
@@ -40,8 +43,8 @@ class Kernel:
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "guards", "captured", "traced",
-                 "on_numpy", "cold_runs", "cold_limit", "cost", "lowered", "size", "size_once", "by_older_emitters", "_alone",
-                 "_body", "_quiet")  # fmt: skip
+                 "on_numpy", "cold_runs", "cold_limit", "cost", "halves", "lowered", "size", "size_once", "by_older_emitters",
+                 "_alone", "_body", "_quiet")  # fmt: skip
 
     def __init__(
         self,
@@ -80,12 +83,13 @@ class Kernel:
         self.guards: Any = None
         self._quiet: Kernel | None = None
         self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
+        self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
 
     @property
     def alone(self) -> Any:
         """The kernel as it runs by itself, jitted at its first run."""
         if self._alone is None:
-            options = emitters.chosen([self])
+            options = emitters.with_rounding(emitters.chosen([self]), [self])
             self._alone = (
                 self.jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
             )

@@ -81,7 +81,7 @@ def rearrange(tensor: Tensor | list[Tensor] | tuple[Tensor, ...], pattern: str, 
 
     ValueError for a pattern that is not well-formed or does not fit (in PyTorch a DimensionBindError for some of these).
 
-        >>> torch.func.rearrange(torch.arange(6), "(rows columns) -> columns rows", rows=2).tolist()
+        >>> torch.func.rearrange(torch.arange(6).view(2, 3), "rows columns -> columns rows").tolist()
         [[0, 3], [1, 4], [2, 5]]
     """
     whole: Tensor = tensor if isinstance(tensor, Tensor) else functions["stack"](tensor)

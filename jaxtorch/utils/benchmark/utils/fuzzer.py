@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._core.dtypes import dtype as _dtype
 from ...._core.dtypes import float32
+from ...._core.op import functions
 from ...._core.random import manual_seed
 from ...._core.tensor import Tensor
 
@@ -106,11 +107,9 @@ class FuzzedTensor:
     @staticmethod
     def default_tensor_constructor(size: Sequence[int], dtype: _dtype, **kwargs: Any) -> Tensor:
         """Numbers from [0, 1), or whole ones from [1, 127)."""
-        from .... import rand, randint
-
         if dtype.is_floating_point or dtype.is_complex:
-            return rand(size=size, dtype=dtype, device="cpu")
-        return randint(1, 127, size=size, dtype=dtype, device="cpu")
+            return functions["rand"](size=size, dtype=dtype, device="cpu")
+        return functions["randint"](1, 127, size=size, dtype=dtype, device="cpu")
 
     def _make_tensor(self, params: dict[str, Any], state: np.random.RandomState) -> tuple[Tensor, dict[str, Any]]:
         size, steps = self._get_size_and_steps(params)
