@@ -135,11 +135,9 @@ def _window_max_rule(
         place = _window_places(x, axis, count, kernel, stride, dilation)
         return ans, jnp.take_along_axis(t, place, axis)
     # Elements are compared with each other, never with `ans`: what a compiled program kept of the two may be rounded apart.
-    best = out = None
-    for value, change in zip(*(_slices(v, axis, count, kernel, stride, dilation) for v in (x, t)), strict=True):
-        if best is None:
-            best, out = value, change
-            continue
+    pairs = list(zip(*(_slices(v, axis, count, kernel, stride, dilation) for v in (x, t)), strict=True))
+    best, out = pairs[0]
+    for value, change in pairs[1:]:
         better = lax.bitwise_or(lax.gt(value, best), lax.ne(value, value))
         best, out = lax.select(better, value, best), lax.select(better, change, out)
     return ans, out
