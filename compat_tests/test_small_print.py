@@ -223,6 +223,11 @@ def _tagged(t):
     return double_(x), x, t.Tag.inplace.name, t.Tag.view_copy.value
 
 
+def _layout_policy(t: Any) -> Any:
+    with t.autograd.enforce_grad_layout_policy(False) as entered:
+        return entered
+
+
 RARE = {
     "monitor": _logged,
     "default backend": _default_backend,
@@ -232,7 +237,7 @@ RARE = {
     "a substitute": lambda t: t.compiler.substitute_in_graph(divmod)(lambda a, b: 3),
     "memory budget": lambda t: t.autograd.graph.region_activation_memory_budget(0.5),
     "memory budget of 2": lambda t: t.autograd.graph.region_activation_memory_budget(2.0),
-    "layout policy": lambda t: t.autograd.enforce_grad_layout_policy(False).__enter__(),
+    "layout policy": _layout_policy,
     "no thread": lambda t: t.random.thread_safe_generator(),
     "no device": lambda t: t.accelerator.device_index(None).__enter__(),
     "as_subclass is not asked": lambda t: t.Tensor.as_subclass in t.overrides.get_ignored_functions(),

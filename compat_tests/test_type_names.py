@@ -20,7 +20,9 @@ ELSEWHERE = (
     "autograd.function.FunctionCtx", "Event", "Stream", "nn.LinearCrossEntropyOptions", "nn.modules.LinearCrossEntropyOptions",
     "nn.modules.loss.LinearCrossEntropyOptions", "fx.ProxyableClassMeta", "jit", "library.CustomOpDef", "linalg.LinAlgError", "mtia",
     "nn.attention.SDPBackend", "nn.attention.flex_attention.FlexKernelOptions", "onnx", "profiler", "quantization",
-    "sparse.SparseSemiStructured", "types.Storage", "xpu",
+    "sparse.SparseSemiStructured", "types.Storage", "xpu", "StorageBase", "DisableTorchFunction", "DisableTorchFunctionSubclass",
+    "SymBool", "SymFloat", "SymInt", "ScriptFunction", "ScriptModule", "DeviceObjType", "PyTorchFileReader", "PyTorchFileWriter",
+    "Tag", "Future", "monitor", "accelerator.Graph",
 )  # fmt: skip
 
 SHOW = """

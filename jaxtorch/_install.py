@@ -105,7 +105,7 @@ def shown(module: str) -> str:
 def _name_classes(owner: Any) -> None:
     """Have the classes in a module, and those inside them, say that they are torch's."""
     for cls in list(vars(owner).values()):
-        if isinstance(cls, type) and cls not in _renamed:
+        if isinstance(cls, type):
             name = cls.__module__
             alias = _alias(name) if isinstance(name, str) else None
             if alias is not None:

@@ -16,16 +16,12 @@ __all__ = ["Event", "Stream", "StreamContext", "current_stream", "default_stream
 class Stream(_Stream):
     """A queue of work on a GPU. All streams of a device are one: operations see each other in program order."""
 
-    __module__ = "jaxtorch.cuda"
-
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
         super().__init__(_device("cuda", _shared.index_of(device)), priority=priority)
 
 
 class Event(_Event):
     """A point in the work of a GPU. Unlike in PyTorch, `record` waits for what was recorded before it."""
-
-    __module__ = "jaxtorch.cuda"
 
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
