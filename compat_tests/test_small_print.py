@@ -223,7 +223,7 @@ def _tagged(t):
     return double_(x), x, t.Tag.inplace.name, t.Tag.view_copy.value
 
 
-def _layout_policy(t: Any) -> Any:
+def _layout_policy(t):
     with t.autograd.enforce_grad_layout_policy(False) as entered:
         return entered
 
