@@ -82,7 +82,7 @@ def _batch_norm_name(operands: Any, statics: Any) -> str:
     return "NativeBatchNormBackward0" if operands[0].numel else "CloneBackward0"
 
 
-@op(
+_batch_norm_op = op(
     function=False,
     method=False,
     out=False,
@@ -91,6 +91,9 @@ def _batch_norm_name(operands: Any, statics: Any) -> str:
     saved=_batch_norm_saves,
     channels=1,
 )
+
+
+@_batch_norm_op
 def _batch_norm_train(
     input: Array,
     running_mean: Array | None,
@@ -119,15 +122,7 @@ def _batch_norm_train(
     return tuple(outs)
 
 
-@op(
-    function=False,
-    method=False,
-    out=False,
-    grad=_batch_norm_name,
-    unsaved=["bias", "result"],
-    saved=_batch_norm_saves,
-    channels=1,
-)
+@_batch_norm_op
 def _batch_norm_eval(
     input: Array,
     running_mean: Array | None,
