@@ -29,6 +29,17 @@ struct Memory {
   }
 };
 
+// What calls of kernels have given back (Lent). Never destroyed: XLA's threads end after this library's own objects. Nobody waits for it,
+// since in a forked process the lock may be held for ever: who does not get it does without.
+constexpr int kLendable = 16;
+struct Store {
+  std::mutex mutex;
+  int count = 0;
+  float* data[kLendable];
+  size_t floats[kLendable];
+};
+Store& store = *new Store;
+
 #include "helpers.inc"
 
 // JAXTORCH_NATIVE=avx2 or avx512, for tests: no more than these instructions, and no matrix units.
@@ -282,6 +293,31 @@ float* scratch(int slot, size_t floats) {
     if (!memory.data[slot]) throw std::bad_alloc();
   }
   return memory.data[slot];
+}
+
+Lent::Lent(size_t floats) : data(nullptr), floats_(0) {
+  if (const std::unique_lock<std::mutex> lock(store.mutex, std::try_to_lock); lock && store.count) {
+    int best = 0;  // the smallest that suffices, or else the largest
+    for (int i = 1; i < store.count; ++i) {
+      const size_t size = store.floats[i], of_best = store.floats[best];
+      if (of_best < floats ? size > of_best : size >= floats && size < of_best) best = i;
+    }
+    data = store.data[best], floats_ = store.floats[best];
+    --store.count, store.data[best] = store.data[store.count], store.floats[best] = store.floats[store.count];
+  }
+  if (data && floats_ >= floats) return;
+  std::free(data);
+  const size_t bytes = (floats * sizeof(float) + kPage) / kPage * kPage;
+  data = static_cast<float*>(std::aligned_alloc(kPage, bytes)), floats_ = bytes / sizeof(float);
+  if (!data) throw std::bad_alloc();
+}
+
+Lent::~Lent() {
+  const std::unique_lock<std::mutex> lock(store.mutex, std::try_to_lock);
+  if (lock && store.count < kLendable)
+    store.data[store.count] = data, store.floats[store.count++] = floats_;
+  else
+    std::free(data);
 }
 
 }  // namespace jaxtorch

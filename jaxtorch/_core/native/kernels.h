@@ -34,6 +34,19 @@ struct Parallel {
 constexpr int kSlots = 7;
 float* scratch(int slot, size_t floats);
 
+// Memory for one call of a kernel, aligned to a page, from a store that all threads share: XLA runs a program in another of its threads each
+// time, and what each of them kept of the largest weight would be 30 MB of ResNet-18's memory.
+class Lent {
+ public:
+  explicit Lent(size_t floats);
+  ~Lent();
+  Lent(const Lent&) = delete;
+  float* data;
+
+ private:
+  size_t floats_;
+};
+
 // out (m, n) = the product of a (m, k) and b (k, n), plus `row` (n) where it is not null. Turned: a is (k, m), b is (n, k); not both.
 struct ProductArrays {
   int64_t m, n, k;
