@@ -243,6 +243,13 @@ def test_a_call_that_changes_its_arguments_is_not_replayed(what: str):
     assert reasons(compiled) == ["it changes its arguments"]
 
 
+def test_the_planning_of_an_einsum_needs_no_watching():
+    compiled = torch.compile(lambda *operands: torch.einsum("a,bA,a,bC,aC->aA", *operands), fullgraph=True)
+    for i in range(4):
+        operands = [torch.full((4,), i + 1.0), torch.eye(3), torch.ones(4), torch.ones(3, 3), torch.ones(4, 3)]
+        close(compiled(*operands), torch.full((4, 3), 3.0 * (i + 1)))
+
+
 def test_fullgraph_raises_the_reason():
     f = torch.compile(lambda x: x * x.sum().item(), fullgraph=True)
     f(torch.ones(2))

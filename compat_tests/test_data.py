@@ -198,6 +198,16 @@ def assign(space: Any, name: str) -> None:
     setattr(loader(space), name, 3)
 
 
+def exchanged_sampler(space: Any) -> list[Any]:
+    """What subclasses do that repeat their batch sampler: they lift the ban on setting attributes by its private name."""
+    made = loader(space, batch_size=2, num_workers=1, multiprocessing_context="fork")
+    made._DataLoader__initialized = False
+    made.batch_sampler = [[1, 0]]
+    made._DataLoader__initialized = True
+    setting = made._DataLoader__multiprocessing_context.get_start_method()
+    return [setting, [b.tolist() for b in made]]
+
+
 def collated(*samples: Any) -> Callable[[Any], Any]:
     return lambda s: s.d.default_collate(list(samples))
 
@@ -340,6 +350,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "many workers": lambda s: loader(s, num_workers=4096).num_workers,
     "no info": lambda s: s.d.get_worker_info(),
     **{f"set {name}": lambda s, name=name: assign(s, name) for name in ("batch_size", "sampler", "dataset")},
+    "exchanged sampler": exchanged_sampler,
     # workers
     "w map": lambda s: batches(s, s.Rich(5), batch_size=2, num_workers=2),
     "w shuffle": lambda s: epochs(s, 2, batch_size=3, num_workers=2, shuffle=True),

@@ -88,7 +88,7 @@ class DataLoader(Generic[T_co]):
     batch_sampler: Any
     prefetch_factor: int | None
     _iterator: Any = None
-    _initialized: bool = False
+    __initialized: bool = False  # subclasses that exchange the sampler lift the ban under this name
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn
         self.persistent_workers = persistent_workers
         self._IterableDataset_len_called: int | None = None
-        self._initialized = True
+        self.__initialized = True
         if pin_memory and pin_memory_device:
             warnings.warn(
                 "pin_memory_device is deprecated, the current accelerator will be used as the device,"
@@ -165,7 +165,7 @@ class DataLoader(Generic[T_co]):
     @property
     def multiprocessing_context(self) -> BaseContext | None:
         """The context that workers are started with; None for the default."""
-        return self._multiprocessing_context
+        return self.__multiprocessing_context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: BaseContext | str | None) -> None:
@@ -188,10 +188,10 @@ class DataLoader(Generic[T_co]):
                     "multiprocessing_context option should be a valid context object or a string specifying "
                     f"the start method, but got multiprocessing_context={context}"
                 )
-        self._multiprocessing_context = context
+        self.__multiprocessing_context = context
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._initialized and name in _FROZEN_ATTRIBUTES:
+        if self.__initialized and name in _FROZEN_ATTRIBUTES:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
