@@ -223,9 +223,18 @@ def _scan_cost(eqn: Any) -> float:
     return eqn.params["length"] * (body.cost + _CALL_COST) + _unsure(body)
 
 
+def _constants_and_carry(params: dict[str, Any]) -> tuple[int, int]:
+    """How many of a scan's arguments are constants and how many the carry."""
+    if "ft_in" in params:  # JAX from 0.12 on
+        consts, carry, _ = params["ft_in"].unpack()
+        return len(consts), len(carry)
+    return params["num_consts"], params["num_carry"]
+
+
 @rule("scan", _scan_cost, half=True)
-def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any) -> list[Any]:
+def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, **params: Any) -> list[Any]:
     body = _body(jaxpr)
+    num_consts, num_carry = _constants_and_carry(params)
     consts, carry, xs = args[:num_consts], list(args[num_consts:][:num_carry]), args[num_consts + num_carry :]
     ys: list[list[Any]] = [[] for _ in body.outputs[num_carry:]]
     for i in reversed(range(length)) if reverse else range(length):
