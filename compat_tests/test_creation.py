@@ -227,6 +227,8 @@ torch.Tensor(2,device='cpu').shape
 torch.Tensor([1,2],device='cpu')
 f.type('torch.LongTensor')
 f.type(torch.LongTensor).dtype
+(f > 0).type(torch.Tensor)
+torch.tensor([1, 2]).type('torch.Tensor')
 f.type(torch.float64).dtype
 f.type('foo')
 f.type(int)

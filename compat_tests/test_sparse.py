@@ -89,6 +89,10 @@ s.any(); s.norm(); torch.norm(s); s.isnan(); s.sign(); s.floor(); s.requires_gra
 torch.sparse.sampled_addmm(csr, torch.ones(2, 4), torch.ones(4, 3)); torch.sparse.sampled_addmm(csr, torch.ones(2, 4), torch.ones(4, 3), beta=0.5, alpha=2.0); torch.sparse.sampled_addmm(s, torch.ones(2, 4), torch.ones(4, 3))
 torch.sparse.mm(csr, d, "sum"); torch.sparse.mm(csr, d, "mean"); torch.sparse.mm(csr, d, "amax"); torch.sparse.mm(csr, d, "amin"); d.index_add(0, torch.tensor([0]), s); torch.where(s > 0, s, s); F.dropout(s); s.clamp(0, 1); s.cumsum(0); torch.einsum("ij,jk->ik", s, d)
 q.clone().requires_grad_(False); torch.ones(2, 3).requires_grad_().to_sparse().is_leaf; (q * q).grad_fn is None; s.grad; s.__reduce_ex__(2)[1]; csr.__reduce_ex__(2)[1]
+torch._convert_indices_from_coo_to_csr(torch.tensor([0, 0, 1, 3]), 5); torch._convert_indices_from_coo_to_csr(i[0].int(), size=2, out_int32=True); torch._convert_indices_from_coo_to_csr(i[0][:0], 2)
+torch._convert_indices_from_coo_to_csr(i, 2); torch._convert_indices_from_coo_to_csr(v, 2); torch._convert_indices_from_coo_to_csr(i[0], 2, out=torch.zeros(3, dtype=torch.long))
+torch._convert_indices_from_csr_to_coo(csr.crow_indices(), csr.col_indices()); torch._convert_indices_from_csr_to_coo(csr.crow_indices(), csr.col_indices(), out_int32=True, transpose=True)
+torch._convert_indices_from_csr_to_coo(torch.tensor([[0, 1, 2], [0, 2, 2]]), torch.tensor([[0, 1], [0, 1]])); torch._convert_indices_from_csr_to_coo(v, i[0])
 """  # noqa: E501
 CASES = [code.strip() for line in EXPRESSIONS.strip().splitlines() for code in line.split(";")]
 

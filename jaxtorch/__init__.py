@@ -158,7 +158,8 @@ _LATE = {
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage""".split(), "_tensor.legacy_storage"),
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe""".split(), "sparse"),
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe _convert_indices_from_coo_to_csr
+        _convert_indices_from_csr_to_coo""".split(), "sparse"),
     **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""

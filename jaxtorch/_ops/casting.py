@@ -258,13 +258,15 @@ LEGACY_TYPES = {name: d for d, name in _LEGACY.items()}
 
 @method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """The name of the tensor's legacy type, or the tensor converted to one."""
+    """The name of the tensor's legacy type, or the tensor converted to one; `torch.Tensor` stands for the default element type."""
     aval = self._value.aval
     if dtype in BUILTIN:
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if dtype is None:
         prefix = "torch." if aval.slot.device.type == "cpu" else f"torch.{aval.slot.device.type}."
         return prefix + _LEGACY[aval.dtype]
+    if dtype is Tensor or dtype == "torch.Tensor":
+        dtype = dtypes.default()
     if isinstance(dtype, dtypes.dtype):
         return cast(self, dtype)
     if not isinstance(dtype, (str, type)):

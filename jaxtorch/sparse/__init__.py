@@ -14,6 +14,7 @@ from .._absent import absent as _absent
 from .._core.tensor import Tensor, write_out
 from .._core.tensor import Tensor as _Tensor
 from . import _methods as _methods
+from ._convert import coo_to_csr, csr_to_coo
 from ._create import (
     check_sparse_tensor_invariants,
     sparse_bsc_tensor,
@@ -92,6 +93,7 @@ FUNCTIONS: dict[str, Any] = {
     "sspaddmm": sspaddmm, "sparse_bsc_tensor": sparse_bsc_tensor, "sparse_bsr_tensor": sparse_bsr_tensor,
     "sparse_compressed_tensor": sparse_compressed_tensor, "sparse_coo_tensor": sparse_coo_tensor,
     "sparse_csc_tensor": sparse_csc_tensor, "sparse_csr_tensor": sparse_csr_tensor,
-    "_sparse_coo_tensor_unsafe": sparse_coo_tensor,
+    "_sparse_coo_tensor_unsafe": sparse_coo_tensor, "_convert_indices_from_coo_to_csr": coo_to_csr,
+    "_convert_indices_from_csr_to_coo": csr_to_coo,
 }  # fmt: skip
 """What `torch` has of it under these names."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.op import functions
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, write_out
 from .._ops import constants
 from .._ops import sparse as _ops
 from ._tensor import (
@@ -222,3 +222,43 @@ def _compress_blocks(t: Tensor, kind: Any, block: tuple[int, int]) -> SparseTens
     values = _ops._sparse_gather(blocks, index_tensor(at, t))
     parts = (_lines(line, columns if by_column else rows, t), index_tensor(plain, t), values)
     return make(kind, parts, t.shape, 2, True, grad_name_of(kind))
+
+
+def _need_integers(indices: Tensor, name: str) -> None:
+    if indices.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.scalar_name(indices.dtype)}'")
+
+
+def coo_to_csr(self: Tensor, size: int, *, out_int32: bool = False, out: Tensor | None = None) -> Tensor:
+    """(size + 1,) where each of `size` rows begins, from (n,) row numbers in order. RuntimeError for other than one dimension."""
+    if self.dim() > 1:
+        raise RuntimeError(f"Input is supposed to be a vector, but got {self.dim()} dimensional tensor.")
+    _need_integers(self, "convert_indices_from_coo_to_csr")
+    rows = functions["arange"](size + 1, dtype=self.dtype, device=self.device)
+    starts = functions["searchsorted"](self.reshape(-1), rows, out_int32=out_int32)
+    return starts if out is None else write_out(out, starts, "_convert_indices_from_coo_to_csr")
+
+
+def csr_to_coo(
+    crow_indices: Tensor,
+    col_indices: Tensor,
+    *,
+    out_int32: bool = False,
+    transpose: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
+    """(batch dimensions + 2, all values) places, from (*batch, rows + 1) beginnings of rows and (*batch, n) columns.
+
+    transpose: the columns come before the rows.
+    """
+    _need_integers(crow_indices, "convert_indices_from_csr_to_coo")
+    batch, n = tuple(col_indices.shape[:-1]), col_indices.shape[-1]
+    at = functions["arange"](n, dtype=crow_indices.dtype, device=crow_indices.device).expand(*batch, n).contiguous()
+    row = functions["searchsorted"](crow_indices.contiguous(), at, right=True) - 1
+    pair = (col_indices, row) if transpose else (row, col_indices)
+    within = [
+        functions["arange"](k, device=row.device).reshape(-1, *[1] * (len(batch) - i)) for i, k in enumerate(batch)
+    ]
+    places = [p.expand(*batch, n).reshape(-1) for p in (*within, *pair)]
+    found = functions["stack"](places).to(dtypes.int32 if out_int32 else dtypes.int64)
+    return found if out is None else write_out(out, found, "_convert_indices_from_csr_to_coo")
