@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import importlib
 import sys
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -99,6 +100,58 @@ def test_an_optimizer_around_another(torch: Any) -> Any:
     (p * p).sum().backward()
     Wrapper(inner).step()
     return p
+
+
+@parity_test
+def test_an_optimizer_around_another_with_hooks(torch: Any) -> Any:
+    """Wrappers ask for them by `_patch_step_function`, as pytorch_optimizer does; a `step` given later has them too."""
+
+    class Wrapper(torch.optim.Optimizer):
+        def __init__(self, optimizer: Any) -> None:
+            self.optimizer, self.called = optimizer, []
+            self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = OrderedDict(), OrderedDict()
+            self._patch_step_function()
+
+        def step(self, closure: Any = None) -> Any:
+            self.called.append("step")
+            return self.optimizer.step(closure)
+
+    p = torch.nn.Parameter(torch.ones(2))
+    wrapper = Wrapper(torch.optim.SGD([p], lr=0.5))
+    wrapper.register_step_post_hook(lambda o, a, k: o.called.append(k))
+    (p * p).sum().backward()
+    wrapper.step(closure=None)
+    step = Wrapper.step
+    wrapper._patch_step_function()
+
+    class Later(torch.optim.SGD):
+        pass
+
+    seen = []
+    Later.step = lambda self: seen.append("step")  # type: ignore[method-assign]
+    later = Later([p], lr=0.1)
+    later.register_step_pre_hook(lambda o, a, k: seen.append(len(a)))
+    later.step()  # type: ignore[call-arg]
+    hooked = torch.optim.Optimizer.profile_hook_step(lambda self, n: seen.append(n))
+    hooked(later, 3)
+    return p, wrapper.called, Wrapper.step is step, wrapper._zero_grad_profile_name, later._zero_grad_profile_name, seen
+
+
+@parity_test
+def test_helpers_of_other_libraries_optimizers(torch: Any) -> Any:
+    from_torch = importlib.import_module(f"{torch.__name__}.optim.optimizer")
+    p, q = torch.nn.Parameter(torch.ones(2)), torch.ones(3, dtype=torch.float64)
+    optimizer = torch.optim.SGD([p], lr=0.5)
+    optimizer._cuda_graph_capture_health_check()
+    groups = optimizer._group_tensors_by_device_and_dtype([[p, q, p], [q, q, None]], with_indices=True)
+    complexes, momenta = [torch.ones(2, dtype=torch.complex64), p], [torch.zeros(2, dtype=torch.complex64), q]
+    from_torch._view_as_real(complexes, momenta)
+    return (
+        sorted((str(k), v) for k, v in groups.items()), complexes, momenta,
+        from_torch._get_value(torch.tensor(2)), from_torch._get_value(0.5), from_torch._to_scalar(torch.ones(1)),
+        from_torch._to_scalar(2.0), from_torch._stack_if_compiling([1]), from_torch._get_scalar_dtype(),
+        from_torch._disable_dynamo_if_unsupported()(lambda x: x + 1)(2),
+    )  # fmt: skip
 
 
 @parity_test

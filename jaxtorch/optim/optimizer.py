@@ -27,6 +27,25 @@ from .._core.removable import RemovableHandle
 from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, wrap_number
+from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
+from ._borrowed import (
+    _capturable_doc,  # noqa: F401
+    _default_to_fused_or_foreach,  # noqa: F401
+    _differentiable_doc,  # noqa: F401
+    _disable_dynamo_if_unsupported,  # noqa: F401
+    _foreach_doc,  # noqa: F401
+    _foreach_supported_types,  # noqa: F401
+    _fused_doc,  # noqa: F401
+    _get_capturable_supported_devices,  # noqa: F401
+    _get_scalar_dtype,  # noqa: F401
+    _get_value,  # noqa: F401
+    _maximize_doc,  # noqa: F401
+    _params_doc,  # noqa: F401
+    _stack_if_compiling,  # noqa: F401
+    _to_scalar,  # noqa: F401
+    _use_grad_for_differentiable,  # noqa: F401
+    _view_as_real,  # noqa: F401
+)
 from ._joining import joined
 
 
@@ -36,21 +55,21 @@ class _Required:
 
 
 required = _Required()
-_global_pre_hooks: dict[int, Any] = OrderedDict()
-_global_post_hooks: dict[int, Any] = OrderedDict()
+_global_optimizer_pre_hooks: dict[int, Any] = OrderedDict()
+_global_optimizer_post_hooks: dict[int, Any] = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` before the step of every optimizer."""
-    handle = RemovableHandle(_global_pre_hooks)
-    _global_pre_hooks[handle.id] = hook
+    handle = RemovableHandle(_global_optimizer_pre_hooks)
+    _global_optimizer_pre_hooks[handle.id] = hook
     return handle
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call `hook(optimizer, args, kwargs)` after the step of every optimizer."""
-    handle = RemovableHandle(_global_post_hooks)
-    _global_post_hooks[handle.id] = hook
+    handle = RemovableHandle(_global_optimizer_post_hooks)
+    _global_optimizer_post_hooks[handle.id] = hook
     return handle
 
 
@@ -62,8 +81,8 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         self: Optimizer = args[0]  # the hooks see it among the arguments, as PyTorch's do
         if "_optimizer_step_pre_hooks" not in self.__dict__:  # wraps another optimizer and never called `__init__`
             return step(*args, **kwargs)
-        if self._optimizer_step_pre_hooks or _global_pre_hooks:
-            for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
+        if self._optimizer_step_pre_hooks or _global_optimizer_pre_hooks:
+            for hook in chain(_global_optimizer_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
                 changed = hook(self, args, kwargs)
                 if changed is not None:
                     if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -72,14 +91,13 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                         )
                     args, kwargs = changed
         result = step(*args, **kwargs)
-        if self._optimizer_step_post_hooks or _global_post_hooks:
-            for hook in chain(self._optimizer_step_post_hooks.values(), _global_post_hooks.values()):
+        if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:
+            for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
                 hook(self, args, kwargs)
         for slot in self._slots():
             program.close(slot)
         return result
 
-    wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
 
 
@@ -99,15 +117,15 @@ class Optimizer:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__dict__.get("step")
-        if own is not None and not getattr(own, "hooked", False):
-            cls.step = _counted(own)
+        if "step" in cls.__dict__:
+            cls._hook_step()
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         import optax  # noqa: F401  # for the rules, 90 ms: here rather than in the first step
 
         self.defaults = defaults
         self._hooks()
+        self._patch_step_function()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
@@ -132,12 +150,45 @@ class Optimizer:
             if name not in self.__dict__:
                 setattr(self, name, OrderedDict())
 
+    @classmethod
+    def _hook_step(cls) -> None:
+        """Have the class's `step` call the hooks, once."""
+        if not getattr(cls.step, "hooked", False):
+            cls.step = _counted(cls.step)
+            cls.step.hooked = True  # type: ignore[attr-defined]
+
+    def _patch_step_function(self) -> None:
+        """What wrappers of another optimizer call in place of `__init__`, once they have the tables of hooks."""
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+        self._hook_step()
+
+    @staticmethod
+    def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:
+        """A `step` that calls the optimizer's hooks before and after `func`."""
+        return _counted(func)
+
+    def _optimizer_step_code(self) -> None:
+        """Nothing; a name in PyTorch's profiles."""
+
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """Nothing: no step is captured on an accelerator by itself."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(
+        tensorlistlist: list[list[Any]], with_indices: bool = False
+    ) -> dict[tuple[Any, Any], tuple[list[list[Any]], list[int]]]:
+        """Parallel lists, divided by the device and element type of the tensors in the first."""
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._hooks()
+        self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
@@ -235,7 +286,8 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def _slots(self) -> set[Any]:
-        return {p._value.aval.slot for group in self.param_groups for p in group["params"]}
+        groups = getattr(self, "param_groups", ())  # a wrapper of another optimizer may have none
+        return {p._value.aval.slot for group in groups for p in group["params"]}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or fill them with zeros."""
@@ -501,24 +553,3 @@ def number(x: Any) -> float:
 
 ParamsT = Any
 _params_t = Any
-
-
-def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a `step` record gradients only where the optimizer is differentiable."""
-
-    @functools.wraps(func)
-    def use_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with modes.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
-            return func(self, *args, **kwargs)
-
-    return use_grad
-
-
-def _default_to_fused_or_foreach(params: Any, differentiable: bool, use_fused: bool = False) -> tuple[bool, bool]:
-    """(fused, foreach): neither, since there are no such forms to choose."""
-    return False, False
-
-
-def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
-    """The devices on which a step can be captured."""
-    return ["cuda", "xla"] if supports_xla else ["cuda"]
