@@ -155,6 +155,12 @@ def test_helpers_of_other_libraries_optimizers(torch: Any) -> Any:
 
 
 @parity_test
+def test_whether_a_gpu_is_in_use(torch: Any) -> Any:
+    """Reversible layers ask it before they keep the state of the generators."""
+    return torch.cuda._initialized == torch.cuda.is_initialized(), hasattr(torch.cuda, "_no_such_name")
+
+
+@parity_test
 def test_the_size_of_a_storage(torch: Any) -> Any:
     small, large = torch.zeros(10).untyped_storage(), torch.zeros(1000).untyped_storage()
     return sys.getsizeof(large) - sys.getsizeof(small)

@@ -242,6 +242,8 @@ def __getattr__(name: str) -> Any:
     import importlib
     import importlib.util
 
+    if name == "_initialized":  # libraries ask for it before they keep the state of random generators
+        return is_initialized()
     if name.startswith("_"):
         raise AttributeError(name)
     if importlib.util.find_spec(f"{__name__}.{name}") is not None:
