@@ -40,6 +40,7 @@ torch.is_anomaly_enabled(); torch.is_anomaly_check_nan_enabled(); torch.is_stora
 torch.is_distributed(t); t.is_distributed(); torch.is_vulkan_available(); torch.native_norm(t); torch.from_dlpack(torch.to_dlpack(t))
 torch.embedding_bag(e, i, o, False, 1); torch.embedding_bag(e, i, o, False, 2); torch.embedding_bag(e, i, o)[0]; torch.embedding_bag(e, i, torch.tensor([0, 0, 3]), False, 1)
 torch.embedding_bag(e, i, torch.tensor([0, 2, 4]), mode=1, include_last_offset=True); torch.embedding_renorm_(e, torch.tensor([1, 2]), 1.0, 2.0).sum() < 40
+torch._int_mm(g.char(), h[0].char().T[:, :3]); torch._int_mm(g.byte(), h[0].char()[:, :2].T); torch._int_mm(g.char(), g.char()); torch._int_mm(g, h[0].char()[:, :2].T)
 torch.crow_indices_copy(torch.eye(2).to_sparse_csr()); torch.row_indices_copy(torch.eye(2).to_sparse_csc())
 torch.solve(t, t); torch.eig(t); torch.symeig(t); torch.lstsq(t, t); torch.matrix_rank(t); t.solve(t); t.eig(); t.symeig(); t.lstsq(t)
 torch.FloatStorage(3).size(); torch.FloatStorage([1, 2]); isinstance(t.storage(), torch.FloatStorage); isinstance(t.storage(), torch.LongStorage); torch.LongStorage.dtype

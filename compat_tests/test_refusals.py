@@ -88,3 +88,41 @@ TEXTS = """F.conv2d(torch.ones(1, 1, 4, 3), torch.ones(2, 2))
 def test_texts(torch: Any, call: str) -> Any:
     error = attempt(lambda: eval(call, {"torch": torch, "F": torch.nn.functional}))
     return error.kind, error.message
+
+
+BAGS = {
+    "too large": ([1, 9], [0]),
+    "negative": ([1, -2], [0]),
+    "offset beyond the end": ([1, 2], [0, 5]),
+    "last offset beyond the end": ([1, 2], [0, 5]),
+    "first offset": ([1, 2], [1]),
+    "matrix": ([[1, 9]], None),
+}
+
+
+@pytest.mark.parametrize("case", BAGS)
+@pytest.mark.parametrize("mode, sparse", [("sum", False), ("mean", True), ("max", False)])
+@parity_test
+def test_bags_that_are_refused_where_they_are_used(torch: Any, case: str, mode: str, sparse: bool) -> Any:
+    """Their indices are on the host: the error comes from the call, where programs catch it."""
+    index, offsets = BAGS[case]
+    last = case.startswith("last")
+    layer = torch.nn.EmbeddingBag(7, 3, mode=mode, sparse=sparse, include_last_offset=last)
+    try:
+        layer(torch.tensor(index), None if offsets is None else torch.tensor(offsets))
+    except RuntimeError as error:
+        return str(error).split("\n")[0]
+    raise AssertionError("nothing was refused")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+@parity_test
+def test_refused_bags_by_type(torch: Any, dtype: str) -> Any:
+    weight = torch.ones(7, 3, dtype=getattr(torch, dtype))
+
+    def text(*args: Any, **options: Any) -> str:
+        with pytest.raises(RuntimeError) as caught:
+            torch.nn.functional.embedding_bag(torch.tensor([0, 7]), weight, *args, **options)
+        return str(caught.value).split("\n")[0]
+
+    return text(torch.tensor([0])), text(torch.tensor([0]), mode="sum"), text(torch.tensor([0.0]))

@@ -222,11 +222,18 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 
 def _names() -> dict[int, str]:
-    found = {id(item): f"torch.Tensor.{name}" for name, item in _of_tensor()}
-    of_modules = list(_of_modules())
+    of_tensor, of_modules = list(_of_tensor()), list(_of_modules())
+    found = {id(item): f"torch.Tensor.{name}" for name, item in of_tensor}
     found.update((id(item), f"{label}.{name}") for label, name, item in of_modules)
     # `torch.clip` is `torch.clamp`: the name is that which the function has itself.
+    found.update((id(item), f"torch.Tensor.{name}") for name, item in of_tensor if item.__name__ == name)
     found.update((id(item), f"{label}.{name}") for label, name, item in of_modules if item.__name__ == name)
+    # `torch.linalg.det` is `torch.det`: the shorter one, but for what PyTorch too has in `torch.nn.functional` alone.
+    for label, name, item in of_modules:
+        at = found[id(item)]
+        shorter = name in ("sigmoid", "tanh") or at.startswith(("torch.linalg.", "torch.special."))
+        if label == "torch" and shorter and item.__name__ in (name, f"linalg_{name}"):
+            found[id(item)] = f"torch.{name}"
     return found
 
 

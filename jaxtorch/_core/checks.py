@@ -67,7 +67,23 @@ class Within(NamedTuple):
         )
 
 
-def flag(code: Any, make: Callable[[int], Exception], within: Within | None = None) -> None:
+class Bounds(NamedTuple):
+    """That the first element of an operation's parameter is `first`, and its last one at most `last`; None: whatever it is."""
+
+    name: str
+    first: int | None = None
+    last: int | None = None
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Is it so?"""
+        if not array.size:
+            return True
+        return (self.first is None or array.flat[0] == self.first) and (
+            self.last is None or array.flat[-1] <= self.last
+        )
+
+
+def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | None = None) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.

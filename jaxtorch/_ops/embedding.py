@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from .._core.checks import Within, flag
+from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
 from .._core.sparsity import makers
@@ -32,16 +33,23 @@ def _check_indices(index: Any, name: str) -> None:
         )
 
 
-def _rows(weight: Any, index: Any) -> Any:
+def _out_of_range(code: int) -> Exception:
+    return IndexError("index out of range in self")
+
+
+def _check_range(index: Any, size: int, make: Callable[[int], Exception]) -> None:
+    """Report an index that is not from 0 to below `size`; `make` gets its place, plus 1, above 32 bits with the index itself."""
+    if index.size:
+        bad = ((index < 0) | (index >= size)).reshape(-1)
+        place = jnp.argmax(bad).astype(jnp.int64)
+        value = index.reshape(-1)[place].astype(jnp.int64) & 0xFFFFFFFF
+        flag(jnp.where(jnp.any(bad), ((place + 1) << 32) | value, 0), make, Within("input", 0, size))
+
+
+def _rows(weight: Any, index: Any, make: Callable[[int], Exception] = _out_of_range) -> Any:
     """weight[index], with PyTorch's error at the next synchronisation where an index is out of range."""
     size = weight.shape[0]
-    if index.size:
-        bad = (index < 0) | (index >= size)
-        flag(
-            jnp.any(bad).astype(jnp.int64),
-            lambda code: IndexError("index out of range in self"),
-            Within("input", 0, size),
-        )
+    _check_range(index, size, make)
     if size == 0:
         return jnp.zeros((*index.shape, *weight.shape[1:]), weight.dtype)
     return jnp.take(weight, index, axis=0, mode="clip")
@@ -151,12 +159,14 @@ def _embedding_bag(
         bag = jnp.repeat(jnp.arange(bags), length)
         starts = jnp.arange(bags) * length
     else:
+        _check_indices(offsets, "embedding_bag")
         starts = offsets[:-1] if include_last_offset else offsets
         bags = starts.shape[0]
+        _check_offsets(offsets.astype(jnp.int64), index.shape[0])
         begun = jnp.zeros(index.shape[0] + 1, jnp.int64).at[starts].add(1)  # the last place: bags after the last index
         bag = jnp.cumsum(begun[:-1]) - 1
-        flag((starts[0] != 0).astype(jnp.int64) if bags else jnp.int64(0), _bad_offsets)
-    rows = _rows(weight, index)
+    fast = weight.dtype != jnp.float64 and mode != "max" and padding_idx is None
+    rows = _rows(weight, index, functools.partial(_not_in_bag, weight.shape[0], fast))
     if mode != "max" and weight.dtype in (jnp.float16, jnp.bfloat16):
         rows = rows.astype(jnp.float32)
     if scale_grad_by_freq:
@@ -177,9 +187,38 @@ def _embedding_bag(
     return total.astype(weight.dtype)
 
 
-def _bad_offsets(code: int) -> Exception:
+@op(function=False, method=False, out=False, differentiable=False)
+def _bag_indices(input: Array, size: int, fast: bool):
+    _check_indices(input, "embedding_bag")
+    _check_range(input, size, functools.partial(_not_in_bag, size, fast))
+    return input.reshape(-1)
+
+
+def _not_in_bag(size: int, fast: bool, code: int) -> Exception:
+    """PyTorch's error where an index is out of range: its kernel for most cases has a text of its own."""
+    place, index = (code >> 32) - 1, (code & 0xFFFFFFFF) - ((code & 0x80000000) << 1)
+    if fast:
+        return RuntimeError(f"Index {place} of input takes value {index} which is not in the valid range [0, {size})")
+    return RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {index}")
+
+
+def _check_offsets(offsets: Any, length: int) -> None:
+    if not offsets.shape[0]:
+        return
+    flag(offsets[0], _bad_first, Bounds("offsets", first=0))
+    flag(
+        jnp.where(offsets[-1] > length, offsets[-1], 0),
+        lambda code: RuntimeError(
+            f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {code}"
+        ),
+        Bounds("offsets", last=length),
+    )
+
+
+def _bad_first(code: int) -> Exception:
     return RuntimeError(
-        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0"
+        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+        f"However, got {code}"
     )
 
 
@@ -291,7 +330,7 @@ def embedding_bag(
 
 def _looked_up(weight: Tensor, input: Tensor, padding: int | None) -> tuple[Tensor, Tensor, int | None]:
     """The rows that are looked up as a weight of their own, with the sparse gradient, and the indices into it."""
-    flat = input.reshape(-1)
+    flat = _bag_indices(input, weight.shape[0], weight.dtype.name != "float64" and padding is None)
     rows = makers["embedding"](weight, flat, -1 if padding is None else padding, False)
     count = flat.shape[0]
     index = functions["arange"](count, device=flat.device)

@@ -149,6 +149,21 @@ def mm(input: Array, mat2: Array):
     return product(input, mat2)
 
 
+@op(inplace=False, method=False, differentiable=False)
+def _int_mm(input: Array, mat2: Array):
+    """The product of two int8 matrices, (n, m) and (m, p), in int32; the first one may be uint8."""
+    for name, a in (("self", input), ("mat2", mat2)):
+        if a.ndim != 2:
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {a.ndim}")
+    if input.shape[1] != mat2.shape[0]:
+        sizes = f"{input.shape[1]} and {mat2.shape[0]}"
+        raise RuntimeError(f"int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got {sizes}")
+    for name, a, kind in (("self", input, "to be int8 or uint8"), ("mat2", mat2, "to be of type int8")):
+        if a.dtype != jnp.int8 and not (a is input and a.dtype == jnp.uint8):
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} dtype {kind} but got {_word(a).lower()}")
+    return jnp.matmul(input.astype(jnp.int32), mat2.astype(jnp.int32))
+
+
 def _check_batches(name: str, a: Any, b: Any) -> None:
     if a.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor")

@@ -7,6 +7,7 @@ from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Attribute, ParameterProxy, Proxy, TraceError
+from .subgraph_rewriter import replace_pattern
 from .tracer import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 
 __all__ = [
@@ -29,7 +30,3 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]  # fmt: skip
-
-from .._absent import absent_function as _absent_function
-
-replace_pattern = _absent_function("torch.fx.replace_pattern", "jaxtorch does not match patterns in graphs")
