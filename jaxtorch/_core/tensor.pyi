@@ -1389,7 +1389,7 @@ class Tensor:
     def trunc_(self) -> Self:
         """In-place form of `trunc`."""
     def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
-        """The name of the tensor's legacy type, or the tensor converted to one."""
+        """The name of the tensor's legacy type, or the tensor converted to one; `torch.Tensor` stands for the default element type."""
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the element type (and device) of another."""
     def unbind(self, dim: Any = ..., *, axis: Any = ...) -> Any:
