@@ -32,6 +32,8 @@ CALLS = {
     "std": lambda t, x, i: x.std(axis=0, keepdims=True),
     "argmax": lambda t, x, i: x.argmax(axis=1),
     "expand": lambda t, x, i: x.expand(size=(2, 2, 3)),
+    "linalg.norm": lambda t, x, i: t.linalg.norm(x, axis=1, keepdims=True),
+    "linalg.matrix_norm": lambda t, x, i: t.linalg.matrix_norm(x, axis=(0, 1), keepdims=True),
 }
 
 
@@ -62,3 +64,10 @@ def test_left_out(name: str):
     for t in (torch, candidate()):
         with pytest.raises(TypeError):
             MISSING[name](t, t.ones(2, 3))
+
+
+def test_both_names_at_once_are_refused():
+    for t in (torch, candidate()):
+        for call in (t.linalg.norm, t.linalg.matrix_norm):
+            with pytest.raises(TypeError):
+                call(t.ones(2, 3), dim=(0, 1), axis=(0, 1))

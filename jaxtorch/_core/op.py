@@ -525,7 +525,11 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def renamed(*args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **{_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()})
+        named = {_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
+        if len(named) < len(kwargs):
+            twice = next(k for k, known in _NUMPY_NAMES.items() if k in kwargs and known in kwargs)
+            raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
+        return fn(*args, **named)
 
     return renamed
 

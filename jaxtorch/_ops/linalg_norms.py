@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import strides
-from .._core.op import Array, Number, op
+from .._core.op import Array, Number, numpy_names, op
 from .._core.tensor import Tensor, write_out
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
@@ -90,6 +90,7 @@ def _matrix_norm(A: Array, ord: Number, dim: Any, keepdim: bool, dtype: object):
     return jnp.expand_dims(found, tuple(sorted((first, second)))) if keepdim else found
 
 
+@numpy_names
 def matrix_norm(
     input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None,
     out: Tensor | None = None,
@@ -106,6 +107,7 @@ def matrix_norm(
     return found if out is None else write_out(out, found, "linalg_matrix_norm")
 
 
+@numpy_names
 def norm(
     input: Tensor,
     ord: Any = None,
