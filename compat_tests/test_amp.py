@@ -70,10 +70,20 @@ def test_lists(group: str, index: int, dtype: str):
         with torch.autocast("cpu", dtype=getattr(torch, dtype)):
             return _function(torch, group, name)(*given, **kwargs)
 
+    def exact(torch: Any) -> Any:
+        given = [
+            a.to(getattr(torch, dtype)).double() if torch.is_tensor(a) and a.is_floating_point() else a for a in args
+        ]
+        return _function(torch, group, name)(*given, **kwargs)
+
     want, got = outcome(reference, body), outcome(candidate(), body)
     if isinstance(want, Seen) and isinstance(got, Seen):  # sums in half precision: rounding differs where terms cancel
         assert (want.dtype, want.shape) == (got.dtype, got.shape)
-        np.testing.assert_allclose(got.values.astype(float), want.values.astype(float), 3e-2, 6e-2)
+        ours, theirs = got.values.astype(float), want.values.astype(float)
+        if not np.allclose(ours, theirs, 3e-2, 6e-2):  # some processors' PyTorch adds up in half precision
+            truth = outcome(reference, exact)
+            assert isinstance(truth, Seen)
+            assert abs(ours - truth.values).max() <= abs(theirs - truth.values).max()
     else:
         assert not differences(want, got)
 
