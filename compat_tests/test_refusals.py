@@ -126,3 +126,73 @@ def test_refused_bags_by_type(torch: Any, dtype: str) -> Any:
         return str(caught.value).split("\n")[0]
 
     return text(torch.tensor([0])), text(torch.tensor([0]), mode="sum"), text(torch.tensor([0.0]))
+
+
+KINDS = """x.sum(0, keepdim=1); x.sum(0, keepdim=None); x.softmax(True); x.softmax(0.0); x.cumsum(0, dtype=None); x.topk(2.0)
+    x.topk(1, largest=1); x.sort(descending=0); x.argmax(0, 1); x.var(0, keepdim=torch.tensor(True)); x.triu(0.0)
+    torch.unique(x, return_inverse=1); torch.unique_consecutive(x, return_counts=1); x.chunk(2.0); x.split(True)
+    F.dropout2d(x, training=1); F.rrelu(x, training=1); F.interpolate(x[None], size=4, mode='linear', align_corners=1)
+    x.index_put((torch.tensor([0]),), x[:1], accumulate=1); torch.rand_like(x, requires_grad=1); F.lp_pool1d(x, 'a', 1)
+    torch.hann_window(4, requires_grad=1); torch.empty_strided((2,), (1,), requires_grad=1); torch.Size([1.5])
+    torch.Size(['a']); torch.Size([True]); torch.set_grad_enabled(1); torch.promote_types(1, 2); torch.block_diag(1)
+    x.repeat_interleave(2.0); torch.combinations(x[0], with_replacement=1); x.amax([0, 1]); x.sum([0, 1], True)
+    F.leaky_relu(x, 'a'); F.leaky_relu(x, None); F.leaky_relu(x, 1j); F.leaky_relu(x, True); F.elu(x, 1e40); F.celu(x, 1e40)
+    F.leaky_relu(x.half(), 1e5); F.leaky_relu(x.half(), 1e40); F.softplus(x, 1e40); F.softplus(x, 1, 1e40)
+    F.softshrink(x.half(), 1e5); F.softshrink(x, float('inf')); F.hardshrink(x.half(), 1e5); F.threshold(x.half(), 1, 1e5)
+    F.threshold(x.half(), 1e40, 1.0); torch.lerp(x, x, 1e40); torch.lerp(x.half(), x.half(), 1e5)
+    torch.lerp(x, x, torch.tensor(0.5, dtype=float)); torch.lerp(x, x, torch.tensor([0.5], dtype=float))
+    x.half().addcmul(x.half(), x.half(), value=1e40); torch.nan_to_num(x, torch.tensor(2.0)); torch.nan_to_num(x, 1j)
+    x.half().repeat(2, 2).fill_diagonal_(1e5); x.fill_(2**70); x * 2**64; x * 2**63; x.long() * 0x9E3779B97F4A7C15
+    x.long() == 2**63; x.masked_fill(x > 0, 2**70); x.clone().__setitem__(0, 2**63); x.long().clamp(max=2**63)"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in KINDS.replace("\n", ";").split(";")])
+@parity_test
+def test_kinds_of_arguments(torch: Any, call: str) -> Any:
+    """A flag is a bool and nothing else, a whole number is no flag; after a call that is right, too."""
+    x = torch.arange(6.0).view(2, 3)
+    x.sum(0, keepdim=True), x.softmax(1), x.topk(1, largest=True), x.argmax(0, True), x.topk(2)
+    found = attempt(lambda: eval(call, {"torch": torch, "F": torch.nn.functional, "x": x}))
+    return getattr(found, "kind", found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "uint8", "int64"])
+@parity_test
+def test_fills_by_a_tensor(torch: Any, dtype: str) -> Any:
+    """Whether a 0-d tensor's number fits is seen when the result is read, at the latest."""
+
+    def fill(how: str, number: Any) -> Any:
+        t = torch.zeros(2, dtype=getattr(torch, dtype))
+        value = torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
+        if how == "set":
+            t[t == 0] = value
+        else:
+            t = t.masked_fill(t == 0, value) if how == "mask" else t.index_fill(0, torch.tensor([0]), value)
+        return t.tolist()
+
+    numbers = (1e5, -1e40, 300, -3, -300, 2**40, float("inf"), 2.5, 1 + 2j, True)
+    found = [attempt(lambda h=h, n=n: fill(h, n)) for h in ("mask", "index", "set") for n in numbers]
+    return [getattr(f, "kind", f) for f in found]
+
+
+@parity_test
+def test_triangles_of_expanded_tensors(torch: Any) -> Any:
+    found = []
+    for size, strides in [((3, 3), (0, 1)), ((3, 3), (1, 0)), ((2, 2, 2), (0, 2, 1)), ((3, 3), (1, 1))]:
+        for diagonal in (0, 1, -1):
+            t = torch.arange(1.0, 10).as_strided(size, strides)
+            found += [t.clone().as_strided(size, strides).triu_(diagonal), t.triu_(diagonal), t.tril_(diagonal)]
+    return found
+
+
+NAN = """F.margin_ranking_loss(n, x, x); F.hinge_embedding_loss(n, -x); F.triplet_margin_loss(n, x, x)
+    F.cosine_embedding_loss(n, x, -x[:, 0])"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in NAN.replace("\n", ";").split(";")])
+@parity_test
+def test_losses_of_nan(torch: Any, call: str) -> Any:
+    x, n = torch.ones(2, 3), torch.tensor([[float("nan"), 1, 2], [0, 1, 2]], requires_grad=True)
+    loss = eval(call, {"F": torch.nn.functional, "x": x, "n": n})
+    loss.backward()
+    return loss, n.grad

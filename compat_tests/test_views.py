@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -482,3 +484,19 @@ def test_a_view_that_was_made_before_reports_the_same() -> None:
         return found
 
     assert several(candidate()) == several(reference())
+
+
+@parity_test
+def test_copies_of_expanded_and_conjugating_tensors(torch: Any) -> Any:
+    spread = torch.tensor([2.0, 6.0])[:, None].expand(2, 2)
+    found = []
+    for write in (lambda t: t.copy_(t[0]), lambda t: t.add_(1), lambda t: t.__setitem__(0, 1.0), lambda t: t.zero_()):
+        t = pickle.loads(pickle.dumps(spread))
+        found += [getattr(attempt(lambda w=write, t=t: w(t)), "kind", None), t, t._version, t.stride()]
+    for x in (torch.tensor(2 + 1j).conj(), torch.tensor([2 + 1j]).conj().imag):
+        y = copy.deepcopy(x)
+        found += [y, y._version, y.is_conj(), y.is_neg()]
+    for size in ((), (0,), (2, 0), (2,)):
+        t = torch.ones(size, dtype=torch.bool)
+        found += [getattr(attempt(lambda t=t: t.cumsum_(0)), "kind", None), t, t._version]
+    return found

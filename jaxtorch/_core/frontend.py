@@ -21,10 +21,10 @@ from .apart import refuse_shared
 from .capture import unobserved
 from .dtypes import as_dtype
 from .layouts import lay_channels, lay_like, lay_out
-from .limits import check_common
+from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, overrides, refuse_stranger
-from .parameters import Parameter, freeze
+from .parameters import Parameter, freeze, refuse_kind
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
@@ -38,13 +38,16 @@ _NUMBERS_APART = frozenset(("clamp", "clamp_min", "clamp_max", "_pow", "addcmul"
 _ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
 
-_BOUNDED = {"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",)}
+_BOUNDED = {"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",), "lerp": ("weight",)}
 """Operands that, as numbers, must fit the type that the operation computes in."""
-_ROUNDED = frozenset(("add", "sub", "rsub", *_BOUNDED))
+_ROUNDED = frozenset(("add", "sub", "rsub", "clamp", "clamp_min", "clamp_max"))
 """Operations whose numbers must fit a type of half precision; others compute in float32."""
 
 _SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
 """Operations whose `out=` tensor may share no memory with an input."""
+
+_TOLD_APART = {"bool": "bool", "bool | None": "bool", "int": "int", "int | None": "int"}
+"""Annotations of arguments whose kind is looked at in every call, and the kind."""
 
 _EMPTY = inspect.Parameter.empty
 _writing = threading.Lock()
@@ -74,7 +77,7 @@ class _Source:
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
-            "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
+            "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
             "_FIRST": self.write,
         }  # fmt: skip
         signature, passed = self._signature()
@@ -189,6 +192,13 @@ class _Source:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
         for alias, torch_name in self._other_names():
             self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
+        for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
+            n, wanted = p.name, _TOLD_APART.get(p.note)
+            if wanted is not None and not p.star:
+                test = f"{n} is not True and {n} is not False" if wanted == "bool" else f"{n}.__class__ is not int"
+                optional = f"{n} is not None and " * ("|" in p.note)
+                self.namespace[f"_p_{n}"] = p
+                self.add(f"if {optional}{test} and {n} is not _MISSING: _KIND({op.name!r}, _p_{n}, {n})")
 
     def _write_out(self) -> None:
         op = self.op
@@ -375,7 +385,7 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
 def _bound(op: Op, name: str, x: Any, kind: str, operands: tuple[Any, ...]) -> Value:
     """The value of a limit, which as a number must fit the type of the result."""
     value = _operand(op, name, x, kind)
-    check_common(x, operands, True, False)
+    check_common(x, operands, True, op.name not in _ROUNDED)
     return value
 
 
@@ -426,6 +436,10 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
             raise _missing(op, p.name)
         if p.name == "dtype" and given is not None:
             statics[i] = as_dtype(given, op.name)
+        if p.note in ("float", "float | None", "Real"):
+            refuse_kind(op.name, p, given)
+        if p.note == "Real":
+            check_number(statics[i].item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
     key = (*key[:n], *freeze(statics))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import dtypes
+from .checks import flag
 from .op import common_type
 from .tensor import Tensor
-from .value import wrap_number
+from .value import check_long, wrap_number
 
 SCALAR_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
@@ -36,6 +37,7 @@ def check_number(value: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> 
 
     to_infinity: types of half precision take numbers that are too large, as infinity: single elements do.
     """
+    check_long(value)
     if dtype.is_complex or dtype is dtypes.bool_:
         return
     if isinstance(value, complex):
@@ -55,10 +57,54 @@ def check_number(value: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> 
     raise RuntimeError(f"value cannot be converted to type {SCALAR_NAMES.get(dtype.name, dtype.name)} without overflow")
 
 
-def check_common(x: Any, operands: Iterable[Any], promoted: bool, to_infinity: bool) -> None:
+def check_common(x: Any, operands: Iterable[Any], promoted: bool, in_single: bool, to_infinity: bool = False) -> None:
     """RuntimeError where a number among an operation's arguments does not fit the type that it computes in: the common one
-    of its operands, or that of the first."""
-    if x.__class__ not in _PLAIN or -_SMALL <= x <= _SMALL:
+    of its operands, or that of the first. in_single: types of half precision are computed in float32."""
+    if x.__class__ is not complex and (x.__class__ not in _PLAIN or -_SMALL <= x <= _SMALL):
         return
     avals = [t._value.aval if isinstance(t, Tensor) else wrap_number(t).aval for t in operands if t is not None]
-    check_number(x, common_type(avals) if promoted else avals[0].dtype, to_infinity)
+    dtype = common_type(avals) if promoted else avals[0].dtype
+    check_number(x, computed_in(dtype) if in_single else dtype, to_infinity)
+
+
+def computed_in(dtype: dtypes.dtype) -> dtypes.dtype:
+    """float32 for types of half precision, others as they are."""
+    return dtypes.float32 if dtype.is_floating_point and dtype.itemsize == 2 else dtype
+
+
+def flag_overflow(value: Any, target: Any) -> Any:
+    """From the body of an operation: the 0-d array as `target`; a RuntimeError is due where its element does not fit."""
+    source, target = value.dtype, np.dtype(target)
+    dtype = dtypes.from_numpy(target)
+    if source == target or dtype is dtypes.bool_ or dtype.is_complex or source == np.bool_:
+        return value.astype(target)
+    bad = value.imag != 0 if jnp.iscomplexobj(value) else None
+    real = value.real if jnp.iscomplexobj(value) else value
+    floating = jnp.issubdtype(real.dtype, jnp.floating)
+    limits: Any = jnp.finfo(target) if dtype.is_floating_point else np.iinfo(target)
+    own: Any = jnp.finfo(real.dtype) if floating else np.iinfo(real.dtype)
+    low = -limits.max if dtype.is_floating_point or (not limits.min and not floating) else limits.min
+    if own.max > limits.max or own.min < low:
+        wide = real.astype(np.float64) if floating or dtype.is_floating_point else real.astype(np.int64)
+        beyond = (wide < float(low)) | (wide > float(limits.max)) if wide.dtype == np.float64 else (wide < int(low)) | (
+            wide > int(limits.max)
+        )  # fmt: skip
+        if dtype.is_floating_point:
+            beyond &= jnp.isfinite(wide)
+        elif floating:
+            beyond |= ~jnp.isfinite(wide)
+        bad = beyond if bad is None else bad | beyond
+    if bad is not None:
+        flag(bad.astype(np.int64), _Unfit(dtype))
+    return real.astype(target)
+
+
+class _Unfit:
+    """The error for a number that does not fit a type."""
+
+    def __init__(self, dtype: dtypes.dtype) -> None:
+        self.dtype = dtype
+
+    def __call__(self, code: int) -> RuntimeError:
+        name = SCALAR_NAMES.get(self.dtype.name, self.dtype.name)
+        return RuntimeError(f"value cannot be converted to type {name} without overflow")

@@ -163,6 +163,10 @@ class set_grad_enabled(_Decorating):
     __module__ = "jaxtorch.autograd.grad_mode"
 
     def __init__(self, mode: bool) -> None:
+        if mode.__class__ is not bool:
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         self.prev = state.grad, state.off
         self.mode = mode
         self.__enter__()

@@ -12,6 +12,7 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
     Scalar         a number that may vary without a new program; it reaches the body as a 0-dimensional array,
                    or as the plain default where the default was given
     Number         a number that is part of the program; it reaches the body as it is
+    Real           a float beside tensors; one that is complex or too large for the first tensor's type is a RuntimeError
     (others)       static: sizes, dimensions, flags, dtypes; hashable, or lists thereof
 """
 
@@ -40,6 +41,7 @@ Operand = Any
 Arrays = Sequence[Any]
 Scalar = Any
 Number = Any
+Real = Any
 
 
 @dataclass(eq=False)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from . import dtypes
+
 _KINDS = {
     "Array": "array",
     "Array | None": "optional",
@@ -33,6 +35,8 @@ class Parameter:
     default: Any
     keyword_only: bool
     star: bool = False
+    note: str = ""
+    """What it is annotated as."""
 
     @property
     def required(self) -> bool:
@@ -49,7 +53,7 @@ def freeze(static: Any) -> Any:
         return ("slice", freeze(static.start), freeze(static.stop), freeze(static.step))
     if isinstance(static, dict):
         return tuple((k, freeze(v)) for k, v in sorted(static.items()))
-    if hasattr(static, "_value") and hasattr(static, "item"):
+    if hasattr(static, "_value") and hasattr(static, "item") and not isinstance(static, type):
         return static.item()
     hash(static)
     return static
@@ -66,5 +70,37 @@ def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:
     for i, n in enumerate(names):
         note = notes.get(n, "")
         kind = _KINDS.get(note if isinstance(note, str) else getattr(note, "__name__", ""), "static")
-        found.append(Parameter(n, kind, defaults.get(n, _NO_DEFAULT), i >= code.co_argcount, n == star))
+        found.append(Parameter(n, kind, defaults.get(n, _NO_DEFAULT), i >= code.co_argcount, n == star, str(note)))
     return found
+
+
+_NO_NUMBERS = (str, complex, list, tuple, dict, np.ndarray, dtypes.dtype)
+_REFUSED = {
+    "int": (bool, np.bool_, float, np.floating, *_NO_NUMBERS),
+    "float": _NO_NUMBERS,
+    "Real": tuple(kind for kind in _NO_NUMBERS if kind is not complex),
+}
+_SHOWN = {"Real": "Number"}
+"""What PyTorch does not take for a number, though Python may be able to make one of it."""
+
+
+def refuse_kind(op: str, p: Parameter, given: Any) -> None:
+    """TypeError where an argument is of another kind than `p` is annotated as (see `need_kind`)."""
+    wanted, _, rest = p.note.partition(" | ")
+    if given is not None or not rest:
+        need_kind(op, p.name, wanted, given)
+
+
+def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
+    """TypeError where an argument that should be a `bool`, `int` or `float` is of another kind, as PyTorch tells them apart: a
+    flag is a bool and nothing else, a whole number is no flag."""
+    if wanted == "bool":
+        bad = not isinstance(given, bool)
+    elif given is not None and hasattr(given, "_value"):  # a tensor
+        bad = wanted == "int" and (given.dtype.is_floating_point or given.dtype is dtypes.bool_)
+    else:
+        bad = given is None or type(given) is object or isinstance(given, _REFUSED[wanted])
+    if bad and (hasattr(given, "_value") or not hasattr(type(given), "__torch_function__")):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {type(given).__name__}"
+        )

@@ -68,6 +68,8 @@ def warn_expanded(t: Tensor, name: str) -> bool:
 def check_once(t: Tensor) -> None:
     """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
     size, layout = t._value.aval.shape, t._layout
+    if layout is not None:
+        check_single(t)
     if layout is not None and not strides.is_dense(size, layout[0]) and repeats(size, layout[0]):
         raise NotImplementedError(
             "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "

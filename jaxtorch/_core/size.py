@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -12,6 +13,13 @@ class Size(tuple):
     __module__ = "jaxtorch"
 
     __slots__ = ()
+
+    def __new__(cls, items: Iterable[Any] = ()) -> Size:
+        made = tuple.__new__(cls, items)
+        for i, n in enumerate(made):
+            if n.__class__ is not int:
+                return tuple.__new__(cls, _whole(list(made), i))
+        return made
 
     def numel(self) -> int:
         return math.prod(self)
@@ -38,6 +46,17 @@ class Size(tuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+_NO_SIZES = (float, complex, str, bytes, list, tuple, dict)
+
+
+def _whole(items: list[Any], first: int) -> list[Any]:
+    """The items as ints; TypeError where one is no whole number."""
+    for i, n in enumerate(items[first:], first):
+        if n is None or isinstance(n, _NO_SIZES):
+            raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+    return [int(n) if isinstance(n, bool) else n for n in items]  # a nested tensor's have a symbol among them
 
 
 def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:

@@ -1375,11 +1375,11 @@ class Tensor:
     def tril(self, diagonal: Any = ..., *, out: Any = ...) -> Tensor:
         """The elements on and below a diagonal of the last two dimensions; zeros elsewhere."""
     def tril_(self, diagonal: Any = ...) -> Self:
-        """In-place form of `tril`."""
+        """In-place form of `tril`. Of several elements in one place, each that is to be zero clears it."""
     def triu(self, diagonal: Any = ..., *, out: Any = ...) -> Tensor:
         """The elements on and above a diagonal of the last two dimensions; zeros elsewhere."""
     def triu_(self, diagonal: Any = ...) -> Self:
-        """In-place form of `triu`."""
+        """In-place form of `triu`. Of several elements in one place, each that is to be zero clears it."""
     def true_divide(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input / other`, broadcast; integers give floating-point results."""
     def true_divide_(self, other: Tensor | _Number) -> Self:

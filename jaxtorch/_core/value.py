@@ -91,6 +91,7 @@ class Value:
 
 FLOAT = aval_of((), dtypes.float64, cpu.slot, True)
 INT = aval_of((), dtypes.int64, cpu.slot, True)
+UNSIGNED = aval_of((), dtypes.uint64, cpu.slot, True)
 BOOL = aval_of((), dtypes.bool_, cpu.slot, True)
 COMPLEX = aval_of((), dtypes.complex128, cpu.slot, True)
 _WRAPPED = {float: FLOAT, int: INT, bool: BOOL, complex: COMPLEX}
@@ -107,4 +108,13 @@ def wrap_number(number: Any) -> Value:
                 if isinstance(number, kind):
                     return Value(aval, kind(number))  # pyright: ignore[reportArgumentType]
             raise TypeError(f"expected a Tensor or a number, but got {type(number).__name__}")
+    if aval is INT and not -(2**63) <= number < 2**63:
+        check_long(number)
+        aval = UNSIGNED
     return Value(aval, number)
+
+
+def check_long(number: Any) -> None:
+    """OverflowError for a whole number of more than 64 bits; from 2**63 to 2**64 it is taken for an unsigned one."""
+    if isinstance(number, int) and not -(2**63) <= number < 2**64:
+        raise OverflowError("int too big to convert" if number > 0 else "can't convert negative int to unsigned")

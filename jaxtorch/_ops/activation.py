@@ -13,7 +13,8 @@ import numpy as np
 from .._core import dtypes, native
 from .._core.device import cpu
 from .._core.limits import check_number
-from .._core.op import Array, function, op
+from .._core.op import Array, Real, function, op
+from .._core.parameters import need_kind
 from .._core.random import engine_for
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -80,18 +81,17 @@ def _limited(x: Any, low: Any, high: Any) -> Any:
 
 
 @op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
-def leaky_relu(input: Array, negative_slope: float = 0.01):
+def leaky_relu(input: Array, negative_slope: Real = 0.01):
     """The input where positive, `negative_slope` times it elsewhere."""
     _needs_float("leaky_relu_cpu", input)
     return in_single(lambda x: jnp.where(x > 0, x, x * negative_slope))(input)
 
 
 @op(promote=True, inplace=True, method=False, out=False)
-def threshold(input: Array, threshold: float, value: float):
+def threshold(input: Array, threshold: Real, value: Real):
     """The input where it is above `threshold`, `value` elsewhere."""
     refuse("threshold_cpu", input, "bool", "complex")
-    for number in (threshold, value):
-        check_number(number, dtypes.from_numpy(input.dtype), to_infinity=True)
+    check_number(value, dtypes.from_numpy(input.dtype))
     return in_single(lambda x: jnp.where(x <= threshold, np.asarray(value).astype(x.dtype), x))(input)
 
 
@@ -151,6 +151,7 @@ def _randomly_leaky(
     forms: tuple[Any, Any], input: Tensor, lower: float, upper: float, training: bool, generator: Any
 ) -> Tensor:
     """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
+    need_kind("rrelu", "training", "bool", training)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -208,7 +209,7 @@ def _elu_of(x: Any, alpha: float, scale: float = 1.0, inner: float = 1.0) -> Any
 
 
 @op(promote=True, inplace=True, method=False, function=False, out=False, saved=["written"])
-def elu(input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0):
+def elu(input: Array, alpha: Real = 1.0, scale: Real = 1.0, input_scale: Real = 1.0):
     """The input where positive, alpha * (exp(input) - 1) elsewhere (Clevert et al., 2016)."""
     return _elu_of(input, alpha, scale, input_scale)
 
@@ -220,7 +221,7 @@ def selu(input: Array):
 
 
 @op(promote=True, inplace=True, method=False, out=False, saved=["written"])
-def celu(input: Array, alpha: float = 1.0):
+def celu(input: Array, alpha: Real = 1.0):
     """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -276,7 +277,7 @@ with_tangent(_gelu_p, lambda moved, x: _gelu_tangent_p.bind(*moved, x))
 
 
 @op(promote=True, method=False, function=False)
-def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0):
+def softplus(input: Array, beta: Real = 1.0, threshold: Real = 20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above `threshold`."""
     _needs_float("softplus_cpu", input)
 
@@ -319,19 +320,21 @@ def hardswish(input: Array):
 
 
 @op(promote=True)
-def hardshrink(input: Array, lambd: float = 0.5):
+def hardshrink(input: Array, lambd: Real = 0.5):
     """The input outside [-lambd, lambd], 0 inside."""
     _needs_float("hardshrink_cpu", input)
+    check_number(lambd, dtypes.from_numpy(input.dtype))
     return jnp.where((input >= -lambd) & (input <= lambd), 0, input)
 
 
 @op(promote=True, method=False, function=False)
-def softshrink(input: Array, lambd: float = 0.5):
+def softshrink(input: Array, lambd: Real = 0.5):
     """The input moved towards 0 by `lambd`, 0 inside [-lambd, lambd]."""
-    if lambd < 0:
-        limit = float(jnp.finfo(input.dtype).max) if kind(input) == "float" else 0
+    limit = float(jnp.finfo(input.dtype).max) if kind(input) == "float" else math.inf
+    if not 0 <= lambd <= limit:
+        shown = limit if limit < math.inf else 0
         raise RuntimeError(
-            f"lambda must be in range [0, {limit:g}] for input dtype {scalar_name(input)}, but found {lambd:g}"
+            f"lambda must be in range [0, {shown:g}] for input dtype {scalar_name(input)}, but found {lambd:g}"
         )
     _needs_float("softshrink_cpu", input)
     return in_single(lambda x: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))(input)

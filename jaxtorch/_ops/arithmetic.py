@@ -136,7 +136,8 @@ def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: Scalar = 1):
 
 def _check_lerp(input: Any, end: Any, weight: Any, *_: Any) -> None:
     for name, x in (("end", end), ("weight", weight)):
-        if not x.wrapped and x.dtype is not input.dtype:
+        alone = name == "weight" and not x.ndim  # is taken for a number
+        if not x.wrapped and x.dtype is not input.dtype and not alone:
             words = [_LERP_NAMES.get(d.name, d.name) for d in (input.dtype, x.dtype)]
             raise RuntimeError(f"expected dtype {words[0]} for `{name}` but got dtype {words[1]}")
     if kind(input) in ("bool", "int"):

@@ -15,13 +15,15 @@ import numpy as np
 from .._core import dtypes, strides, viewstrides
 from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
+from .._core.limits import flag_overflow
 from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, functions, method, op
+from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
 from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
 from .._core.views import set_at, several_in_one_place
 from .._core.warned import once
-from .casting import _LEGACY, cast, convert, move
+from .casting import _LEGACY, convert, move
 from .indexing import (
     _as_tensors,
     _differentiable,
@@ -124,7 +126,7 @@ def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
             return _copy_into(target, source, fill)
         finally:
             state.copying = False
-    if target._rg or target._alias is not None:
+    if target._rg or target._alias is not None or target._layout is not None:
         check_writable(target)
     aval = target._value.aval
     keeps_history = target._rg and state.grad and (target._alias is None or target._alias.base is None)
@@ -204,7 +206,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             kind = type(value)
             name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
             raise TypeError(f"can't assign a {name} to a {_legacy_name(aval)}")
-        value = assignable(value.item() if isinstance(value, np.generic) else value, aval.dtype, to_infinity=True)
+        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, int) and value >= 2**63:
+            raise ValueError("Overflow when unpacking long long")
+        value = assignable(value, aval.dtype, to_infinity=True)
     if index is False:
         return
     try:
@@ -275,7 +280,7 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
         mask = move(mask, aval.slot)
         if target._rg or target._alias is not None:
             check_fillable(target)
-        _put_result(target, _masked_fill(_read(target), cast(_scalar_tensor(value, aval), aval.dtype), mask))
+        _put_result(target, _masked_fill(_read(target), _scalar_tensor(value, aval), mask))
         return
     if target._rg or target._alias is not None:
         check_fillable(target)
@@ -318,7 +323,7 @@ def _put_result(target: Tensor, result: Tensor) -> None:
 @op(name="_masked_fill", function=False, method=False, out=False, grad="IndexPutBackward0")
 def _masked_fill(self: Array, value: Array, mask: Array):
     mask = (mask != 0).reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
-    return jnp.where(mask, value.reshape((1,) * self.ndim), self)
+    return jnp.where(mask, flag_overflow(value, self.dtype).reshape((1,) * self.ndim), self)
 
 
 def _result_shape(operands: Any, size: Any) -> tuple[int, ...]:
@@ -415,6 +420,7 @@ def _given_indices(self: Tensor, indices: Any, name: str) -> list[Any]:
 @method("index_put_")
 def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
+    need_kind("index_put_", "accumulate", "bool", accumulate)
     if self._rg or self._alias is not None:
         check_fillable(self)
     found = _given_indices(self, indices, "index_put_")

@@ -290,6 +290,11 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
 @function("promote_types")
 def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
     """The smallest element type both convert to without losing their category."""
+    for i, given in enumerate((type1, type2), 1):
+        if not isinstance(given, dtypes.dtype):
+            raise TypeError(
+                f"promote_types(): argument 'type{i}' (position {i}) must be torch.dtype, not {type(given).__name__}"
+            )
     return dtypes.promote(type1, type2)
 
 

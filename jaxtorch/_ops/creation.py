@@ -347,7 +347,7 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A new tensor of the given size and strides. Zeros, where PyTorch leaves whatever the memory held."""
     t = _strided(filled(size_of((), size, "empty_strided"), 0, dtype, device), stride)
-    return leaf(t) if requires_grad else t
+    return finish_factory(t, None, requires_grad, "empty_strided")
 
 
 @method("new_empty_strided")

@@ -12,6 +12,7 @@ from .._core import strides
 from .._core.device import cpu
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
+from .._core.parameters import need_kind
 from .._core.random import draw
 from .._core.tensor import Tensor, from_host, need_tensor
 from .random import keep_mask
@@ -44,6 +45,8 @@ def check_probability(p: float) -> None:
 def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool, alpha: bool) -> Tensor:
     check_probability(p)
     aval = need_tensor(input, "dropout")._value.aval
+    if training.__class__ is not bool:
+        need_kind("feature_dropout" if feature else "dropout", "train", "bool", training)
     if p == 0 or not training or aval.numel == 0:
         return input
     shape = aval.shape

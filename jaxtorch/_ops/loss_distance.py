@@ -241,15 +241,15 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    return _gaussian_nll(input, target, var, full, eps, reduction)
+    return _gaussian_nll(input, target, var, bool(full), eps, reduction)
 
 
 # -- margins -----------------------------------------------------------------------------------------------
 
 
 def _above_zero(x: Any) -> Any:
-    """max(x, 0), whose derivative at 0 is 1, as that of clamp_min in PyTorch."""
-    return jnp.where(x >= 0, x, 0)
+    """max(x, 0), whose derivative at 0 is 1, and at NaN 0, as that of clamp_min in PyTorch."""
+    return jnp.where(x >= 0, x, lax.stop_gradient(jnp.where(x < 0, 0, x)))
 
 
 @op(
@@ -337,7 +337,7 @@ def _need_class_numbers(target: Any) -> None:
 def multi_margin_loss(
     input: Array,
     target: Array,
-    p: int = 1,
+    p: Any = 1,
     margin: float = 1.0,
     weight: Array | None = None,
     size_average: Any = None,

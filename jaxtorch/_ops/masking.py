@@ -14,10 +14,12 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.checks import flag
-from .._core.limits import check_common
-from .._core.op import Array, Operand, Scalar, function, method, op
-from .._core.permissions import check_history, warn_expanded
+from .._core.layouts import memory_places
+from .._core.limits import check_common, flag_overflow
+from .._core.op import Array, Operand, Scalar, function, method, methods, op
+from .._core.permissions import check_fillable, check_history, repeats, warn_expanded
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
+from .._core.value import check_long
 from .._core.warned import once
 from .assignment import C_NAMES, assignable
 from .casting import cast
@@ -49,7 +51,7 @@ def _chosen(condition: Tensor, input: Any, other: Any) -> Tensor:
         )
         condition = cast(condition, dtypes.bool_)
     for x in (input, other):
-        check_common(x, (input, other), True, True)
+        check_common(x, (input, other), True, False, to_infinity=True)
     return _where(condition, input, other)
 
 
@@ -112,7 +114,7 @@ def _fill_tensor(self: Array, mask: Array, value: Array):
         )
     if jnp.iscomplexobj(value) and not jnp.iscomplexobj(self):
         raise RuntimeError("value cannot be converted to type float without overflow")
-    return jnp.where(mask, value.astype(self.dtype), self)
+    return jnp.where(mask, flag_overflow(value, self.dtype), self)
 
 
 def _filled(ops: tuple[Any, Any], self: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -120,6 +122,7 @@ def _filled(ops: tuple[Any, Any], self: Tensor, mask: Tensor, value: Any) -> Ten
         return ops[1](self, mask, value)
     if not isinstance(value, _NUMBERS):
         need_tensor(value, "masked_fill", "value", 2)
+    check_long(value)
     return ops[0](self, mask, assignable(value, self._value.aval.dtype))
 
 
@@ -258,7 +261,24 @@ def _triangle(name: str, keep: Any) -> Any:
     body.__name__ = body.__qualname__ = name
     side = "below" if name == "tril" else "above"
     body.__doc__ = f"The elements on and {side} a diagonal of the last two dimensions; zeros elsewhere."
-    return op(inplace=True)(body)
+    made = op(inplace=True)(body)
+
+    def in_place(self: Tensor, diagonal: int = 0) -> Tensor:
+        shape = self._value.aval.shape
+        if self._layout is None or len(shape) < 2 or not repeats(shape, self._layout[0]):
+            return made.inplace(self, diagonal)
+        check_fillable(self)
+        outside = ~np.broadcast_to(keep(np.arange(shape[-1])[None, :] - np.arange(shape[-2])[:, None], diagonal), shape)
+        places = memory_places(shape, self._layout[0], 0)
+        cleared = from_host(np.isin(places, places[outside]), self.device)
+        return self._rebind(_fill_number(self, cleared, 0))
+
+    in_place.__name__ = in_place.__qualname__ = name + "_"
+    in_place.__doc__ = (
+        f"In-place form of `{name}`. Of several elements in one place, each that is to be zero clears it."
+    )
+    methods[name + "_"] = in_place
+    return made
 
 
 tril = _triangle("tril", lambda over, diagonal: over <= diagonal)

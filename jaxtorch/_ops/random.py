@@ -16,7 +16,7 @@ from .._core.op import Array, Arrays, Scalar, function, op
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Value, aval_of
-from .creation import filled, finish_factory, leaf, like_filled, out_dtype, size_of
+from .creation import filled, finish_factory, like_filled, out_dtype, size_of
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
 _COMPLEX = (dtypes.complex64, dtypes.complex128)
@@ -291,7 +291,7 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) of the input's size and type."""
     t = uniform_(like_filled(input, 0, dtype, device, False, memory_format, "rand_like"), generator=generator)
-    return leaf(t) if requires_grad else t
+    return finish_factory(t, None, requires_grad, "rand_like")
 
 
 @function("randn_like")
@@ -301,7 +301,7 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Standard normal numbers of the input's size and type."""
     t = normal_(like_filled(input, 0, dtype, device, False, memory_format, "randn_like"), generator=generator)
-    return leaf(t) if requires_grad else t
+    return finish_factory(t, None, requires_grad, "randn_like")
 
 
 @function("randint_like")
@@ -319,7 +319,7 @@ def randint_like(
     t = random_(
         like_filled(input, 0, dtype, device, False, memory_format, "randint_like"), low, high, generator=generator
     )
-    return leaf(t) if requires_grad else t
+    return finish_factory(t, None, requires_grad, "randint_like")
 
 
 # -- in place

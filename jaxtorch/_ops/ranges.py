@@ -14,7 +14,8 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
-from .._core.tensor import Tensor, from_host
+from .._core.parameters import need_kind
+from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.warned import once
 from .assignment import assignable
 from .casting import as_dtype, convert, move
@@ -342,7 +343,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All combinations of one element of each vector: (n0 * n1 * ..., number of vectors)."""
     for t in tensors:
-        if t.ndim != 1:
+        if need_tensor(t, "cartesian_prod", "tensors").ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
@@ -352,6 +353,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @function("combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of `r` elements of a vector, in order: (number, r)."""
+    need_kind("combinations", "with_replacement", "bool", with_replacement)
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -403,6 +405,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given ones along its diagonal; vectors count as rows, numbers as (1, 1)."""
     if not tensors:
         return filled((1, 0), 0, None, None)
+    for t in tensors:
+        need_tensor(t, "block_diag", "tensors")
     common = tensors[0].dtype
     for i, t in enumerate(tensors):
         if t.ndim > 2:

@@ -102,7 +102,7 @@ def _sum(x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
 
 
 @op(grad=full_or_dims("Sum"))
-def sum(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
+def sum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
     x = _summand(input, dtype)
     if kind(x) == "bool":
@@ -111,7 +111,7 @@ def sum(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: o
 
 
 @op()
-def nansum(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
+def nansum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The sum with NaN counted as zero; no complex inputs."""
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -140,7 +140,7 @@ def _averaged(input: Any, dtype: Any) -> Any:
 
 
 @op(grad=full_or_dims("Mean"))
-def mean(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
+def mean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The mean over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     x = _averaged(input, dtype)
     axes = axes_of("mean", dim, x.ndim)
@@ -150,7 +150,7 @@ def mean(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: 
 
 
 @op(grad="DivBackward0")
-def nanmean(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: object = None):
+def nanmean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
     """The mean of what is not NaN; no integers, no complex numbers."""
     if kind(input) in ("bool", "int"):
         raise RuntimeError(
@@ -202,7 +202,7 @@ def sum_to_size(input: Array, size: tuple):
 
 
 @op(differentiable=False)
-def count_nonzero(input: Array, dim: int | None = None):
+def count_nonzero(input: Array, dim: Any = None):
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
     return jnp.sum(input != 0, axes_of("count_nonzero", dim, input.ndim), dtype=np.int64)
 
@@ -222,7 +222,7 @@ def log_sum_exp(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 @op(saved=["result"])
-def logsumexp(input: Array, dim: int, keepdim: bool = False):
+def logsumexp(input: Array, dim: Any, keepdim: bool = False):
     """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     x = to_float(input)
     axes = axes_of("logsumexp", dim, x.ndim)
@@ -239,13 +239,13 @@ def _truth(input: Any, reduce: Any, axes: tuple[int, ...], keepdim: bool) -> Any
 
 
 @op(differentiable=False)
-def any(input: Array, dim: int | None = None, keepdim: bool = False):
+def any(input: Array, dim: Any = None, keepdim: bool = False):
     """Is some element true (not zero)? uint8 answers uint8."""
     return _truth(input, jnp.any, axes_of("any", dim, input.ndim, empty_is_all=False), keepdim)
 
 
 @op(differentiable=False)
-def all(input: Array, dim: int | None = None, keepdim: bool = False):
+def all(input: Array, dim: Any = None, keepdim: bool = False):
     """Are all elements true (not zero)? uint8 answers uint8."""
     return _truth(input, jnp.all, axes_of("all", dim, input.ndim, empty_is_all=False), keepdim)
 
@@ -324,13 +324,13 @@ def _amax(name: str, reduce: Any, input: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @op()
-def amax(input: Array, dim: int | None = (), keepdim: bool = False):  # pyright: ignore[reportArgumentType]
+def amax(input: Array, dim: Any = (), keepdim: bool = False):
     """The largest element over dimensions; equal ones share the gradient evenly."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
 @op()
-def amin(input: Array, dim: int | None = (), keepdim: bool = False):  # pyright: ignore[reportArgumentType]
+def amin(input: Array, dim: Any = (), keepdim: bool = False):
     """The smallest element over dimensions; equal ones share the gradient evenly."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 

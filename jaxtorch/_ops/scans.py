@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Arrays, Number, Scalar, function, method, numpy_names, op
+from .._core.op import Array, Arrays, Number, Scalar, function, method, methods, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
@@ -47,8 +47,14 @@ def _check_in_place(name: str, t: Tensor, dtype: Any) -> None:
         raise RuntimeError(
             f"Bad in-place call: input tensor dtype {C_NAMES[own.name]} and output tensor dtype {C_NAMES[dtype.name]} should match"
         )
-    if own is dtypes.bool_:
+    if own is dtypes.bool_ and t.ndim and t.numel():
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+
+
+def _same(t: Tensor, dim: int) -> Tensor:
+    """A tensor of bools that has nothing to run along, written in place."""
+    strides.wrap_dim(dim, t.ndim)
+    return methods["bitwise_or_"](t, False)
 
 
 @method("cumsum_")
@@ -56,7 +62,7 @@ def _check_in_place(name: str, t: Tensor, dtype: Any) -> None:
 def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """In-place form of `cumsum`."""
     _check_in_place("cumsum", self, dtype)
-    return cumsum.inplace(self, dim)
+    return _same(self, dim) if self.dtype is dtypes.bool_ else cumsum.inplace(self, dim)
 
 
 @method("cumprod_")
@@ -64,7 +70,7 @@ def cumsum_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def cumprod_(self: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """In-place form of `cumprod`."""
     _check_in_place("cumprod", self, dtype)
-    return cumprod.inplace(self, dim)
+    return _same(self, dim) if self.dtype is dtypes.bool_ else cumprod.inplace(self, dim)
 
 
 def _running_extreme(name: str, ahead: Callable[[Any, Any], Any], input: Any, dim: Any) -> Any:

@@ -13,9 +13,11 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
+from .._core.limits import flag_overflow
 from .._core.op import Array, Scalar, function, method, op
 from .._core.permissions import warn_expanded
 from .._core.tensor import Tensor, strict_out, write_out
+from .._core.value import check_long
 from .._core.views import set_at
 from .._core.warned import once
 from .assignment import assignable
@@ -151,7 +153,7 @@ def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    return _fill_rows(input, dim, index, value)
+    return _fill_rows(input, dim, index, flag_overflow(value, input.dtype))
 
 
 @function("index_fill", method=True)
@@ -159,6 +161,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """The input with the slices at the indices filled with a number or 0-d tensor."""
     if isinstance(value, Tensor):
         return _index_fill_tensor(input, dim, index, value)
+    check_long(value)
     return _index_fill_number(input, dim, index, assignable(value, input.dtype))
 
 
@@ -168,6 +171,7 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     warn_expanded(self, "index_fill_")
     if isinstance(value, Tensor):
         return _index_fill_tensor.inplace(self, dim, index, value)
+    check_long(value)
     return _index_fill_number.inplace(self, dim, index, assignable(value, self.dtype))
 
 

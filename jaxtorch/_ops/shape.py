@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, layouts, strides, viewstrides
+from .._core.limits import check_number
 from .._core.op import Array, function, method, numpy_names, op
+from .._core.parameters import need_kind
 from .._core.size import as_size
 from .._core.tensor import Tensor, from_host
 from .._core.views import _put_back
@@ -71,6 +73,8 @@ def repeat_interleave(
         counts = _counts(input)
         places = np.repeat(np.arange(len(counts)), counts)
         return from_host(places.astype(input.dtype.np), input.device)
+    if not isinstance(repeats, Tensor):
+        need_kind("repeat_interleave", "repeats", "int", repeats)
     if dim is None:
         input, dim = input.reshape(-1), 0
     d = strides.wrap_dim(dim, input._value.aval.ndim)
@@ -250,6 +254,8 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if wrap and len(size) == 2 and size[0] > size[1] + 1:
         every = np.arange(0, self._value.aval.numel, size[1] + 1)
         steps = every
+    if not isinstance(fill_value, Tensor):
+        check_number(fill_value, self._value.aval.dtype, to_infinity=len(steps) == 1)
     self[from_host(np.isin(numbers, steps), self.device)] = fill_value
     return self
 

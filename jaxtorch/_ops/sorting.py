@@ -12,6 +12,7 @@ from jax import lax
 from .._core import dtypes, strides
 from .._core.checks import flag
 from .._core.op import Array, Operand, function, op
+from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -326,6 +327,8 @@ def unique(
     dim: int | None = None,
 ) -> Any:
     """The distinct elements (or slices along `dim`) in order; reads the data. Not differentiable."""
+    for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
+        need_kind("unique", name, "bool", given)
     return _answer(*_distinct("unique", input, dim, True), return_inverse, return_counts)
 
 
@@ -334,4 +337,6 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements (or slices along `dim`) without those equal to their predecessor; reads the data."""
+    for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        need_kind("unique_consecutive", name, "bool", given)
     return _answer(*_distinct("unique_consecutive", input, dim, False), return_inverse, return_counts)

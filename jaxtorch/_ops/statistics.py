@@ -89,22 +89,22 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
 
 
 @op(function=False, method=False, out=False, grad="VarBackward0")
-def _var(input: Array, dim: int | None, correction: Number, keepdim: bool):
+def _var(input: Array, dim: Any, correction: Number, keepdim: bool):
     return _spread("var", input, dim, correction, keepdim, False)[0]
 
 
 @op(function=False, method=False, out=False, grad="StdBackward0", saved=["result"])
-def _std(input: Array, dim: int | None, correction: Number, keepdim: bool):
+def _std(input: Array, dim: Any, correction: Number, keepdim: bool):
     return _spread("std", input, dim, correction, keepdim, True)[0]
 
 
 @op(function=False, method=False, out=False, grad="VarMeanBackward0")
-def _var_mean(input: Array, dim: int | None, correction: Number, keepdim: bool):
+def _var_mean(input: Array, dim: Any, correction: Number, keepdim: bool):
     return _spread("var_mean", input, dim, correction, keepdim, False)
 
 
 @op(function=False, method=False, out=False, grad="StdMeanBackward0", saved=["result"])
-def _std_mean(input: Array, dim: int | None, correction: Number, keepdim: bool):
+def _std_mean(input: Array, dim: Any, correction: Number, keepdim: bool):
     return _spread("std_mean", input, dim, correction, keepdim, True)
 
 

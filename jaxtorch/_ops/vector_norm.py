@@ -90,7 +90,7 @@ def checked_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any) -> A
 
 
 @op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0", saved=["result"])
-def _norm(input: Array, p: Number, dim: int | None, keepdim: bool, dtype: object):
+def _norm(input: Array, p: Number, dim: Any, keepdim: bool, dtype: object):
     return checked_norm(input, float(p), dim, bool(keepdim), dtype)
 
 

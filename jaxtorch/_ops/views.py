@@ -11,6 +11,7 @@ import numpy as np
 from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Scalar, function, method, numpy_names, op
+from .._core.parameters import need_kind
 from .._core.size import as_size
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
@@ -481,6 +482,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     aval = tensor._value.aval
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
+    if split_size_or_sections.__class__ is not int:
+        need_kind("split_with_sizes", "split_sizes", "int", split_size_or_sections)
     size = int(split_size_or_sections)
     if not aval.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -518,6 +521,8 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension."""
+    if chunks.__class__ is not int:
+        need_kind("chunk", "chunks", "int", chunks)
     aval = input._value.aval
     if not aval.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.op import function
 from .._core.tensor import Tensor
 from .casting import as_dtype
-from .creation import check_layout, leaf
+from .creation import check_layout, finish_factory
 from .ranges import placed
 
 Samples = np.ndarray[Any, Any]
@@ -56,8 +56,7 @@ def _window(
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     n = np.arange(length, dtype=found.np if found.itemsize >= 4 else np.float32)
     values = np.ones(length) if length < 2 else shape(n, float(length if periodic else length - 1))
-    t = placed(values.astype(found.np), device)
-    return leaf(t) if requires_grad else t
+    return finish_factory(placed(values.astype(found.np), device), None, requires_grad, name)
 
 
 @function("hann_window")

@@ -288,7 +288,9 @@ def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
             "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
-    if self._alias is None:
+    if self.is_conj() or self.is_neg():
+        new = self.detach().clone()  # what the memory holds, its sign changed: no view of any kind
+    elif self._alias is None:
         new = wrap(wrap(self._value).clone()._value)
         new._layout, new._ver = self._layout, 1  # PyTorch gives the copy its memory by a `set_`
     else:

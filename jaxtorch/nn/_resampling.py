@@ -8,6 +8,7 @@ import math
 import warnings
 from typing import Any
 
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .._ops import resample as _resample
 
@@ -44,6 +45,8 @@ def interpolate(
             )
     elif align_corners is None:
         align_corners = False
+    else:
+        need_kind(f"upsample_{mode}", "align_corners", "bool", align_corners)
     n = input.dim() - 2
     sizes, factors = _target_size(input, n, size, scale_factor)
     if recompute_scale_factor is not None and recompute_scale_factor and size is not None:
@@ -154,6 +157,8 @@ def grid_sample(
             "details.",
             stacklevel=2,
         )
+    else:
+        need_kind("grid_sampler", "align_corners", "bool", align_corners)
     return _resample._grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
