@@ -20,8 +20,9 @@ from .value import Aval
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
 _HELD = frozenset(
     """abs acos acosh add add_any asin asinh atan atan2 atanh broadcast_in_dim cbrt ceil clamp concatenate copy cos cosh cumsum
-    digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p logistic lt max min
-    mul ne neg pad pow reduce_max reduce_min reduce_prod reduce_sum reshape rev rsqrt select_n sign sin sinh slice sqrt
+    digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt integer_pow is_finite le lgamma log log1p log2 logistic lt max min
+    mul ne neg one_minus_square pad polynomial pow reduce_max reduce_min reduce_prod reduce_sum reshape rev rsqrt
+    select_n sign sin sinh slice sqrt
     square squeeze sub tan tanh transpose gather scatter-add scatter_add dynamic_slice dynamic_update_slice split""".split()
 )
 

@@ -129,6 +129,7 @@ for _name, (_fn, _cost) in {
     "add": (np.add, 0.5), "add_any": (np.add, 0.5), "sub": (np.subtract, 0.5), "mul": (np.multiply, 0.5),
     "neg": (np.negative, 0.5), "max": (_max, 0.5), "min": (_min, 0.5), "abs": (np.abs, 0.5), "sign": (_sign, 2),
     "floor": (np.floor, 0.5), "ceil": (np.ceil, 0.5), "exp": (np.exp, 2), "exp2": (np.exp2, 3), "log": (np.log, 2),
+    "log2": (np.log2, 2), "one_minus_square": (lambda x: (1 + x) * (1 - x), 1),
     "log1p": (np.log1p, 5), "expm1": (np.expm1, 5), "sqrt": (np.sqrt, 1), "rsqrt": (lambda x: 1 / np.sqrt(x), 2),
     "cbrt": (np.cbrt, 10), "square": (np.square, 0.5), "sin": (np.sin, 4), "cos": (np.cos, 4), "tan": (np.tan, 6),
     "asin": (np.arcsin, 6), "acos": (np.arccos, 6), "atan": (np.arctan, 6), "atan2": (np.arctan2, 15),
@@ -154,6 +155,15 @@ def _near_poles(x: Any, **_: Any) -> bool:
 @rule("lgamma", 150, doubt=_near_poles, elementwise=True)
 def _lgamma(x: Any, **_: Any) -> Any:
     return _mapped(math.lgamma)(x)
+
+
+@rule("polynomial", 8, elementwise=True)
+def _polynomial(x: Any, *coefficients: Any, **_: Any) -> Any:
+    """By Horner's rule, the constant first."""
+    result = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        result = c + x * result
+    return result
 
 
 @rule("pow", 10, elementwise=True)
