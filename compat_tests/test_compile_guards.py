@@ -200,6 +200,34 @@ def test_what_cannot_be_captured_runs_as_ever(name: str, reason: str, capsys: py
     assert re.search(reason, reasons(compiled)[0]), reasons(compiled)
 
 
+def test_a_call_that_imports_a_module_is_captured_and_follows_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "imported_once.py").write_text(
+        "import sys, time\nstarted = time.time(), sys._getframe(0)\nscale = 3.0\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def scaled(x):
+        import imported_once  # pyright: ignore[reportMissingImports]
+
+        return x * imported_once.scale
+
+    def shifted(x):
+        from imported_once import scale  # pyright: ignore[reportMissingImports]
+
+        return x + scale
+
+    compiled, shift = torch.compile(scaled), torch.compile(shifted)
+    for i in range(5):
+        close(compiled(torch.ones(2) * i), torch.ones(2) * i * 3)
+        close(shift(torch.ones(2) * i), torch.ones(2) * i + 3)
+    assert variants(compiled) == variants(shift) == 1
+    sys.modules["imported_once"].scale = 5.0  # pyright: ignore[reportAttributeAccessIssue]
+    close(compiled(torch.ones(2)), torch.full((2,), 5.0))
+    close(shift(torch.ones(2)), torch.full((2,), 6.0))
+
+
 def test_seeding_saving_and_modes_are_not_replayed(tmp_path: Path):
     path = str(tmp_path / "state.pt")
 

@@ -8,6 +8,7 @@ random numbers that are not the engine's.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -59,6 +60,7 @@ def package_of(code: CodeType) -> bool:
     return name.startswith((_PACKAGE, "<jaxtorch"))
 
 
+_LOADING: CodeType = importlib._bootstrap._find_and_load.__code__  # pyright: ignore[reportAttributeAccessIssue]
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -73,6 +75,9 @@ class Observation:
         self.codes: set[CodeType] = set()
         self.reason: str | None = None
         self._foreign: dict[CodeType, bool] = {}
+        self._importing: Any = (
+            None  # the frame that loads a module for the first time: whatever that does, it does once
+        )
 
     def _is_foreign(self, frame: Any) -> bool:
         """Does the code of this frame belong to jaxtorch, a library under it or the standard library?"""
@@ -105,10 +110,15 @@ class Observation:
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
-        if event == "call":
+        if self._importing is not None:
+            if frame is self._importing and event == "return":
+                self._importing = None
+        elif event == "call":
             if code in self.codes:
                 return
-            if not self._is_foreign(frame):
+            if code is _LOADING:
+                self._importing = frame
+            elif not self._is_foreign(frame):
                 self.codes.add(code)
             elif self.reason is None and (caller := frame.f_back) is not None and caller.f_code in self.codes:
                 module = _standard_module(code.co_filename)

@@ -13,6 +13,7 @@ import collections
 import dis
 import enum
 import functools
+import importlib.util
 import re
 import sys
 import types
@@ -76,6 +77,23 @@ def _trusted(cls: type) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _globals_named(code: types.CodeType) -> tuple[str, ...]:
     return tuple({str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")})
+
+
+@functools.lru_cache(maxsize=4096)
+def _imported(code: types.CodeType, package: str) -> tuple[str, ...]:
+    """The modules that code imports itself, with the packages that they are in."""
+    found: set[str] = set()
+    instructions = list(dis.get_instructions(code))
+    for i, instruction in enumerate(instructions):
+        if instruction.opname == "IMPORT_NAME":
+            level = next((n.argval for n in instructions[max(0, i - 2) : i] if isinstance(n.argval, int)), 0)
+            try:
+                name = importlib.util.resolve_name("." * level + str(instruction.argval), package)
+            except ImportError:  # beyond the top: it was not run
+                continue
+            parts = name.split(".")
+            found.update(".".join(parts[: n + 1]) for n in range(len(parts)))
+    return tuple(sorted(found))
 
 
 class Watch:
@@ -326,6 +344,9 @@ class Watch:
                     self._hold("item", f.__globals__, name, f.__globals__[name], name)
                 elif hasattr(builtins, name):
                     self.found.append(Condition("absent", f.__globals__, name, None, name))
+            for name in _imported(inner, f.__globals__.get("__package__") or ""):
+                if name in sys.modules:
+                    self._hold("item", sys.modules, name, sys.modules[name], name)
 
     def _python_module(self, module: types.ModuleType, path: str) -> None:
         root = _root(module.__name__)
