@@ -414,8 +414,9 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
 
 
 @op(function=False, method=False, grad="DivBackward0", elementwise=True)
-def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12):
-    """Divide vectors along `dim` by their p-norm, at least `eps`."""
+def normalize(input: Array, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12):
+    """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
+    p = 2.0 if p is None else p
     axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim))
     norm = vector_norm(input, p, axes if input.ndim else None, keepdims=True)
     return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
