@@ -35,7 +35,7 @@ constexpr int kSlots = 7;
 float* scratch(int slot, size_t floats);
 
 // Memory for one call of a kernel, aligned to a page, from a store that all threads share: XLA runs a program in another of its threads each
-// time, and what each of them kept of the largest weight would be 30 MB of ResNet-18's memory.
+// time, and what each of them kept of the largest weight was 25 MiB of ResNet-18's memory.
 class Lent {
  public:
   explicit Lent(size_t floats);
