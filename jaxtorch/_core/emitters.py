@@ -20,7 +20,7 @@ from .context import caching
 
 OLDER = {"xla_cpu_use_fusion_emitters": False}
 ROUNDED = {"xla_allow_excess_precision": False}
-REPEATED = 1 / 3
+REPEATED = 0.4
 """The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
 
 _LOOPS = frozenset("argmax argmin reduce cumsum cumprod cummax cummin cumlogsumexp".split())
