@@ -422,3 +422,51 @@ def test_a_view_that_a_refused_function_wrote_to(torch: Any) -> Any:
     v = x[...]
     refused = attempt(lambda: Double.apply(v), match="a view of a leaf")
     return refused, v._version, torch.autograd.grad((v**3).sum(), v)
+
+
+@pytest.mark.filterwarnings("ignore:.*[Ss]parse.*")
+@parity_test
+def test_sparse_arguments_and_results(torch: Any) -> Any:
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, s: Any, d: Any) -> Any:
+            ctx.save_for_backward(s, d)
+            return torch.sparse.mm(s, d)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            s, d = ctx.saved_tensors
+            at = s._indices()
+            wanted = torch.sparse_coo_tensor(at, (g[at[0]] * d[at[1]]).sum(1), s.shape)
+            return wanted if ctx.needs_input_grad[0] else None, torch.sparse.mm(s.detach().t(), g)
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, s: Any) -> Any:
+            return s * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            log.append(str(g.layout))
+            return g * 2
+
+    log: list[Any] = []
+    at = torch.tensor([[0, 1, 2, 2], [1, 0, 1, 2]])
+    v = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    d = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    s = torch.sparse_coo_tensor(at, v, (3, 3))
+    constant = Product.apply(s.detach(), d)
+    constant.pow(2).sum().backward()
+    seen = [constant, d.grad, Product.apply(s.detach(), d.detach()).requires_grad]
+    d.grad = None
+    doubled = Double.apply(s)
+    Product.apply(doubled, d).pow(2).sum().backward()
+    return [
+        *seen,
+        d.grad,
+        v.grad,
+        log,
+        doubled.to_dense(),
+        type(doubled.grad_fn).__name__,
+        Double.apply(s.detach()).requires_grad,
+    ]

@@ -17,6 +17,7 @@ from jax._src.interpreters.ad import JVPTrace, LinearizeTrace
 from .._core import draws
 from .._core.modes import state
 from .._core.runner import is_tracer
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
 from .._core.traced import follows_tangents
 from .._tensor.interop import from_jax, to_jax
@@ -27,7 +28,7 @@ def is_traced(args: Any) -> bool:
     """Does a tensor among the arguments hold a tracer? Those in containers count where `vmap` maps over them."""
     for a in args:
         if isinstance(a, Tensor):
-            if is_tracer(a._read().array):
+            if is_traced(a._parts) if is_sparse(a) else is_tracer(a._read().array):  # pyright: ignore[reportAttributeAccessIssue]
                 return True
         elif (
             type(a) in (list, tuple, dict)

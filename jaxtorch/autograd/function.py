@@ -17,6 +17,7 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
 from . import _traced_function
+from ._sparse_ends import carrier, places, result, to_values
 
 _TO_COMPUTE: Any = object()
 
@@ -40,6 +41,8 @@ class BackwardCFunction(tape.Node):
     __slots__ = ("__dict__",)
 
     _cls: Any
+    _sparse_inputs: dict[int, Any] = {}  # those of a call that has some, by number
+    _sparse_outputs: dict[int, Any] = {}
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -139,15 +142,18 @@ class BackwardCFunction(tape.Node):
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         """Run the user's backward on tensors, and hand back one gradient for each edge."""
         given = []
-        for g, aval in zip(grads, self.form.out_avals, strict=True):
+        for k, (g, aval) in enumerate(zip(grads, self.form.out_avals, strict=True)):
             if g is not None:
-                given.append(mode.to_tensor(g))
+                found = mode.to_tensor(g)
             elif self.materialize_grads and aval is not None:
                 from .._core.op import functions
 
-                given.append(functions["zeros"](aval.shape, dtype=aval.dtype, device=aval.slot.device))
+                found = functions["zeros"](aval.shape, dtype=aval.dtype, device=aval.slot.device)
             else:
-                given.append(None)
+                found = None
+            given.append(
+                found if found is None or k not in self._sparse_outputs else self._sparse_outputs[k]._with_values(found)
+            )
         before = state.grad
         state.grad = mode.graph
         try:
@@ -167,7 +173,7 @@ class BackwardCFunction(tape.Node):
             )
         found = []
         for i, aval in zip(self.form.wanted, self.form.in_avals, strict=True):
-            g = results[i]
+            g = to_values(results[i], self._sparse_inputs[i]) if i in self._sparse_inputs else results[i]
             if g is None:
                 found.append(None)
                 continue
@@ -339,7 +345,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(own, Tensor):
                 own._value = other._value
         return recorded
-    if forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(a._read()) for a in args]):  # noqa: C419
+    if forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(carrier(a)._read()) for a in args]):  # noqa: C419
         return _with_tangents(cls, args, kwargs)
     return _recorded(cls, args, kwargs)
 
@@ -398,8 +404,8 @@ def _recorded(
     wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     tracked = state.grad and any(wants)
-    before_edges = [edge_of(a) if w and tracked else None for a, w in zip(args, wants, strict=True)]
-    in_avals = [a._value.aval if w else None for a, w in zip(args, wants, strict=True)]
+    before_edges = [edge_of(carrier(a)) if w and tracked else None for a, w in zip(args, wants, strict=True)]
+    in_avals = [carrier(a)._value.aval if w else None for a, w in zip(args, wants, strict=True)]
     before = state.grad
     state.grad = False
     try:
@@ -423,17 +429,17 @@ def _recorded(
         _connect(ctx, cls, args, wants, before_edges, in_avals, outputs)
     fixed = {id(t) for t in ctx._non_differentiable}
     made: list[Any] = []
-    places: dict[int, int] = {}
+    saved_at: dict[int, int] = {}
     for k, o in enumerate(outputs):
         if isinstance(o, Tensor):
             dtype = o._value.aval.dtype
             if tracked and id(o) not in fixed and (dtype.is_floating_point or dtype.is_complex):
-                places[id(o)] = k
+                saved_at[id(o)] = k
                 o = _placed(o, ctx, k, id(o) in inputs, id(o) in dirty)
             else:
                 o = _plain(o, id(o) in inputs, id(o) in dirty)
         made.append(o)
-    ctx._keep(places)
+    ctx._keep(saved_at)
     ctx._dirty = ctx._non_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
 
@@ -444,10 +450,14 @@ def _connect(
     """Make the node that a call of the Function is."""
     wanted = tuple(i for i, w in enumerate(wants) if w)
     ctx.form = _Form(cls.__name__ + "Backward", len(outputs), len(args), wanted, [
-        o._value.aval if isinstance(o, Tensor) else None for o in outputs
+        carrier(o)._value.aval if isinstance(o, Tensor) else None for o in outputs
     ])  # fmt: skip
     ctx.form.in_avals = tuple(in_avals[i] for i in wanted)
     ctx.edges = tuple(edges[i] for i in wanted)
+    if inputs := places(args):
+        ctx._sparse_inputs = inputs
+    if found := places(outputs):
+        ctx._sparse_outputs = found
     ctx._tensor_inputs = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
     if watch:
         if any(isinstance(t, Tensor) and is_inference(t) for t in ctx._to_save):
@@ -463,7 +473,7 @@ def _plain(o: Tensor, is_input: bool, dirty: bool) -> Tensor:
     if (is_input or dirty) and o.requires_grad:
         return o.detach()
     o = _handed_back(o) if is_input else o
-    if o._alias is not None and o._alias.no_grad == "no_grad":
+    if not is_sparse(o) and o._alias is not None and o._alias.no_grad == "no_grad":
         o._alias.no_grad = "no_grad custom"
     return o
 
@@ -479,6 +489,12 @@ def _handed_back(o: Tensor) -> Tensor:
 
 def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
     """Output `k` with its place in the graph."""
+    if is_sparse(o):
+        if is_input or dirty:
+            raise NotImplementedError(
+                "jaxtorch: an autograd.Function cannot hand back a sparse argument; return another tensor"
+            )
+        return result(o, ctx, k)
     alias = o._alias
     if dirty:
         if o._rg and o._node is None:
