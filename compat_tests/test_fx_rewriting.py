@@ -129,3 +129,63 @@ def test_names_of_functions_in_several_namespaces(torch: Any) -> Any:
         )
 
     return torch.fx.symbolic_trace(program).code, torch.overrides.resolve_name(torch.det)
+
+
+@parity_test
+def test_a_place_of_insertion_lasts(torch: Any) -> Any:
+    """`inserting_after` without `with` holds from the call on; as a context it gives the earlier place back."""
+    module = torch.fx.symbolic_trace(lambda x: x.relu() + 1)
+    graph = module.graph
+    x, relu = list(graph.nodes)[:2]
+    graph.inserting_after(relu)
+    first = graph.call_function(torch.neg, (relu,))
+    with graph.inserting_before(first):
+        second = graph.call_function(torch.exp, (relu,))
+    third = graph.call_function(torch.sin, (relu,))
+    graph.inserting_before(relu)
+    graph.call_function(torch.cos, (x,))
+    return [str(graph), second.name, third.name, graph.lint()]
+
+
+@parity_test
+def test_a_trace_of_a_librarys_own(torch: Any) -> Any:
+    """Libraries build `Tracer.trace` anew from the parts in `torch.fx._symbolic_trace`."""
+    from importlib import import_module
+
+    st = import_module(torch.__name__ + ".fx._symbolic_trace")
+
+    class Own(torch.fx.Tracer):
+        @st.compatibility(is_backward_compatible=True)
+        def trace(self, root: Any, concrete_args: Any = None) -> Any:
+            self.root = root
+            self.submodule_paths = {module: name for name, module in root.named_modules()}
+            self.graph = torch.fx.Graph(tracer_cls=type(self))
+            self.tensor_attrs = {}
+            fn = type(root).forward
+            assert isinstance(fn, st.FunctionType) and not isinstance(root, st.ScriptObject)
+            names = fn.__globals__
+            fn, args = self.create_args_for_root(fn, True, concrete_args)
+            known: dict[str, Any] = {}
+
+            @st.functools.wraps(st._orig_module_getattr)
+            def read(module: Any, name: str) -> Any:
+                return self.getattr(name, st._orig_module_getattr(module, name), known)
+
+            @st.functools.wraps(st._orig_module_call)
+            def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+                st._autowrap_check(patcher, getattr(module.forward, "__globals__", {}), self._autowrap_function_ids)
+                forward = lambda *a, **k: st._orig_module_call(module, *a, **k)  # noqa: E731
+                return self.call_module(module, forward, args, kwargs)
+
+            with st._Patcher() as patcher:
+                patcher.patch_method(torch.nn.Module, "__getattr__", read, deduplicate=False)
+                patcher.patch_method(torch.nn.Module, "__call__", call, deduplicate=False)
+                st._patch_wrapped_functions(patcher)
+                st._autowrap_check(patcher, names, self._autowrap_function_ids)
+                self.create_node("output", "output", (self.create_arg(fn(*args)),), {}, type_expr=None)
+            return self.graph
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1))
+    traced = torch.fx.GraphModule(model, Own().trace(model))
+    return [str(traced.graph), traced(torch.ones(1, 2)), model(torch.ones(1, 2))]

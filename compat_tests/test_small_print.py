@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -251,3 +252,16 @@ RARE = {
 def test_rare(name):
     expected, found = told(RARE[name], torch), told(RARE[name], jaxtorch)
     assert plain(found) == plain(expected)
+
+
+def test_the_error_function_stays_within_its_bounds():
+    """In float32 too, whatever computes it: NumPy the first time, one compiled program later. A probability made of it is one."""
+    x = jaxtorch.linspace(-8, 8, 40001, requires_grad=True)
+    for _ in range(4):
+        y = jaxtorch.erf(x)
+        assert (y.min().item(), y.max().item()) == (-1, 1)
+        jaxtorch.distributions.Bernoulli(0.5 * (1 + y.detach()))
+    theirs = torch.linspace(-8, 8, 40001, requires_grad=True)
+    torch.erf(theirs).sum().backward()
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), theirs.grad.numpy(), rtol=1e-4, atol=1e-30)

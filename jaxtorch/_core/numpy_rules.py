@@ -82,7 +82,7 @@ def _erf(x: Any) -> Any:
         for c in coefficients[1:]:
             sum_ *= squared
             sum_ += np.float32(c)
-    return x * above / below
+    return np.clip(x * above / below, np.float32(-1), np.float32(1))
 
 
 def _is_integer(x: Any) -> bool:

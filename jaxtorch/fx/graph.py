@@ -74,6 +74,20 @@ class _NodeList:
 _node_list = _NodeList
 
 
+class _InsertPoint:
+    """The place of new nodes, taken at once; as a context manager it gives the place before it back."""
+
+    def __init__(self, graph: Graph, insert: Callable[[Node], None]) -> None:
+        self.graph = graph
+        self.before, graph._insert = graph._insert, insert
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: Any) -> None:
+        self.graph._insert = self.before
+
+
 class Graph:
     """A program as a list of nodes, each using the results of earlier ones.
 
@@ -194,27 +208,13 @@ class Graph:
         to_erase._unlink()
         to_erase._erased = True
 
-    @contextmanager
-    def inserting_before(self, n: Node | None = None) -> Iterator[None]:
-        """Context in which new nodes come before a node, or at the beginning."""
-        if n is None:
-            n = self._root._next
-        with self._inserting(n.prepend):
-            yield
+    def inserting_before(self, n: Node | None = None) -> _InsertPoint:
+        """New nodes come before a node, or at the beginning: from this call on, or as a context, until its end."""
+        return _InsertPoint(self, (self._root._next if n is None else n).prepend)
 
-    @contextmanager
-    def inserting_after(self, n: Node | None = None) -> Iterator[None]:
-        """Context in which new nodes come after a node, or at the end; the first one made comes last."""
-        with self._inserting((self._root._prev if n is None else n).append):
-            yield
-
-    @contextmanager
-    def _inserting(self, insert: Callable[[Node], None]) -> Iterator[None]:
-        before, self._insert = self._insert, insert
-        try:
-            yield
-        finally:
-            self._insert = before
+    def inserting_after(self, n: Node | None = None) -> _InsertPoint:
+        """New nodes come after a node, or at the end; the first one made comes last. Lasts as `inserting_before` does."""
+        return _InsertPoint(self, (self._root._prev if n is None else n).append)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Remove the nodes that nothing uses and that do nothing else; returns whether there were any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import math
@@ -93,19 +94,41 @@ def _recording(original: Callable[..., Any]) -> Callable[..., Any]:
     return record
 
 
-class _Patches:
-    """Changes of namespaces and classes that are undone."""
+_orig_module_call = Module.__call__
+_orig_module_getattr = Module.__getattr__
+
+
+class _Patcher:
+    """Changes of namespaces and classes that are undone when the `with` block ends; a later change of a name goes on top.
+
+    Libraries with a `trace` of their own use it too, as they do `_autowrap_check` and `_patch_wrapped_functions`.
+    """
 
     def __init__(self) -> None:
         self.undo: list[Callable[[], None]] = []
+        self.visited: set[int] = set()
+        self._patched: set[tuple[int, str]] = set()
 
-    def item(self, namespace: dict[str, Any], name: str, new: Any) -> None:
+    def _again(self, owner: Any, name: str, deduplicate: bool) -> bool:
+        """Is it changed already, and once is enough?"""
+        key = (id(owner), name)
+        seen = key in self._patched
+        self._patched.add(key)
+        return seen and deduplicate
+
+    def patch(self, namespace: dict[str, Any], name: str, new: Any, deduplicate: bool = True) -> None:
+        """Give `name` another value in a namespace. deduplicate: leave it if this patcher has done so before."""
+        if self._again(namespace, name, deduplicate):
+            return
         missing = name not in namespace
         old = namespace.get(name)
         self.undo.append(lambda: namespace.pop(name) if missing else namespace.__setitem__(name, old))
         namespace[name] = new
 
-    def attribute(self, owner: Any, name: str, new: Any) -> None:
+    def patch_method(self, owner: Any, name: str, new: Any, deduplicate: bool = True) -> None:
+        """Give a class another method. deduplicate: leave it if this patcher has done so before."""
+        if self._again(owner, name, deduplicate):
+            return
         own = vars(owner)
         if name in own:
             old = own[name]
@@ -114,12 +137,36 @@ class _Patches:
             self.undo.append(lambda: delattr(owner, name))
         setattr(owner, name, new)
 
-    def __enter__(self) -> _Patches:
+    def visit_once(self, thing: Any) -> bool:
+        """Is this the first visit of an object?"""
+        first = id(thing) not in self.visited
+        self.visited.add(id(thing))
+        return first
+
+    def __enter__(self) -> _Patcher:
         return self
 
     def __exit__(self, *exc: Any) -> None:
         for undo in reversed(self.undo):
             undo()
+        self.undo.clear()
+        self.visited.clear()
+        self._patched.clear()
+
+
+def _autowrap_check(patcher: _Patcher, namespace: dict[str, Any], function_ids: set[int]) -> None:
+    """Have calls of those functions become nodes where this namespace names them; each namespace is looked at once."""
+    if patcher.visit_once(namespace):
+        for name, value in list(namespace.items()):
+            if not name.startswith("_") and callable(value) and id(value) in function_ids:
+                patcher.patch(namespace, name, _recording(value))
+
+
+def _patch_wrapped_functions(patcher: _Patcher) -> None:
+    """Have calls of the functions that `wrap` was told of become nodes."""
+    for namespace, name in _wrapped:
+        original = namespace[name] if name in namespace else getattr(builtins, name)
+        patcher.patch(namespace, name, _recording(original))
 
 
 class Tracer(TracerBase):
@@ -285,10 +332,10 @@ class Tracer(TracerBase):
 
         _tracing.append(self)
         try:
-            with _Patches() as patches:
-                patches.attribute(Module, "__call__", module_call)
-                patches.attribute(Module, "__getattr__", module_getattr)
-                self._wrap_functions(patches, fn)
+            with _Patcher() as patcher:
+                patcher.patch_method(Module, "__call__", module_call)
+                patcher.patch_method(Module, "__getattr__", module_getattr)
+                self._wrap_functions(patcher, fn)
                 result = call(*args)
                 self.create_node("output", "output", (self.create_arg(result),), {})
         finally:
@@ -304,27 +351,15 @@ class Tracer(TracerBase):
         for name, child in module.named_children():
             self._collect(child, [*path, name])
 
-    def _wrap_functions(self, patches: _Patches, fn: Any) -> None:
+    def _wrap_functions(self, patcher: _Patcher, fn: Any) -> None:
         namespaces = [inspect.unwrap(fn).__globals__] if isinstance(inspect.unwrap(fn), FunctionType) else []
         for module in self.root.modules():
             forward = getattr(type(module), "forward", None)
             if isinstance(forward, FunctionType) and not self.is_leaf_module(module, ""):
                 namespaces.append(forward.__globals__)
-        for namespace in {id(n): n for n in namespaces}.values():
-            for name, value in list(namespace.items()):
-                if id(value) in self._autowrap_function_ids and callable(value):
-                    patches.item(namespace, name, _recording(value))
-        for module in self._autowrap_search:
-            for name, value in list(vars(module).items()):
-                if not name.startswith("_") and callable(value):
-                    patches.item(vars(module), name, _recording(value))
-        for namespace, name in _wrapped:
-            original = namespace.get(name, __builtins__.get(name) if isinstance(__builtins__, dict) else None)
-            if original is None:
-                import builtins
-
-                original = getattr(builtins, name)
-            patches.item(namespace, name, _recording(original))
+        for namespace in [*namespaces, *map(vars, self._autowrap_search)]:
+            _autowrap_check(patcher, namespace, self._autowrap_function_ids)
+        _patch_wrapped_functions(patcher)
 
 
 def _with_stars(root_fn: Any, extra: list[Any], names: list[str], has_star: bool) -> Any:
