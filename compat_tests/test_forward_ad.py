@@ -358,6 +358,7 @@ def test_levels():
         assert fw.enter_dual_level() == 0
         dual = fw.make_dual(t.ones(2), t.zeros(2))
         assert repr(dual) == "tensor([1., 1.], tangent=tensor([0., 0.]))"
+        assert repr(dual.sum()) == "tensor(2., tangent=0.0)"
         assert repr(dual * 2) == "tensor([2., 2.], tangent=tensor([0., 0.]))"
         with pytest.raises(RuntimeError, match="not the last one"):
             fw.exit_dual_level(level=1)

@@ -212,7 +212,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
         device=shown,
         grad_fn=name,
         requires_grad=t._rg and node is None,
-        tangent=None if tangent is None else describe(tangent),
+        tangent=None if tangent is None else str(tangent.item()) if tangent.dim() == 0 else describe(tangent),
         prefix=prefix,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _pytree as _pytree
+from . import _symbolic_trace as _symbolic_trace
 from .graph import CodeGen, Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer

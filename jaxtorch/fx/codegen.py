@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import math
 import re
+import types
+import typing
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .node import Node, qualified_name
+from ..utils import _pytree as pytree
+from . import _pytree as fx_pytree
+from .node import Node, qualified_name, type_text
 
 __all__ = ["CodeGen", "PythonCode"]
 
@@ -18,6 +23,11 @@ _BINARY = {
     "gt": ">", "ge": ">=", "iadd": "+=", "isub": "-=", "imul": "*=", "itruediv": "/=",
 }  # fmt: skip
 _UNARY = {"neg": "-", "pos": "+", "invert": "~"}
+_GENERIC = {
+    kind: getattr(typing, name)
+    for kind, name in zip((list, dict, set, frozenset, tuple), "List Dict Set FrozenSet Tuple".split(), strict=True)
+}
+"""The generic types of `typing` by those that they stand for."""
 
 
 class PythonCode(NamedTuple):
@@ -37,23 +47,77 @@ class CodeGen:
     def __init__(self) -> None:
         self._body_transformer: Callable[[list[str]], list[str]] | None = None
 
-    def generate(self, nodes: Iterable[Node], root: str) -> PythonCode:
-        """The function, whose first parameter is `root`."""
-        writer = _Writer(root)
+    def generate(self, nodes: Iterable[Node], root: str, verbose: bool = False) -> PythonCode:
+        """The function, whose first parameter is `root`. verbose: say in a comment where the program's lines are not known."""
+        writer = self._writer(root)
         nodes = list(nodes)
         freed = _last_uses(nodes)
         lines = []
+        remark = verbose
         for node in nodes:
             written = writer.write(node)
+            if remark and node.op not in ("placeholder", "output"):
+                lines += ["\n"] * bool(lines) + ["# No stacktrace found for following nodes"]
+                remark = False
             if node.op not in ("placeholder", "output") and freed[node]:
                 written[-1] += f";  {' = '.join([*freed[node], 'None'])}"
             lines += written
         lines += ["return None"] * (not writer.returned)
         if self._body_transformer is not None:
             lines = self._body_transformer(lines)
-        head = f"def forward({', '.join([root, *writer.parameters])}):"
-        body = "\n".join("    " + line for text in lines for line in text.split("\n") if line)
+        head = f"def forward({', '.join([root, *self._parameters(writer, lines)])}){writer.returns}:"
+        body = "\n".join("    " + line if line else "" for text in lines for line in _lines(text))
         return PythonCode(f"\n\n\n{head}\n{body}\n    ", writer.globals)
+
+    def _writer(self, root: str) -> _Writer:
+        return _Writer(root)
+
+    def _parameters(self, writer: _Writer, lines: list[str]) -> list[str]:
+        return writer.parameters
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The values of the placeholders, from the function's arguments."""
+        return args
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """The function's result, from the value of the output node."""
+        return outputs
+
+
+class _PyTreeCodeGen(CodeGen):
+    """Writes a function of nested arguments. names: its parameters. in_spec, out_spec: the structures of these and of its result."""
+
+    def __init__(self, names: list[str], in_spec: Any, out_spec: Any = None) -> None:
+        super().__init__()
+        self.names, self.in_spec, self.out_spec = names, in_spec, out_spec
+
+    def _writer(self, root: str) -> _Writer:
+        writer = _Writer(root)
+        writer.globals.update(pytree=pytree, fx_pytree=fx_pytree)
+        writer.nested = self.out_spec is not None
+        return writer
+
+    def _parameters(self, writer: _Writer, lines: list[str]) -> list[str]:
+        bound = [re.split(r"[ :=]", p)[0] for p in writer.parameters]
+        inputs = f"[{', '.join(self.names)}]"
+        lines.insert(
+            0, f"{', '.join([*bound, ''])[:-1]} = fx_pytree.tree_flatten_spec({inputs}, {writer.root}._in_spec)"
+        )
+        return self.names
+
+    def process_inputs(self, *args: Any) -> Any:
+        """The leaves of the arguments."""
+        return pytree.arg_tree_leaves(*args)
+
+    def process_outputs(self, outputs: Any) -> Any:
+        """The leaves put together again."""
+        if self.out_spec is None:
+            return outputs
+        return pytree.tree_unflatten(outputs if isinstance(outputs, (list, tuple)) else [outputs], self.out_spec)
+
+
+def _lines(text: str) -> list[str]:
+    return [""] if text == "\n" else [line for line in text.split("\n") if line]
 
 
 def _last_uses(nodes: list[Node]) -> dict[Node, list[str]]:
@@ -74,13 +138,19 @@ class _Writer:
         self.globals: dict[str, Any] = {"torch": torch, "inf": math.inf, "nan": math.nan, "device": torch.device}
         self.parameters: list[str] = []
         self.returned = False
+        self.returns = ""
+        self.nested = False
 
     def name_of(self, obj: Any) -> str:
         """A name for a function or another object, under which the text can say it."""
-        full = qualified_name(obj) if callable(obj) else type(obj).__name__
+        return self._global(qualified_name(obj) if callable(obj) else type(obj).__name__, obj)
+
+    def _global(self, full: str, obj: Any) -> str:
         if full.startswith("torch.") and self._is(full, obj):
             return full
-        name = re.sub(r"[^0-9a-zA-Z_]", "_", full)
+        if full in vars(builtins) and vars(builtins)[full] is obj:
+            return full
+        name = re.sub(r"[^0-9a-zA-Z_]+", "_", full)
         while name in self.globals and self.globals[name] is not obj:
             name += "_1"
         self.globals[name] = obj
@@ -91,6 +161,22 @@ class _Writer:
         for part in full.split(".")[1:]:
             found = getattr(found, part, None)
         return found is obj
+
+    def annotation(self, kind: Any) -> str:
+        """A type as Python; generic ones by the name of their origin."""
+        if isinstance(kind, types.UnionType):
+            return "|".join(map(self.annotation, kind.__args__))
+        origin = getattr(kind, "__origin__", None)
+        if origin is None:
+            return self._global(type_text(kind), kind)
+        inside = getattr(kind, "__args__", ())
+        if inside and not isinstance(kind, types.GenericAlias):
+            origin = _GENERIC.get(origin, origin)
+        name = self._global(type_text(origin), origin)
+        return f"{name}[{','.join(map(self.annotation, inside))}]" if inside else name
+
+    def _typed(self, node: Node) -> str:
+        return "" if node.type is None else f" : {self.annotation(node.type)}"
 
     def text(self, a: Any) -> str:
         """An argument as Python."""
@@ -121,13 +207,17 @@ class _Writer:
             return self._placeholder(node)
         if node.op == "output":
             self.returned = True
-            return [f"return {self.text(node.args[0])}"]
-        return [f"{node.name} = {self._expression(node)}"]
+            self.returns = "" if node.type is None else f" -> {self.annotation(node.type)}"
+            result = self.text(node.args[0])
+            return [
+                f"return pytree.tree_unflatten({result}, {self.root}._out_spec)" if self.nested else f"return {result}"
+            ]
+        return [f"{node.name}{self._typed(node)} = {self._expression(node)}"]
 
     def _placeholder(self, node: Node) -> list[str]:
         target = node.target
         default = f" = {self.text(node.args[0])}" if node.args else ""
-        self.parameters.append(target + default)
+        self.parameters.append(target + self._typed(node) + default)
         plain = target.replace("*", "")
         return [] if plain == node.name else [f"{node.name} = {plain}"]
 

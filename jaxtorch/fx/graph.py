@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .codegen import CodeGen, PythonCode
+from .codegen import CodeGen, PythonCode, _PyTreeCodeGen
 from .node import Node, map_arg, qualified_name
 
-__all__ = ["CodeGen", "Graph", "PythonCode"]
+__all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen"]
 
 
 class _Namespace:
@@ -254,7 +254,7 @@ class Graph:
 
     def python_code(self, root_module: str = "self", *, verbose: bool = False, **kwargs: Any) -> PythonCode:
         """The text of the function, and what its names mean."""
-        return self._codegen.generate(self.nodes, root_module)
+        return self._codegen.generate(self.nodes, root_module, verbose)
 
     def set_codegen(self, codegen: CodeGen) -> None:
         """Have the text be written by another object."""
@@ -284,13 +284,13 @@ class Graph:
     def __str__(self) -> str:
         return "\n".join(["graph():", *["    " + str(n.format_node()) for n in self.nodes]])
 
-    def process_inputs(self, *args: Any) -> tuple[Any, ...]:
+    def process_inputs(self, *args: Any) -> Any:
         """The arguments of the function as the placeholders take them."""
-        return args
+        return self._codegen.process_inputs(*args)
 
     def process_outputs(self, out: Any) -> Any:
         """The result as the caller gets it."""
-        return out
+        return self._codegen.process_outputs(out)
 
     def __deepcopy__(self, memo: Any = None) -> Graph:
         made = Graph(tracer_cls=self._tracer_cls)

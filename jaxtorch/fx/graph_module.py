@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from ..nn import Module, Parameter
+from .codegen import _PyTreeCodeGen
 from .graph import Graph
 
 __all__ = ["GraphModule"]
@@ -85,7 +86,9 @@ class GraphModule(Module):
             if "_is_of_one_instance" in vars(parent):
                 base = parent.__mro__[1]
                 break
-        made = type(base.__name__, (base,), {"_is_of_one_instance": True, "__module__": base.__module__})
+        own = {"_is_of_one_instance": True, "__module__": base.__module__}
+        own["__qualname__"] = f"{GraphModule.__qualname__}.__new__.<locals>.GraphModuleImpl"
+        made = type(base.__name__, (base,), own)
         return object.__new__(made)
 
     def __init__(self, root: Any, graph: Graph, class_name: str = "GraphModule") -> None:
@@ -128,8 +131,10 @@ class GraphModule(Module):
         filename = f"<jaxtorch.fx {next(_numbers)}>"
         linecache.cache[filename] = (len(code.src), None, code.src.splitlines(True), filename)
         names = dict(code.globals)
-        exec(compile(code.src, filename, "exec"), names)
+        exec(compile(code.src, filename, "exec", dont_inherit=True), names)
         object.__setattr__(self, "_code", code.src)
+        if isinstance(self._graph._codegen, _PyTreeCodeGen):
+            self._in_spec, self._out_spec = self._graph._codegen.in_spec, self._graph._codegen.out_spec
         type(self).forward = names["forward"]
         return code
 
@@ -140,7 +145,8 @@ class GraphModule(Module):
 
     def print_readable(self, print_output: bool = True, *args: Any, **kwargs: Any) -> str:
         """The text of the forward within its class, printed unless told otherwise."""
-        body = "\n".join("    " + line if line else "" for line in self._code.strip("\n").split("\n"))
+        code = self._graph.python_code(root_module="self", verbose=True).src
+        body = "\n".join("    " + line if line else "" for line in code.strip("\n ").split("\n"))
         text = f"class {type(self).__name__}(torch.nn.Module):\n{body}\n"
         if print_output:
             print(text)
@@ -209,7 +215,8 @@ class GraphModule(Module):
         return reduce_graph_module, (body, "\n".join(imports))
 
     def __str__(self) -> str:
-        return f"{super().__str__()}\n{self._code}\n"
+        hint = "# To see more debug info, please use `graph_module.print_readable()`"
+        return f"{super().__str__()}\n{self._code}\n{hint}"
 
 
 # -- pickles
@@ -223,6 +230,8 @@ def _import_line(name: str, found: Any) -> str:
     """The import under which a pickled text finds what one of its names means; torch's modules have PyTorch's names."""
     if isinstance(found, ModuleType):
         return f"import {_TORCH.sub('torch', found.__name__)} as {name}"
+    if found is type(None):
+        return f"from types import NoneType as {name}"
     if isinstance(found, float):
         return f"from math import {name}"
     module, own = getattr(found, "__module__", None), getattr(found, "__qualname__", None)
@@ -245,7 +254,7 @@ def reduce_graph_module(body: dict[Any, Any], import_block: str) -> GraphModule:
         if line.startswith(("import ", "from ")) and _says(code, name):
             suffix = " as torch" if line == "import torch" else ""
             exec(_OURS.sub(r"\1 jaxtorch", line) + suffix, names)
-    exec(code, names)
+    exec(compile(code, "<jaxtorch.fx pickle>", "exec", dont_inherit=True), names)
     root = type("_Pickled", (_CodeOnlyModule,), {"forward": names["forward"]})(body)
     tracer = type("_KeepingModules", (Tracer,), {"is_leaf_module": lambda *_: True})()
     made = GraphModule(root, tracer.trace(root), body.get("_graphmodule_cls_name", "GraphModule"))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import re
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._symbols import _assert
 from ..overrides import resolve_name
 
 __all__ = ["Argument", "Node", "Target", "has_side_effect", "map_aggregate", "map_arg"]
@@ -16,7 +19,8 @@ Argument = Any
 BaseArgumentTypes = Any
 
 _OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
-_side_effects: set[Any] = set()
+_side_effects: set[Any] = {_assert}
+_JAXTORCH = re.compile(r"\bjaxtorch\b")
 
 
 def has_side_effect(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,11 +121,22 @@ def qualified_name(func: Callable[..., Any]) -> str:
         return f"{func.__objclass__.__module__}.{func.__objclass__.__name__}.{func.__name__}"
     module = str(getattr(func, "__module__", "") or "").replace("_operator", "operator")
     if module == "jaxtorch" or module.startswith("jaxtorch."):
+        if getattr(sys.modules["jaxtorch"], getattr(func, "__name__", ""), None) is func:
+            module = "jaxtorch"
         module = "torch" + module.removeprefix("jaxtorch")
     return f"{module}.{getattr(func, '__name__', type(func).__name__)}"
 
 
 _get_qualified_name = qualified_name
+
+
+def type_text(kind: Any) -> str:
+    """A type under the name that PyTorch shows: 'int', 'torch.Tensor', 'typing.List[int]'."""
+    if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
+        if kind.__module__ == "builtins":
+            return kind.__qualname__
+        return f"{_JAXTORCH.sub('torch', kind.__module__)}.{kind.__qualname__}"
+    return "..." if kind is ... else _JAXTORCH.sub("torch", repr(kind))
 
 
 class Node:
@@ -290,14 +305,16 @@ class Node:
 
     def format_node(self, *args: Any, **kwargs: Any) -> str | None:
         """The node in one line."""
-        kind = f": {self.type.__name__}" if isinstance(self.type, type) else ""
+        kind = "" if self.type is None else f": {type_text(self.type)} "
         if self.op == "placeholder":
             default = f"(default={self.args[0]})" if self.args else ""
-            return f"%{self.name} : [num_users={len(self.users)}] = placeholder[target={self.target}]{default}"
+            return (
+                f"%{self.name} {kind or ': '}[num_users={len(self.users)}] = placeholder[target={self.target}]{default}"
+            )
         if self.op == "output":
             return f"return {self.args[0]}"
         target = self.target if isinstance(self.target, str) else qualified_name(self.target)
-        head = f"%{self.name}{kind} : [num_users={len(self.users)}] = {self.op}[target={target}]"
+        head = f"%{self.name} {kind or ': '}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "get_attr":
             return head
         return f"{head}(args = {_percent(self.args)}, kwargs = {_percent(self.kwargs)})"

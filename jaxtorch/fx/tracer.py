@@ -5,14 +5,18 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import itertools
 import math
+import warnings
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
 from .._core.tensor import Tensor
+from .._symbols import _assert
 from ..nn import Module, Parameter
-from ..utils._pytree import tree_leaves
+from ..utils._pytree import LeafSpec, tree_flatten, tree_leaves, tree_map
+from .codegen import _PyTreeCodeGen
 from .graph import Graph
 from .graph_module import GraphModule
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
@@ -32,6 +36,8 @@ _wrapped: list[tuple[dict[str, Any], str]] = []
 """The functions that `wrap` has been told of: the namespace they are in, and their name."""
 
 _tracing: list[Any] = []
+_CHECKED = (bool, int, float, str, bytes, complex)
+"""The types of `concrete_args` that a graph compares with what it is given."""
 
 
 class PHBase:
@@ -281,18 +287,28 @@ class Tracer(TracerBase):
 
     def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> tuple[Any, list[Any]]:
         """The function to call, and a proxy for each of its parameters. concrete_args: values for some, by name."""
-        code = inspect.unwrap(root_fn).__code__
+        function = inspect.unwrap(root_fn)
+        code = function.__code__
         count = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:count])
         args: list[Any] = [self.root] if is_module else []
-        parameters = inspect.signature(inspect.unwrap(root_fn)).parameters
+        given: list[Any] = []
+        parameters = inspect.signature(function).parameters
+        types = _annotations(function)
         for name in names[1 if is_module else 0 :]:
-            if concrete_args is not None and name in concrete_args and concrete_args[name] is not PH:
-                args.append(concrete_args[name])
-                continue
             default = parameters[name].default
-            given = () if default is inspect.Parameter.empty else (default,)
-            args.append(self.create_proxy("placeholder", name, given, {}, type_expr=None))
+            default = () if default is inspect.Parameter.empty else (default,)
+            if concrete_args is not None and name in concrete_args:
+                given.append(concrete_args[name])
+                args.append(self._specialized(name, given[-1], default))
+            else:
+                given.append(self.create_proxy("placeholder", name, default, {}, type_expr=types.get(name)))
+                args.append(given[-1])
+        if concrete_args is not None:
+            given_names = names[1 if is_module else 0 :]
+            _, spec = tree_flatten(given)
+            if any(not isinstance(child, LeafSpec) for child in spec.children_specs):
+                self.graph.set_codegen(_PyTreeCodeGen(given_names, spec))
         extra = []
         at = count
         for flag, prefix in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
@@ -305,6 +321,29 @@ class Tracer(TracerBase):
         if not keyword:
             return root_fn, args
         return (lambda *a: root_fn(*a[:-keyword], **dict(zip(names[-keyword:], a[-keyword:], strict=True)))), args
+
+    def _specialized(self, name: str, concrete: Any, default: tuple[Any, ...]) -> Any:
+        """Inputs for the leaves of a value: `PH` becomes one, everything else stays what it is, and the graph checks it."""
+        numbers = itertools.count(1)
+
+        def leaf(value: Any) -> Any:
+            proxy = self.create_proxy("placeholder", f"{name}_{next(numbers)}", default, {})
+            if isinstance(value, PHBase):
+                return proxy
+            message = f"{name} has been specialized to have value {value} but got another value"
+            if isinstance(value, _CHECKED):
+                _assert(proxy == value, message)
+            elif value is None:
+                self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
+            else:
+                warnings.warn(
+                    f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user "
+                    "to make sure that your inputs match the inputs you specialized the function with.",
+                    stacklevel=2,
+                )
+            return value
+
+        return tree_map(leaf, concrete)
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """The graph of a module or function."""
@@ -337,7 +376,10 @@ class Tracer(TracerBase):
                 patcher.patch_method(Module, "__getattr__", module_getattr)
                 self._wrap_functions(patcher, fn)
                 result = call(*args)
-                self.create_node("output", "output", (self.create_arg(result),), {})
+                if isinstance(self.graph._codegen, _PyTreeCodeGen):
+                    result, self.graph._codegen.out_spec = tree_flatten(result)
+                kind = _annotations(inspect.unwrap(fn)).get("return")
+                self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         finally:
             _tracing.pop()
             self.submodule_paths = None
@@ -360,6 +402,29 @@ class Tracer(TracerBase):
         for namespace in [*namespaces, *map(vars, self._autowrap_search)]:
             _autowrap_check(patcher, namespace, self._autowrap_function_ids)
         _patch_wrapped_functions(patcher)
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    """A function's annotations as they stand; those of jaxtorch's own, which are text, as the types that they name."""
+    found = dict(getattr(function, "__annotations__", {}))
+    if str(function.__globals__.get("__package__")).partition(".")[0] == "jaxtorch":
+        return {name: _evaluated(text, function.__globals__) for name, text in found.items()}
+    return found
+
+
+def _evaluated(text: Any, names: dict[str, Any]) -> Any:
+    try:
+        kind = eval(text, names) if isinstance(text, str) else text
+    except (NameError, TypeError):
+        return None
+    return None if kind is Any else kind
+
+
+def _assert_is_none(value: Any, msg: str) -> None:
+    assert value is None, msg
+
+
+_assert_is_none.__module__ = "jaxtorch.fx._symbolic_trace"
 
 
 def _with_stars(root_fn: Any, extra: list[Any], names: list[str], has_star: bool) -> Any:
