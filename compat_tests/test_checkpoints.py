@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,43 @@ def test_every_optimizer_through_files(name: str, tmp_path: Path):
         np.testing.assert_allclose(second.train(3), first.train(3), rtol=tolerance)
         third = second.through(tmp_path / "second.pt", torch)
         np.testing.assert_allclose(third.train(3), second.train(3), rtol=tolerance)
+
+
+def _state_by_plain_names(t: Any) -> list[Any]:
+    """What `torch.distributed.checkpoint.state_dict` makes of a model in one process: accelerate loads checkpoints through it."""
+    from importlib import import_module
+
+    names = import_module(t.__name__ + ".distributed.checkpoint.state_dict")
+    t.manual_seed(0)
+    model = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.BatchNorm1d(2))
+    model[0].bias.requires_grad_(False)
+    get = functools.partial(names.get_model_state_dict, model)
+    options = names.StateDictOptions
+
+    def told(fn: Any) -> Any:
+        try:
+            return str(fn())
+        except (RuntimeError, ValueError) as error:
+            return type(error).__name__
+
+    seen = [
+        repr(options()),
+        list(get()),
+        list(get(options=options(ignore_frozen_params=True))),
+        list(get(submodules={model[1]})),
+    ]
+    seen += [list(get(submodules={model[1]}, options=options(keep_submodule_prefixes=False)))]
+    wrapped = t.nn.Sequential(t.compile(t.nn.Linear(2, 2)), t.nn.ReLU())
+    seen += [list(names.get_model_state_dict(wrapped))]
+    seen += [told(lambda: names.set_model_state_dict(wrapped, names.get_model_state_dict(wrapped)))]
+    part, more = {"0.weight": t.zeros(2, 2)}, {**model.state_dict(), "x": t.ones(1)}
+    for choice in ({}, {"strict": False}, {"full_state_dict": True}, {"full_state_dict": True, "strict": False}):
+        for state in (part, more, {"0.weight": t.zeros(3, 2)}, {}):
+            set_ = functools.partial(names.set_model_state_dict, model, state, options=options(**choice))
+            seen += [told(set_), model[0].weight.tolist()]
+    return [*seen, told(lambda: get(options=options(broadcast_from_rank0=True)))]
+
+
+@pytest.mark.filterwarnings("ignore:Getting submodules")
+def test_states_by_plain_names() -> None:
+    assert _state_by_plain_names(jaxtorch) == _state_by_plain_names(torch)
