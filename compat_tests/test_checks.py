@@ -281,6 +281,27 @@ def test_a_loop_over_batches_has_one_program() -> None:
     assert len(runner._structures) == before
 
 
+def test_division_by_a_known_zero_raises_at_the_call() -> None:
+    found = []
+    for torch_ in (torch, reference):
+        t, said = torch_.tensor([3, 4]), []
+        zero: Callable[[], Any] = lambda make=torch_.tensor: make([1, 0])  # noqa: E731
+        calls: list[Callable[[], Any]] = [
+            lambda t=t: t // 0, lambda t=t: t % 0, lambda t=t, z=zero: t // z(), lambda t=t, z=zero: t.fmod(z()),
+            lambda t=t, z=zero: t.clone().div_(z(), rounding_mode="trunc"), lambda t=t: t[:0] // 0,
+            lambda t=t: t // 2.0, lambda z=zero: 7 // z(), lambda t=t: 7 % t, lambda t=t: t // 0.0,
+        ]  # fmt: skip
+        for call in calls:
+            try:
+                result = call()  # no value is asked for before the program goes on
+            except RuntimeError as error:
+                said.append(str(error))
+            else:
+                said.append(result)
+        found.append([s if isinstance(s, str) else s.tolist() for s in said])
+    assert repr(found[0]) == repr(found[1])
+
+
 AT_EXIT = """
 import atexit
 atexit.register(lambda: print("earlier handler"))

@@ -83,7 +83,17 @@ class Bounds(NamedTuple):
         )
 
 
-def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | None = None) -> None:
+class Nonzero(NamedTuple):
+    """That no element of an operation's parameter is 0."""
+
+    name: str
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Is it so?"""
+        return bool(array.all())
+
+
+def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | Nonzero | None = None) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.
@@ -112,7 +122,7 @@ def foreseen(kernel: Kernel, values: list[Value]) -> bool | None:
     for position, within, make in kernel.guards:
         v = values[position]
         if getattr(v, "fine", None) is not make:
-            array = v.array
+            array = np.asarray(v.array) if v.aval.wrapped else v.array
             if type(array) is not np.ndarray or array.size > SMALL:
                 return None
             if not within.holds(array):

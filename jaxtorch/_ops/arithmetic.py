@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes
-from .._core.checks import flag
+from .._core.checks import Nonzero, flag
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
 from .._core.tensor import Tensor, need_tensor
 from .rules import (
@@ -177,8 +177,8 @@ def divide(x: Any, y: Any) -> Any:
 
 
 def _flag_zero(y: Any) -> None:
-    """Integer division by zero raises, as far as the data says so."""
-    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"))
+    """Integer division by zero raises, as far as the data says so. y: the operation's `other`."""
+    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"), Nonzero("other"))
 
 
 def _whole_quotient(x: Any, y: Any) -> Any:
