@@ -164,6 +164,10 @@ def test_what_a_program_with_its_own_tensors_calls_first_asks_them(run_python: R
 
             print(torch.stack([Named(), Named()]), torch.split(Named(), 2), torch.nn.functional.interpolate(Named(), 2))
             x = torch.ones(3)
+            try:
+                x + [1, 2]  # a list that is refused is none that is not looked into from then on
+            except TypeError:
+                print(torch.stack([Named(), Named()]))
             print(_is_alias_of(x, x[1:]), _is_alias_of(x, x.clone()), _is_torch_function_mode_enabled(), active_fake_mode())
             torch.library.define("mine::twice", "(Tensor x) -> Tensor")
             print(isinstance(torch.ops.mine.twice.default, OpOverload), isinstance(torch.cond, HigherOrderOperator))
@@ -171,4 +175,4 @@ def test_what_a_program_with_its_own_tensors_calls_first_asks_them(run_python: R
         """)
     )
     out = run_python("-W", "ignore", "-m", "jaxtorch", "program.py").stdout
-    assert out == "stack split interpolate\nTrue False False None\nTrue False\ntorch.Size([1, 1])\n"
+    assert out == "stack split interpolate\nstack\nTrue False False None\nTrue False\ntorch.Size([1, 1])\n"

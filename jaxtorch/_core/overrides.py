@@ -29,6 +29,7 @@ collectors: list[Callable[[], Iterable[FunctionType]]] = []
 
 _active: list[Any] = []
 _overriding: dict[type, bool] = {Tensor: False}
+_NESTING = (tuple, list)
 
 
 class Stranger(Exception):
@@ -47,7 +48,8 @@ def overrides(kind: type) -> bool:
     if found is None:
         own = getattr(kind, "__torch_function__", None)
         found = own is not None and getattr(own, "__func__", own) is not disabled_torch_function
-        _overriding[kind] = found
+        if kind not in _NESTING:  # whose items are asked
+            _overriding[kind] = found
     return found
 
 
@@ -133,9 +135,6 @@ class _Asking:
     def seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
         """The arguments as overrides see them."""
         return self.told(args, kwargs) if self.told is not None else (args, kwargs or None)
-
-
-_NESTING = (tuple, list)
 
 
 def _walk(items: Iterable[Any]) -> Iterable[Any]:
