@@ -196,3 +196,18 @@ def test_losses_of_nan(torch: Any, call: str) -> Any:
     loss = eval(call, {"F": torch.nn.functional, "x": x, "n": n})
     loss.backward()
     return loss, n.grad
+
+
+META = """m.nonzero(); m[m > 0]; m.masked_select(m > 0); m.unique(); m.unique_consecutive(); torch.bincount(m.long())
+    torch.equal(m, m); torch.where(m > 0); m.item(); float(m[0]); m.tolist(); m.numpy(); F.one_hot(m.long()); bool(m.any())
+    m.long().repeat_interleave(m.long()); torch.allclose(m, m)"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for c in META.replace("\n", ";").split(";")])
+@parity_test
+def test_what_asks_a_meta_tensor_for_its_content(torch: Any, call: str) -> Any:
+    try:
+        eval(call, {"torch": torch, "F": torch.nn.functional, "m": torch.ones(3, device="meta")})
+    except RuntimeError:  # NotImplementedError is one
+        return "refused"
+    return "taken"

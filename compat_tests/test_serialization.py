@@ -395,3 +395,13 @@ def test_wrong_arguments():
             library.load(io.BytesIO(), weights_only=True, pickle_module=pickle)
         with pytest.raises(AttributeError, match="Pickler"):
             library.save(1, io.BytesIO(), pickle_module=io)
+
+
+def test_pickles_of_meta_tensors() -> None:
+    found = []
+    for module in (torch, jaxtorch):
+        weight = pickle.loads(pickle.dumps(module.nn.Linear(2, 3, device="meta"))).weight
+        t = pickle.loads(pickle.dumps(module.ones(2, 3, device="meta", dtype=module.int32).t()))
+        kind = str(t.dtype).rpartition(".")[2]
+        found.append((weight.is_meta, tuple(weight.shape), weight.requires_grad, t.is_meta, t.stride(), kind))
+    assert found[0] == found[1]

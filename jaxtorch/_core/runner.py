@@ -100,6 +100,9 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
 class _Meta:
     """Stands where a meta tensor's content would be."""
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
 
 _META = _Meta()
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
+from .._core.runner import known
 from .._core.sparsity import makers
 from .._core.tensor import Tensor, need_tensor
 from .rules import scalar_name
@@ -364,9 +365,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if not hasattr(num_classes, "__index__"):
         raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type(num_classes).__name__}")
     if num_classes == -1:
-        values = tensor._array()
         if tensor._value.aval.numel == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        values = known(tensor._array())
         num_classes = int(values.max()) + 1
         if int(values.min()) < 0:
             raise RuntimeError("Class values must be non-negative.")

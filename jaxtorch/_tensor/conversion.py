@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import checks, dtypes, forward, host, printing, runner, views
+from .._core import checks, dtypes, forward, host, layouts, printing, runner, views
 from .._core.device import cpu, default_device
 from .._core.modes import state
+from .._core.op import functions
 from .._core.overrides import admit
 from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor, from_host, wrap
@@ -333,8 +334,30 @@ def rebuild(
     return t
 
 
+def rebuild_meta(kind: type, size: Any, stride: Any, dtype: Any, requires_grad: bool, extra: Any) -> Tensor:
+    """A tensor without content from what was pickled of it."""
+    t = functions["empty"](size, dtype=dtype, device="meta")
+    t._layout = layouts.normal(size, stride, 0)
+    if kind is not Tensor:
+        admit(kind)
+        t = _of_kind(kind, t)
+    t._rg = requires_grad
+    t.__dict__.update(extra)
+    return t
+
+
 @member
 def __reduce_ex__(self: Tensor, protocol: Any) -> Any:
+    if self._value.aval.slot.is_meta:
+        aval = self._value.aval
+        return rebuild_meta, (
+            type(self),
+            aval.shape,
+            layouts.strides_of(self),
+            aval.dtype,
+            self._rg,
+            dict(self.__dict__),
+        )
     array = np.ascontiguousarray(to_numpy(self)).reshape(self._value.aval.shape)
     if array.dtype.kind == "V":
         array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
