@@ -199,7 +199,7 @@ def test_losses_of_nan(torch: Any, call: str) -> Any:
 
 
 META = """m.nonzero(); m[m > 0]; m.masked_select(m > 0); m.unique(); m.unique_consecutive(); torch.bincount(m.long())
-    torch.equal(m, m); torch.where(m > 0); m.item(); float(m[0]); m.tolist(); m.numpy(); F.one_hot(m.long()); bool(m.any())
+    torch.equal(m, m); torch.where(m > 0); m.item(); float(m[0]); m.tolist(); F.one_hot(m.long()); bool(m.any())
     m.long().repeat_interleave(m.long()); torch.allclose(m, m)"""
 
 
