@@ -59,11 +59,26 @@ def _sparse(t):
     return t.arange(1, 17).reshape(2, 4, 2).to_sparse(2)
 
 
+def _message(fn):
+    try:
+        return fn()
+    except RuntimeError as e:
+        return str(e)
+
+
 def _csr(t):
     return t.tensor([[1.0, 0, 2], [0, 0, 3]]).to_sparse_csr()
 
 
 ALIKE = {
+    "sizes that are tensors": lambda t: repr(
+        t.Size((2, t.tensor(3), t.tensor([4]), t.tensor(True), -1)) + (t.tensor(5),)
+    ),
+    "the types of sizes": lambda t: [type(n).__name__ for n in t.Size([t.tensor(3), np.array(3), np.int64(3), True])],
+    "a size from a tensor": lambda t: t.Size(t.tensor([2, 3])),
+    "a size that is a float tensor": lambda t: t.Size((2, t.tensor(3.0))),
+    "a size that is two": lambda t: t.Size((2, t.tensor([3, 4]))),
+    "a product that does not fit": lambda t: _message(lambda: t.matmul(t.ones(60, 3), t.ones(3, 1, 3))),
     "asarray keeps the history": lambda t: t.asarray(_leaf(t) + 1),
     "asarray, with it": lambda t: t.asarray(_leaf(t) + 1, requires_grad=True),
     "asarray, without": lambda t: t.asarray(_leaf(t) + 1, requires_grad=False),

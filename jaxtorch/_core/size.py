@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 
 class Size(tuple):
@@ -52,11 +55,19 @@ _NO_SIZES = (float, complex, str, bytes, list, tuple, dict)
 
 
 def _whole(items: list[Any], first: int) -> list[Any]:
-    """The items as ints; TypeError where one is no whole number."""
+    """The items as ints, NumPy's and symbols as they are; TypeError where one is no whole number."""
     for i, n in enumerate(items[first:], first):
-        if n is None or isinstance(n, _NO_SIZES):
-            raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
-    return [int(n) if isinstance(n, bool) else n for n in items]  # a nested tensor's have a symbol among them
+        kind = type(n)
+        try:
+            if n is None or isinstance(n, _NO_SIZES):
+                raise TypeError
+            if isinstance(n, bool) or (hasattr(kind, "dtype") and not isinstance(n, np.integer)):
+                items[i] = operator.index(
+                    n
+                )  # a tensor or array with one number; a nested tensor has a symbol among its sizes
+        except TypeError:
+            raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{kind.__name__}')") from None
+    return items
 
 
 def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:

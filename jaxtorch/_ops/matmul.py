@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
 
 from .._core import dtypes
 from .._core.op import Array, Scalar, op
+from .._core.strides import broadcast_shapes
 from .products import times
 
 _C_NAMES = {"Long": "long int", "Int": "int", "Float": "float", "Double": "double", "Half": "c10::Half",
@@ -112,28 +114,19 @@ def matmul(input: Array, other: Array):
             if other.ndim == 2:
                 raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({_shapes(flat, other)})")
             raise RuntimeError(f"size mismatch, got input ({flat.shape[0]}), mat ({_shape(flat)}), vec ({outer})")
+        batch = math.prod(broadcast_shapes(input.shape[:-2], other.shape[:-2]))
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{_batch(input)}, {inner}] but got: "
-            f"[{_batch(other)}, {outer}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] but got: [{batch}, {outer}]."
         )
     try:
         return product(input, other)
     except (TypeError, ValueError):
-        from .._core.strides import broadcast_shapes
-
         broadcast_shapes(input.shape[:-2], other.shape[:-2])
         raise
 
 
 def _shape(a: Any) -> str:
     return "x".join(map(str, a.shape))
-
-
-def _batch(a: Any) -> int:
-    n = 1
-    for s in a.shape[:-2]:
-        n *= s
-    return n
 
 
 @op(inplace=False)
