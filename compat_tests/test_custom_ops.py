@@ -6,6 +6,8 @@ import copy
 import itertools
 from typing import Any
 
+import numpy as np
+
 from parity import attempt, parity_test
 
 _NUMBER = itertools.count()
@@ -59,6 +61,28 @@ def test_the_node_has_the_name_of_the_operation(torch: Any) -> Any:
         copy.deepcopy(packet) is packet,
         copy.deepcopy(packet.default) is packet.default,
     )
+
+
+@parity_test
+def test_what_an_operation_writes_to_is_counted(torch: Any) -> Any:
+    def negative(x, out, others):
+        np.negative(x.numpy(), out=out.numpy())
+        for other in others:
+            other.add_(x)
+
+    negative.__annotations__ = {"x": torch.Tensor, "out": torch.Tensor, "others": list[torch.Tensor], "return": None}
+    op = torch.library.custom_op(f"parity::negative{next(_NUMBER)}", negative, mutates_args=("out", "others"))
+    x, base, others = torch.ones(2), torch.zeros(4), [torch.zeros(2), torch.ones(2)]
+    out, w = base[1:3], torch.ones(2, requires_grad=True)
+    product = w * out
+    op(x, out, others)
+    found = []
+    for act in (product.sum().backward, lambda: op.register_autograd(lambda ctx, g: g)):
+        try:
+            act()
+        except RuntimeError as error:
+            found.append(str(error)[:60])
+    return base, others, [t._version for t in (x, base, out, *others)], found
 
 
 @parity_test

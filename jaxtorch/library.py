@@ -174,9 +174,15 @@ def impl_abstract(qualname: str, func: Any = None, *, lib: Library | None = None
 def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Any = None) -> None:
     """Register the gradient: `backward(ctx, *grads)` gives one for each argument, None where there is none.
 
-    setup_context(ctx, inputs, output) keeps what backward needs, after the forward pass.
+    setup_context(ctx, inputs, output) keeps what backward needs, after the forward pass. RuntimeError for an operation that
+    writes to its arguments.
     """
     overload = _operators.find(_named(op))
+    if any(a.is_write for a in overload._schema.arguments):
+        raise RuntimeError(
+            f"Cannot register autograd formula for non-functional operator {op} with schema {overload._schema}. "
+            "Please create a functional operator and register an autograd formula for that."
+        )
     overload.backward = backward
     overload.setup_context = setup_context
 
@@ -219,6 +225,7 @@ class CustomOpDef:
         _operators.packets.pop((namespace, name), None)  # a second definition takes the place of the first
         self._lib.define(name + schema, tags=tags or ())
         self._opoverload = _operators.find(self._qualname)
+        self._opoverload.counts_writes = True
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"

@@ -21,6 +21,7 @@ from ..autograd._mapped_function import owner
 from ..autograd._mapped_function import run as run_rule
 from ..autograd._traced_function import is_traced
 from ..autograd.function import Function
+from ..autograd.graph import increment_version
 from .schema import Schema
 
 _WHOLE = ("CompositeImplicitAutograd",)
@@ -49,6 +50,7 @@ class OpOverload:
         self.setup_context: Callable[..., Any] | None = None
         self.vmap: Callable[..., Any] | None = None
         self.tags: list[Any] = []
+        self.counts_writes = False  # each call is a write to the arguments that the schema says are written
         self.__name__ = f"{name}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch.ops.{namespace}"
@@ -78,6 +80,13 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         values, named = self._schema.bind(args, kwargs, self.name())
+        result = self._run(values, named)
+        if self.counts_writes:
+            given = {**dict(zip([a.name for a in self._schema.arguments], values, strict=False)), **named}
+            increment_version(list(_tensors([given[a.name] for a in self._schema.arguments if a.is_write])))
+        return result
+
+    def _run(self, values: list[Any], named: dict[str, Any]) -> Any:
         if self.vmap is not None and draws.is_mapping():
             trace = owner(values)
             mapped = draws.mapped_by(trace)
