@@ -190,6 +190,8 @@ def times_and_plus(x: Array, weight: Array, *biases: Array | None) -> Array:
     if rows and alike and native.matrix_units() and _pays(count, len(weight)):
         out = _linear_p.bind(x.reshape(count, x.shape[-1]), weight, functools.reduce(operator.add, rows))
         return out.reshape(*x.shape[:-1], len(weight))
+    if alike and len(rows) > 1 and x.dtype.itemsize >= 4:  # half precision would round the sum
+        rows = [functools.reduce(operator.add, rows)]
     out = times_transposed(x, weight)
     for row in rows:
         out = plus_row(out, row)
