@@ -224,3 +224,13 @@ def test_which_dimension_is_too_small_to_be_reflected(torch: Any) -> Any:
             torch.nn.functional.pad(torch.zeros(2, 3, 4, 4), pad, mode="reflect")
         found.append(str(error.value))
     return found
+
+
+def test_a_library_may_ask_whether_a_dataset_is_a_shuffler():
+    """accelerate does for every iterable dataset."""
+    import jaxtorch
+
+    shuffler = module(jaxtorch, "utils.data.datapipes.iter.combinatorics").ShufflerIterDataPipe
+    assert not isinstance([1, 2], shuffler)
+    with pytest.raises(NotImplementedError, match=r"combinatorics\.ShufflerIterDataPipe: jaxtorch has no DataPipes"):
+        shuffler([1, 2])

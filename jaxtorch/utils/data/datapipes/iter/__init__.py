@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._absent import absent as _absent
+from ....._absent import absent as _absent
+from . import combinatorics as combinatorics
 
 
 def __getattr__(name: str) -> Any:
