@@ -239,12 +239,31 @@ def _tagged(t):
     return double_(x), x, t.Tag.inplace.name, t.Tag.view_copy.value
 
 
+def _taken(t):
+    """Tensors in lists by type and size, as gradients are before they are averaged over processes."""
+    many = [
+        t.ones(3),
+        t.ones(4).long(),
+        t.ones(2),
+        t.ones(10),
+        t.ones(1),
+        t.eye(2).to_sparse(),
+        t.ones(2).long(),
+        t.ones(0),
+    ]
+    lists = [
+        [[tuple(x.shape) for x in part] for part in t._utils._take_tensors(iter(many), n)] for n in (0, 8, 20, 64, 999)
+    ]
+    return lists, t._utils._reorder_tensors_as([t.ones(1), t.ones(2).long()], [t.ones(1).long(), t.ones(3)])
+
+
 def _layout_policy(t):
     with t.autograd.enforce_grad_layout_policy(False) as entered:
         return entered
 
 
 RARE = {
+    "tensors in lists": _taken,
     "monitor": _logged,
     "default backend": _default_backend,
     "backend of a number": lambda t: t.compiler.set_default_backend(3),

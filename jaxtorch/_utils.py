@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._core.device import device as _device
@@ -78,6 +79,30 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
         found.append(flat[start : start + t.numel()].view_as(t))
         start += t.numel()
     return tuple(found)
+
+
+def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
+    """The tensors in lists of one type each and of at most `size_limit` bytes (or one tensor), in order within a type."""
+    open_lists: dict[str, list[Tensor]] = {}
+    sizes: dict[str, int] = {}
+    for t in tensors:
+        kind, parts = t.type(), [t._indices(), t._values()] if t.is_sparse else [t]
+        size = sum(part.numel() * part.element_size() for part in parts)
+        if sizes.get(kind, 0) > 0 and sizes[kind] + size > size_limit:
+            yield open_lists[kind]
+            open_lists[kind], sizes[kind] = [], 0
+        open_lists.setdefault(kind, []).append(t)
+        sizes[kind] = sizes.get(kind, 0) + size
+    yield from open_lists.values()
+
+
+def _reorder_tensors_as(tensors: Iterable[Tensor], ordered_tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """The tensors in the order of others of the same types; within a type they keep theirs."""
+    by_type: dict[str, list[Tensor]] = {}
+    for t in tensors:
+        by_type.setdefault(t.type(), []).append(t)
+    left = {kind: iter(found) for kind, found in by_type.items()}
+    return tuple(next(left[t.type()]) for t in ordered_tensors)
 
 
 class ExceptionWrapper:
