@@ -405,3 +405,11 @@ def test_pickles_of_meta_tensors() -> None:
         kind = str(t.dtype).rpartition(".")[2]
         found.append((weight.is_meta, tuple(weight.shape), weight.requires_grad, t.is_meta, t.stride(), kind))
     assert found[0] == found[1]
+
+
+def test_saving_to_what_is_no_file() -> None:
+    for module in (torch, jaxtorch):
+        with pytest.raises(
+            AttributeError, match="expected 'f' to be string, path, or a file-like object with a 'write'"
+        ):
+            module.save(1, 3)

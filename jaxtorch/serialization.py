@@ -61,9 +61,7 @@ def save(
             _written(obj, file, stem, pickle_module, pickle_protocol, _use_new_zipfile_serialization)
         return
     if not hasattr(f, "write"):
-        raise TypeError(
-            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, not {type(f)}"
-        )
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     _written(obj, f, "archive", pickle_module, pickle_protocol, _use_new_zipfile_serialization)
 
 
