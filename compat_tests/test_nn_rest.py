@@ -256,3 +256,19 @@ def test_shallow_copies_of_parameters(torch: Any) -> Any:
     p.mark = 3
     found = [copy.copy(x) for x in (p, torch.nn.UninitializedParameter(), torch.nn.Buffer(torch.ones(2)))]
     return [type(x).__name__ for x in found], found[0].mark, found[0]._version, found[0].data_ptr() == p.data_ptr()
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+@parity_test
+def test_pictures_of_bytes_are_resized_exactly(torch: Any, mode: str, antialias: bool) -> Any:
+    """With whole-numbered weights, as pillow does, so that every element is PyTorch's."""
+    found = []
+    for shape in ((2, 3, 17, 23), (1, 5, 9, 30)):
+        x = torch.randint(0, 256, shape, dtype=torch.uint8)
+        for given in ({"size": (7, 11)}, {"size": (shape[2], 41)}, {"scale_factor": (1.7, 0.37)}):
+            for corners in (False, True):
+                found.append(
+                    torch.nn.functional.interpolate(x, mode=mode, antialias=antialias, align_corners=corners, **given)
+                )
+    return found

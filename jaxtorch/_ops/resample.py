@@ -94,6 +94,30 @@ def _apply_taps(x: Any, axis: int, index: Any, weight: Any) -> Any:
     return functools.reduce(jnp.add, parts)
 
 
+def _resampled_pixels(x: Any, size: Any, kernel: str, align_corners: bool, factors: Any, antialias: bool) -> Any:
+    """(N, C, H, W) of uint8: rows, then columns, each with whole-numbered weights of 15 bits and rounded to uint8."""
+    for axis in (3, 2):
+        old, new, factor = x.shape[axis], size[axis - 2], factors[axis - 2]
+        if old == new:
+            continue
+        if antialias:
+            index, weight = _smooth_taps(kernel, old, new, align_corners, factor)
+        else:
+            index, weight = taps(kernel, old, new, align_corners, factor, False)
+        weight = weight.astype(np.float64)
+        for k in range(1, index.shape[1]):  # beyond the border the outermost element counts more than once
+            same = index[:, k] == index[:, k - 1]
+            weight[:, k] += np.where(same, weight[:, k - 1], 0)
+            weight[:, k - 1] = np.where(same, 0, weight[:, k - 1])
+        bits = 0
+        while bits < 22 and int(0.5 + weight.max() * 2 ** (bits + 1)) < 2**15:
+            bits += 1
+        whole = np.trunc(weight * 2**bits + np.copysign(0.5, weight)).astype(np.int32)
+        total = _apply_taps(x.astype(jnp.int32), axis, index, whole) + (1 << (bits - 1))
+        x = jnp.clip(total >> bits, 0, 255).astype(jnp.uint8)
+    return x
+
+
 _KERNELS = {"nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear", "bilinear": "Bilinear",
             "trilinear": "Trilinear", "bicubic": "Bicubic"}  # fmt: skip
 
@@ -118,12 +142,16 @@ def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: 
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
         )
-    if kind(input) in ("int", "bool", "complex") and not (mode.startswith("nearest") and input.dtype == jnp.uint8):
+    pixels = input.dtype == jnp.uint8 and (mode.startswith("nearest") or mode in ("bilinear", "bicubic"))
+    if kind(input) in ("int", "bool", "complex") and not pixels:
         unsupported(f"upsample_{mode.replace('-', '_')}{len(spatial)}d", input)
     if mode == "area":
         return adaptive_average(input, len(spatial), list(size))
     single = input.dtype != jnp.float64
     kernel = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+
+    if pixels and kernel in ("linear", "cubic"):
+        return _resampled_pixels(input, size, kernel, align_corners, factors or (None, None), antialias)
 
     def resampled(x: Any) -> Any:
         for i, (old, new) in enumerate(zip(spatial, size, strict=True)):
