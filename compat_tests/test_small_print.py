@@ -59,6 +59,12 @@ def _sparse(t):
     return t.arange(1, 17).reshape(2, 4, 2).to_sparse(2)
 
 
+def _backward_with(t, gradient):
+    x = t.tensor([2.0, 3.0], requires_grad=True)
+    (x * 3).backward(gradient)
+    return x.grad
+
+
 def _message(fn):
     try:
         return fn()
@@ -79,6 +85,9 @@ ALIKE = {
     "a size that is a float tensor": lambda t: t.Size((2, t.tensor(3.0))),
     "a size that is two": lambda t: t.Size((2, t.tensor([3, 4]))),
     "a product that does not fit": lambda t: _message(lambda: t.matmul(t.ones(60, 3), t.ones(3, 1, 3))),
+    "gradients in a sequence": lambda t: [_backward_with(t, g) for g in ([t.ones(2)], (t.ones(2), None), t.ones(2))],
+    "no gradient in a sequence": lambda t: _backward_with(t, []),
+    "a number for a gradient": lambda t: _backward_with(t, 3.0),
     "asarray keeps the history": lambda t: t.asarray(_leaf(t) + 1),
     "asarray, with it": lambda t: t.asarray(_leaf(t) + 1, requires_grad=True),
     "asarray, without": lambda t: t.asarray(_leaf(t) + 1, requires_grad=False),

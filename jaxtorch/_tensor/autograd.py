@@ -241,9 +241,11 @@ def backward(
 ) -> None:
     """Add the gradients of this tensor to the `.grad` of the leaves it was computed from.
 
-    gradient: the gradient with respect to this tensor itself; may be left out for one with a single element.
+    gradient: the gradient with respect to this tensor itself, or a sequence that begins with it; may be left out for a tensor with
+    a single element.
     """
-    run_backward((self,), (gradient,), retain_graph, create_graph, inputs)
+    gradients = (gradient,) if gradient is None or isinstance(gradient, Tensor) else tuple(gradient)[:1]
+    run_backward((self,), gradients, retain_graph, create_graph, inputs)
 
 
 def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
