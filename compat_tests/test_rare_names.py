@@ -141,3 +141,15 @@ def test_fake_quantize(call: str, dtype: str) -> None:
             words = " ".join(str(error).split())
             found.append((type(error).__name__, words.partition(" (the operation")[0]))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["jit.Error", "jit.TracingCheckError", "jit.TracerWarning", "AcceleratorError", "cuda.AcceleratorError"]
+)
+def test_exceptions_have_the_bases_that_programs_catch(name: str) -> None:
+    def bases(torch: Any) -> list[str]:
+        for part in name.split("."):
+            torch = getattr(torch, part)
+        return [kind.__name__ for kind in torch.__mro__]
+
+    assert bases(jaxtorch) == bases(reference)

@@ -95,7 +95,7 @@ from ._switches import (  # noqa: E402
 from ._tensor.interop import from_dlpack, from_jax  # noqa: E402
 from .amp import autocast  # noqa: E402
 from .amp._settings import FUNCTIONS as _AUTOCAST  # noqa: E402
-from .cuda import OutOfMemoryError  # noqa: E402
+from .cuda import AcceleratorError, OutOfMemoryError  # noqa: E402
 from .torch_version import __version__  # noqa: E402
 
 if _TYPE_CHECKING:  # imported when asked for, by `__getattr__`; editors are to know them

@@ -17,8 +17,8 @@ from . import amp as amp
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 
 __all__ = [
-    "Event", "OutOfMemoryError", "Stream", "StreamContext", "current_device", "current_stream", "default_stream", "device",
-    "device_count", "device_of", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
+    "AcceleratorError", "Event", "OutOfMemoryError", "Stream", "StreamContext", "current_device", "current_stream", "default_stream",
+    "device", "device_count", "device_of", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
     "get_rng_state", "get_rng_state_all", "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported",
     "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
     "memory_allocated", "memory_reserved", "memory_stats", "seed", "seed_all", "set_device", "set_rng_state",
@@ -30,7 +30,12 @@ class OutOfMemoryError(RuntimeError):
     """A device has no memory left."""
 
 
+class AcceleratorError(RuntimeError):
+    """What PyTorch raises where a device's runtime fails. For `except` clauses: nothing here raises it."""
+
+
 OutOfMemoryError.__module__ = "torch"
+AcceleratorError.__module__ = "torch"
 
 
 # -- devices

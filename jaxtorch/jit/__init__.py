@@ -23,10 +23,10 @@ from . import annotations as annotations
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
-    "ScriptWarning", "TracerWarning", "annotate", "annotations", "enable_onednn_fusion", "export", "fork", "freeze", "ignore",
-    "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled", "optimize_for_inference",
-    "optimized_execution", "save", "script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion",
-    "trace", "trace_module", "unused", "wait",
+    "ScriptWarning", "TracerWarning", "TracingCheckError", "annotate", "annotations", "enable_onednn_fusion", "export",
+    "fork", "freeze", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "load", "onednn_fusion_enabled",
+    "optimize_for_inference", "optimized_execution", "save", "script", "script_if_tracing", "script_method",
+    "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait",
 ]  # fmt: skip
 
 
@@ -49,8 +49,12 @@ class CompilationUnit:
         raise _missing("torch.jit.CompilationUnit")
 
 
-class Error(RuntimeError):
-    """An error that TorchScript's interpreter raises."""
+class Error(Exception):
+    """What TorchScript's interpreter raises for an error in a scripted function; here the error itself comes out."""
+
+
+class TracingCheckError(Exception):
+    """What PyTorch's tracer raises where two traces differ. Nothing is traced here, so it is not raised."""
 
 
 class ScriptWarning(Warning):
