@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import checks, packs, program, random, runner
+from .._core import checks, interrupts, packs, program, random, runner
 from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
@@ -223,6 +223,13 @@ class Replay:
 
     def __call__(self, arguments: Sequence[Tensor]) -> Any:
         """The call once more, with these tensors among its arguments. Stale if an optimizer's options forbid it."""
+        handler = interrupts.hold()
+        try:
+            return self._again(arguments)
+        finally:
+            interrupts.release(handler)
+
+    def _again(self, arguments: Sequence[Tensor]) -> Any:
         numbers = self._advance() if self.updated else []
         draws = [random.key_of(g, *a) if m is random.key_of else random.draw(g, m, *a) for g, m, a in self.drawn]
         slot = self.slot

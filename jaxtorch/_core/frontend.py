@@ -83,6 +83,8 @@ class _Source:
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
         self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
+        self.first = self.function.__code__
+        self.written = False
         self.forms = [self.function]
         """The functions that have this text: the public one, and the method where that is another object."""
 
@@ -93,8 +95,10 @@ class _Source:
     def write(self) -> Any:
         """The function, with its body from now on, as its other forms have."""
         with _writing:
-            if not self.lines:
+            if not self.written:
+                self.lines.clear()  # an interrupt may have come the first time
                 self._write_body()
+                self.written = True
         return self.function
 
     def _write_body(self) -> None:
@@ -109,11 +113,10 @@ class _Source:
             self.add("raise", 2)
         text = "\n".join(self.lines) + "\n"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
-        first = self.function.__code__
         written = self._compile(text).__code__
         self.namespace[op.name] = self.function
         for form in self.forms:
-            if form.__code__ is first:
+            if form.__code__ is self.first:
                 form.__code__ = written
 
     def _given(self) -> str:

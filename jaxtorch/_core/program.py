@@ -20,7 +20,7 @@ from typing import Any
 
 import jax
 
-from . import capture, checks, cold, hostmode, packs, runner
+from . import capture, checks, cold, hostmode, interrupts, packs, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
@@ -108,29 +108,51 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
             flush(slot.closing)
         program = slot.program = Program(slot)
     code, known = program.code, program.values
-    mark = len(code)
-    code.append(kernel)
-    for v in values:
-        if v.program is program:
-            code.append(v.slot)
-        elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program, mark):
-            if v.program is not None:  # an input of another device's program, where it has another slot
-                v = Value(v.aval, v.array)
-            v.program = program
-            v.slot = len(known)
-            code.append(v.slot)
-            known.append(v)
-            program.inputs.append(v)
+    mark, first, outs = len(code), len(known), None
+    try:
+        code.append(kernel)
+        for v in values:
+            if v.program is program:
+                code.append(v.slot)
+            elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program):
+                if v.program is not None:  # an input of another device's program, where it has another slot
+                    v = Value(v.aval, v.array)
+                v.program = program
+                v.slot = len(known)
+                code.append(v.slot)
+                known.append(v)
+                program.inputs.append(v)
+            else:
+                break
         else:
-            _rewind(program, mark)
-            return runner.run_now(kernel, values)
-    outs = []
-    for aval in kernel.out_avals:
-        v = Value(aval)
-        v.program = program
-        v.slot = len(known)
-        known.append(v)
-        outs.append(v)
+            made = []
+            for aval in kernel.out_avals:
+                v = Value(aval)
+                v.program = program
+                v.slot = len(known)
+                known.append(v)
+                made.append(v)
+            outs = made
+    finally:
+        if (
+            outs is None
+        ):  # an operand is a tracer or has no content, the stack is full, Ctrl-C: no half of an instruction stays
+            del code[mark:]  # nothing is called here, for which a full stack would have no place
+            for some in (values, known[first:]):
+                for v in some:
+                    if v.program is program and v.slot >= first:
+                        v.program = None
+            n = packed = 0
+            for v in program.inputs:
+                if v.slot < first:
+                    n += 1
+                    packed += v.pack is not None
+            del known[first:], program.inputs[n:]
+            program.packed = packed
+            if not code and slot.program is program:
+                slot.program = None
+    if outs is None:
+        return runner.run_now(kernel, values)
     if kernel.checks:
         return _with_checks(program, kernel, outs, bad)
     if mark > LIMIT and capture.active is None:
@@ -138,7 +160,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
     return outs
 
 
-def _enterable(v: Value, program: Program, mark: int) -> bool:
+def _enterable(v: Value, program: Program) -> bool:
     """Make `v` concrete if it is pending elsewhere; False if it is a tracer of a JAX transformation."""
     if v.pack is not None:
         if capture.active is None:
@@ -146,26 +168,8 @@ def _enterable(v: Value, program: Program, mark: int) -> bool:
             return True
         packs.unpack(v)  # a capture knows what has been computed by its array
     if v.array is None:
-        try:
-            force(v)
-        except BaseException:
-            _rewind(program, mark)
-            raise
+        force(v)
     return not runner.is_tracer(v.array)
-
-
-def _rewind(program: Program, mark: int) -> None:
-    """Take back an instruction that was begun: one of its operands is a tracer, or has no content."""
-    del program.code[mark:]
-    values, inputs = program.values, program.inputs
-    while inputs and values[-1] is inputs[-1]:
-        values.pop()
-        v = inputs.pop()
-        v.program = None
-        if v.pack is not None:
-            program.packed -= 1
-    if not program.code and program.slot.program is program:
-        program.slot.program = None
 
 
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value], bad: bool) -> list[Value]:
@@ -196,28 +200,52 @@ def flush(program: Program | None) -> None:
         return
     capture.breaks("a value is needed while the call runs")
     with runner.lock:
-        slot = program.slot
-        if slot.program is program:
-            slot.program = None
-        if slot.closing is program:
-            slot.closing = None
-        elif slot.closing is not None:
-            flush(slot.closing)
-        if program.state != "open":
-            return
-        program.state = "running"
-        values = program.values
+        handler = interrupts.hold()
         try:
-            if hostmode.active:
-                _run_on_host(program, values)
-            elif program.code:
-                _run(program, values)
-                values = program.inputs  # the others have been let go
+            _flushed(program)
         finally:
+            interrupts.release(handler)
+
+
+def _flushed(program: Program) -> None:
+    slot = program.slot
+    if slot.program is program:
+        slot.program = None
+    if slot.closing is program:
+        slot.closing = None
+    elif slot.closing is not None:
+        flush(slot.closing)
+    if program.state != "open":
+        return
+    program.state = "running"
+    values = program.values
+    try:
+        if hostmode.active:
+            _run_on_host(program, values)
+        elif program.code:
+            _run(program, values)
+            values = program.inputs  # the others have been let go
+    except BaseException as error:
+        if interrupts.from_outside(error):
+            _run_again(program)
+        raise
+    finally:
+        if program.state == "running":
             for v in values:
                 v.program = None
             program.values, program.code, program.inputs, program.checks = [], [], [], []
             program.state = "done"
+
+
+def _run_again(program: Program) -> None:
+    """Make a program that was broken off pending once more, unless it has taken over the memory of its inputs already."""
+    slot = program.slot
+    arrays = [v.array if v.pack is None else v.pack.array for v in program.inputs]
+    gone = [a is None or getattr(a, "is_deleted", bool)() for a in arrays]
+    if slot.program is None and slot.closing is None and not any(gone):
+        for v in program.values:
+            v.program = program
+        slot.closing, program.state = program, "open"
 
 
 def _run_on_host(program: Program, values: list[Value]) -> None:

@@ -1,0 +1,116 @@
+"""Ctrl-C and full stacks: what was there before is there after, and the program goes on."""
+
+from __future__ import annotations
+
+import random
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import jaxtorch as torch
+from jaxtorch._core import runner
+
+
+@pytest.fixture(autouse=True)
+def _python_s_own_handlers() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGALRM)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGINT, before[0])
+    signal.signal(signal.SIGALRM, before[1])
+
+
+def _press_soon(seconds: float) -> None:
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _training() -> tuple[torch.nn.Module, Callable[[], Any]]:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.BatchNorm1d(64), torch.nn.Linear(64, 4)
+    )
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+    x, y = torch.randn(128, 16), torch.randint(0, 4, (128,))
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return model, step
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_model_survives_ctrl_c(compiled: bool):
+    model, step = _training()
+    step = torch.compile(step) if compiled else step
+    for _ in range(6):
+        step().item()
+    times = random.Random(0)
+    for _ in range(40):
+        _press_soon(times.uniform(0.0005, 0.01))
+        with pytest.raises(KeyboardInterrupt):
+            for i in range(100_000):
+                loss = step()
+                if i % 3 == 0:
+                    loss.item()
+        assert all(p.isfinite().all() for p in model.parameters())
+        assert step().item() < 2
+
+
+def test_ctrl_c_has_its_handler_again():
+    _, step = _training()
+    for _ in range(4):
+        step().item()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_program_that_is_broken_off_runs_when_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
+    class TooLong(Exception):
+        pass
+
+    def stop(*_: Any) -> None:
+        raise TooLong
+
+    x = torch.arange(7.0)
+    y = x * 2.5 + 1
+    z = y.sin()
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run", stop)
+        with pytest.raises(TooLong):
+            z.sum().item()
+    assert z.tolist() == (torch.arange(7.0) * 2.5 + 1).sin().tolist()
+    assert y[2].item() == 6.0
+
+
+def test_a_function_that_was_broken_off_while_it_was_written_is_written_again(monkeypatch: pytest.MonkeyPatch):
+    source = torch.logaddexp2.source  # pyright: ignore[reportFunctionMemberAccess]
+    if source.written:
+        pytest.skip("it has been called before")
+    with monkeypatch.context() as patch:
+        patch.setattr(source, "_compile", lambda text: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            torch.logaddexp2(torch.zeros(2), torch.zeros(2))
+    assert torch.logaddexp2(torch.zeros(2), torch.zeros(2)).tolist() == [1.0, 1.0]
+
+
+def _fill_the_stack(frames: int) -> None:
+    torch.nn.Linear(2, 2)
+    _fill_the_stack(frames + 1)
+
+
+@pytest.mark.parametrize("frames", range(8))
+def test_a_full_stack_leaves_no_half_of_an_instruction(frames: int):
+    def deeper(n: int) -> None:
+        _fill_the_stack(0) if n == 0 else deeper(n - 1)
+
+    with pytest.raises(RecursionError):
+        deeper(frames)
+    torch.manual_seed(0)
+    a = torch.randn(4, 4, dtype=torch.float64)
+    assert (torch.linalg.cholesky(a @ a.T + torch.eye(4)).sum() + torch.nn.Linear(2, 2).weight.sum()).isfinite()
