@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,21 +9,15 @@ from typing import Any
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import runner
+from jaxtorch._compile.replaying import Replay
+from jaxtorch._core import interrupts, program, runner
 
 
 @pytest.fixture(autouse=True)
-def _python_s_own_handlers() -> Iterator[None]:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGALRM)
+def _python_s_own_handler() -> Iterator[None]:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGINT, before[0])
-    signal.signal(signal.SIGALRM, before[1])
-
-
-def _press_soon(seconds: float) -> None:
-    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGINT, before)
 
 
 def _training() -> tuple[torch.nn.Module, Callable[[], Any]]:
@@ -45,22 +38,45 @@ def _training() -> tuple[torch.nn.Module, Callable[[], Any]]:
     return model, step
 
 
+recorded = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs")
+
+
+@recorded
+@pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_model_survives_ctrl_c(compiled: bool):
+def test_a_model_survives_ctrl_c(compiled: bool, late: bool, monkeypatch: pytest.MonkeyPatch):
     model, step = _training()
     step = torch.compile(step) if compiled else step
-    for _ in range(6):
-        step().item()
-    times = random.Random(0)
-    for _ in range(40):
-        _press_soon(times.uniform(0.0005, 0.01))
+    losses = [step().item() for _ in range(6)]
+    owner, name = (Replay, "_alone") if compiled else (program, "_run")
+    run = getattr(owner, name)
+
+    def pressed(*args: Any) -> Any:
+        if not late:
+            signal.raise_signal(signal.SIGINT)
+        result = run(*args)
+        if late:
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, pressed)
         with pytest.raises(KeyboardInterrupt):
-            for i in range(100_000):
-                loss = step()
-                if i % 3 == 0:
-                    loss.item()
-        assert all(p.isfinite().all() for p in model.parameters())
-        assert step().item() < 2
+            step().item()
+    assert all(p.isfinite().all() for p in model.parameters())
+    assert step().item() < losses[-1]
+
+
+def test_ctrl_c_pressed_twice_does_not_wait():
+    handler = interrupts.hold()
+    try:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.release(handler)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def test_ctrl_c_has_its_handler_again():
@@ -70,6 +86,7 @@ def test_ctrl_c_has_its_handler_again():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@recorded
 def test_a_program_that_is_broken_off_runs_when_it_is_asked_for_again(monkeypatch: pytest.MonkeyPatch):
     class TooLong(Exception):
         pass

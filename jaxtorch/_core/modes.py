@@ -110,8 +110,9 @@ class _Decorating:
 
 def switch_off() -> None:
     """Record no gradients from here on; to JAX's transformations that run now, results are constants."""
+    off = weakref.ref(_jax_core.trace_ctx.trace)  # nothing is called from here on, so that Ctrl-C cannot come between
     state.grad = False
-    state.off = weakref.ref(_jax_core.trace_ctx.trace)
+    state.off = off
 
 
 class no_grad(_Decorating):
