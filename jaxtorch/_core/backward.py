@@ -215,11 +215,11 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         capture.mark_needed([edge[0] for edge, _ in starts])
     if leaf_hooks:
         walk.expect([edge for edge, _ in starts])
-    before = state.grad, state.capturing
-    state.grad, state.capturing = create_graph, capture is not None
-    under_way.append(walk)
     walk.roots = [edge for edge, _ in starts]
-    try:
+    before = state.grad, state.capturing
+    try:  # at once: Ctrl-C may come with any call
+        state.grad, state.capturing = create_graph, capture is not None
+        under_way.append(walk)
         for edge, g in starts:
             given = walk.mode.of_tensor(g)
             walk.send(*edge, given if isinstance(edge[0], Node) else _unshared(given))
@@ -237,8 +237,9 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         if capture is not None:
             capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
     finally:
-        under_way.remove(walk)
         state.grad, state.capturing = before
+        if walk in under_way:
+            under_way.remove(walk)
 
 
 under_way: list[_Walk] = []
