@@ -140,7 +140,7 @@ def test_optimization(torch: Any) -> Any:
     import importlib
 
     passes = importlib.import_module(f"{torch.__name__}.fx.experimental.optimization")
-    model, x = network(torch), torch.ones(2, 3, 2, 2)
+    model, x = network(torch), torch.linspace(-1, 1, 24).sin().reshape(2, 3, 2, 2)
     fused, without = passes.fuse(model), passes.remove_dropout(model)
     traced = torch.fx.symbolic_trace(model)
     nodes = list(traced.graph.nodes)
