@@ -14,7 +14,7 @@ from typing import Any
 _INTERRUPT = int(signal.SIGINT)
 _signal = importlib.import_module("_signal")  # without the enumerations of `signal`, which take three times as long
 _main = threading.main_thread().ident
-_pressed: list[Any] = []
+_pressed: list[int] = []
 
 ERRORS = (
     ArithmeticError, AssertionError, AttributeError, BufferError, ImportError, LookupError, MemoryError, NameError, RuntimeError,
@@ -29,7 +29,7 @@ def from_outside(error: BaseException) -> bool:
 
 
 def _later(signum: int, frame: Any) -> None:
-    _pressed.append(frame)
+    _pressed.append(signum)  # not the frame, which would keep its tensors
     if len(_pressed) > 1:
         raise KeyboardInterrupt
 

@@ -134,9 +134,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
                 made.append(v)
             outs = made
     finally:
-        if (
-            outs is None
-        ):  # an operand is a tracer or has no content, the stack is full, Ctrl-C: no half of an instruction stays
+        if outs is None:  # a tracer, no content, a full stack, Ctrl-C: no half of an instruction stays
             del code[mark:]  # nothing is called here, for which a full stack would have no place
             for some in (values, known[first:]):
                 for v in some:
