@@ -308,7 +308,7 @@ def _listening() -> list[Condition]:
 
 def _watched(args: Any, kwargs: Any) -> bool:
     """Must every operation of a call be seen: by anomaly detection, hooks on saved tensors, a TorchFunctionMode, a counter?"""
-    if overrides.state.modes or any([w in modes.watch for w in ("anomaly", "hooks", "duals", "flops")]):  # noqa: C419
+    if overrides.state.modes or any([w in modes.watch for w in ("anomaly", "hooks", "duals", "flops", "dispatch")]):  # noqa: C419
         return True
     return any(is_inference(t) for t in Signature(args, kwargs).tensors) and not modes.state.inference
 

@@ -55,7 +55,7 @@ def _copy(g: Any, name: str) -> Any:
 class _Plain:
     """Gradients as values, without a graph of their own."""
 
-    graph = False
+    graph = shown = False
 
     @staticmethod
     def add(a: Value, b: Value) -> Value:
@@ -98,6 +98,7 @@ class _Graph:
     """Gradients as tensors, recorded with their own gradients (`create_graph=True`)."""
 
     graph = True
+    shown = False
 
     @staticmethod
     def add(a: Any, b: Any) -> Any:
@@ -207,13 +208,25 @@ def edge_of(place: Any) -> tuple[Any, int]:
     return (place, 0) if place._node is None else (place._node, place._index)
 
 
+def _way(create_graph: bool) -> Any:
+    """How gradients are computed: as values, as tensors with a history, or as a mode's `__torch_dispatch__` sees them."""
+    if "dispatch" in watch:
+        from . import dispatching
+
+        if dispatching.active():
+            if create_graph:
+                raise dispatching.refused("a backward pass with create_graph=True")
+            return dispatching.Shown
+    return _Graph if create_graph else _Plain
+
+
 def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
     """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places."""
     starts = [(edge_of(place), g) for place, g in roots]
-    walk = _Walk(_Graph if create_graph else _Plain, retain_graph, capture)
+    walk = _Walk(_way(create_graph), retain_graph, capture)
     if capture is not None:
         capture.mark_needed([edge[0] for edge, _ in starts])
-    if leaf_hooks:
+    if leaf_hooks or walk.mode.shown:
         walk.expect([edge for edge, _ in starts])
     walk.roots = [edge for edge, _ in starts]
     before = state.grad, state.capturing
@@ -417,12 +430,16 @@ def _of_node(hook: Any) -> bool:
 def accumulate(t: Any, g: Any, mode: Any) -> None:
     """Add a gradient to a tensor's `.grad`: in place, unless a graph is being made."""
     old = t._grad
-    if old is None and watch and not mode.graph:
+    if old is None and mode.shown:
+        t._grad = mode.gradient(t, g)
+    elif old is None and watch and not mode.graph:
         t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
     elif old is None:
         t._grad = _copy(g, "CopyBackwards") if mode.graph else mode.to_tensor(g)
     elif mode.graph:
         t._grad = g + old if is_sparse(old) else old + g
+    elif mode.shown:
+        old.add_(g)
     else:
         try:
             old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])

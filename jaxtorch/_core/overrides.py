@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
+from . import dispatching
 from .tensor import Tensor
 
 
@@ -130,11 +131,24 @@ class _Asking:
                         found = overloaded((), kwargs)
                         if found:
                             return ask(self.public, found, *self.seen(args, kwargs))
+        if dispatching.opened and dispatching.active():
+            return dispatching.ask(self.public, self.impl, args, kwargs)
         return self.impl(*args, **kwargs)
 
     def seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
         """The arguments as overrides see them."""
         return self.told(args, kwargs) if self.told is not None else (args, kwargs or None)
+
+
+class _Showing(_Asking):
+    """The same for functions that are not public, which only modes with a `__torch_dispatch__` need to know of."""
+
+    __slots__ = ()
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if dispatching.opened and dispatching.active():
+            return dispatching.ask(self.public, self.impl, args, kwargs)
+        return self.impl(*args, **kwargs)
 
 
 def _walk(items: Iterable[Any]) -> Iterable[Any]:
@@ -203,12 +217,19 @@ def activate() -> None:
             _exchange(function)
 
 
-def _exchange(function: FunctionType) -> None:
+def show(functions: Iterable[FunctionType]) -> None:
+    """Have functions that are not public tell modes with a `__torch_dispatch__` of their calls."""
+    activate()
+    for function in functions:
+        _exchange(function, _Showing)
+
+
+def _exchange(function: FunctionType, kind: type[_Asking] = _Asking) -> None:
     if _trampoline.__code__.co_code == function.__code__.co_code:
         return
     if hasattr(function, "source"):
         function.source.write()
-    target = _Asking(function)
+    target = kind(function)
     code = _trampoline.__code__
     constants = tuple(target if c == "target" else c for c in code.co_consts)
     function.__code__ = code.replace(

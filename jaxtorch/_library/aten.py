@@ -1,7 +1,7 @@
 """Names of `torch.ops.aten` below the public functions.
 
-Libraries with a `__torch_dispatch__`, which jaxtorch never calls, use such names as keys of their tables when they are
-imported. Those that mean something without PyTorch's dispatcher work; the others raise NotImplementedError when called.
+Libraries use such names as keys of their tables when they are imported, and modes are shown calls of them. Those that mean
+something without PyTorch's dispatcher work; the others raise NotImplementedError when called.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from .._absent import absent_function
 from .._core.tensor import Tensor
+from . import aten_backward
 
 
 def _to_copy(self: Tensor, *, dtype: Any = None, device: Any = None, **rest: Any) -> Tensor:
@@ -79,15 +80,30 @@ def _local_scalar_dense(self: Tensor) -> Any:
     return self.item()
 
 
+def lift_fresh(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
+
+def linalg_vector_norm(
+    self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """`torch.linalg.vector_norm`."""
+    from ..linalg import vector_norm
+
+    return vector_norm(self, ord, dim, keepdim, dtype=dtype)
+
+
 _ABSENT = """
+    _addmm_activation _convolution cudnn_convolution miopen_convolution mkldnn_convolution
     _assert_async _assert_scalar _assert_tensor_metadata _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_sdp_choice
     _grouped_mm _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
     _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
     _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
-    _scaled_dot_product_flash_attention_for_cpu _scaled_mm _softmax_backward_data _flash_attention_forward
-    _efficient_attention_forward native_group_norm _sparse_addmm
+    _scaled_mm  _flash_attention_forward
+    _efficient_attention_forward  _sparse_addmm
     _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_dense _to_sparse _upsample_bilinear2d_aa
-    convolution_backward native_dropout native_layer_norm_backward sym_constrain_range sym_constrain_range_for_size
+       sym_constrain_range sym_constrain_range_for_size
     sym_storage_offset sym_stride wait_tensor
 """.split()
 
@@ -104,8 +120,10 @@ _OURS = (
     _softmax,
     _log_softmax,
     _local_scalar_dense,
+    lift_fresh,
+    linalg_vector_norm,
 )
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _OURS}
+FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _OURS} | aten_backward.FUNCTIONS
 
 
 def find(name: str) -> Callable[..., Any] | None:

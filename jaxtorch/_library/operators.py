@@ -12,10 +12,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from .._absent import absent_function
-from .._core import draws
+from .._core import dispatching, draws
 from .._core.modes import no_grad, state
 from .._core.op import functions as _functions
 from .._core.op import methods as _methods
+from .._core.op import registry as _registry
 from .._core.tensor import Tensor
 from ..autograd._mapped_function import owner
 from ..autograd._mapped_function import run as run_rule
@@ -239,33 +240,68 @@ class OpOverloadPacket:
         raise errors[0]
 
 
-class OfEngine:
-    """`torch.ops.aten.add`: an operation of jaxtorch, whose overloads are all one Python function."""
+_LISTS = frozenset(("chunk", "split", "split_with_sizes", "unbind", "unsafe_split", "unsafe_split_with_sizes"))
+"""Operations whose results are a list."""
 
-    def __init__(self, name: str, fn: Callable[..., Any]) -> None:
+
+class OfEngine:
+    """`torch.ops.aten.add`: an operation of jaxtorch; its overloads, `torch.ops.aten.add.Tensor`, are all one Python function."""
+
+    namespace = "aten"
+
+    def __init__(self, name: str, fn: Callable[..., Any], packet: OfEngine | None = None) -> None:
         self.__name__ = name
-        self._qualified_op_name = f"aten::{name}"
+        self.__module__ = "torch._ops.aten" if packet is not None else "torch.ops.aten"
+        self._opname, _, self._overloadname = name.partition(".")
+        self._qualified_op_name = f"aten::{self._opname}"
+        self._overloadpacket = self.overloadpacket = self if packet is None else packet
         self._fn = fn
+        self.writes = self._opname.endswith("_") and not self._opname.endswith("__")
+        """Does it write to its first argument?"""
 
     def __deepcopy__(self, memo: Any) -> OfEngine:
         return self
 
     def __repr__(self) -> str:
-        name, _, overload = self.__name__.partition(".")
-        if overload:
-            return f"<OpOverload(op='aten.{name}', overload='{overload}')>"
-        return f"<OpOverloadPacket(op='aten.{name}')>"
+        if self._overloadname:
+            return f"<OpOverload(op='aten.{self._opname}', overload='{self._overloadname}')>"
+        return f"<OpOverloadPacket(op='aten.{self._opname}')>"
 
     def __str__(self) -> str:
         return f"aten.{self.__name__}"
 
+    def name(self) -> str:
+        """`aten::add.Tensor`."""
+        return "aten::" + self.__name__.removesuffix(".default")
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """NotImplemented: modes are shown the operations that others are made of in the first place."""
+        return NotImplemented
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The result as modes see it, with nobody asked."""
+        result = self._fn(*args, **kwargs)
+        if isinstance(result, tuple):
+            return list(result) if self._opname in _LISTS else tuple(result)
+        return result
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._fn(*args, **kwargs)
+        if not dispatching.opened or dispatching.state.below:
+            return self._fn(*args, **kwargs)
+        if self._overloadname:
+            return dispatching.call(self, args, kwargs)
+        if not dispatching.state.modes:
+            return self._fn(*args, **kwargs)
+        if self._opname in dispatching.rules:
+            return dispatching.rules[self._opname](*args, **kwargs)
+        if self._opname.startswith(("_", "native_")) or self._opname.endswith(("_backward", "_forward")):
+            return self.default(*args, **kwargs)
+        raise dispatching.refused(f"'{self}' without the name of an overload")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or "." in self.__name__:
+        if name.startswith("_") or self.__dict__.get("_overloadname", True):
             raise AttributeError(name)
-        overload = OfEngine(f"{self.__name__}.{name}", self._fn)
+        overload = OfEngine(f"{self.__name__}.{name}", self._fn, self)
         setattr(self, name, overload)
         return overload
 
@@ -273,7 +309,10 @@ class OfEngine:
 def _aten(name: str) -> Any:
     from .aten import find as found
 
-    return found(name)
+    made = found(name)
+    if made is None and name.endswith("_") and name[:-1] in _registry:  # of a function of nn.functional
+        made = getattr(_registry[name[:-1]].public, "inplace", None)
+    return made
 
 
 _stand_ins: dict[str, OfEngine] = {}

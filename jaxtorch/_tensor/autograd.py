@@ -6,10 +6,10 @@ from collections import OrderedDict
 from typing import Any
 
 from .._core import backward as engine
-from .._core import permissions, views
+from .._core import dispatching, permissions, views
 from .._core.device import default_device
 from .._core.dtypes import scalar_name
-from .._core.modes import finished, state
+from .._core.modes import finished, no_grad, state
 from .._core.removable import RemovableHandle
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
 from .._core.tensor import Tensor, version_of
@@ -300,7 +300,7 @@ def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[A
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {aval.dtype!r}"
                 )
-            g = _ones(aval)
+            g = _shown_ones(t) if dispatching.opened and dispatching.active() else _ones(aval)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         else:
@@ -324,6 +324,17 @@ def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[A
 
 
 _one_entries: dict[Any, Any] = {}
+
+
+def _shown_ones(t: Any) -> Tensor:
+    """The same where a mode is to see how it is made."""
+    if not isinstance(t, Tensor):
+        raise dispatching.refused("the gradient of a GradientEdge")
+    from .._core.op import functions
+    from .._ops.constants import preserve_format
+
+    with no_grad():
+        return functions["ones_like"](t, memory_format=preserve_format)
 
 
 def _ones(aval: Any) -> Tensor:

@@ -6,6 +6,7 @@ import math
 import warnings
 from typing import Any
 
+from .._core import dispatching
 from .._core.dtypes import bool_
 from .._core.op import functions
 from .._core.tensor import Tensor
@@ -83,11 +84,14 @@ def _project(
     if weight is not None:
         if key is value:
             if query is key:
-                q, k, v = linear(query, weight, bias).chunk(3, dim=-1)
+                q, k, v = _cut(linear(query, weight, bias), 3, width)
                 return q, k, v
             w_q, w_kv = weight.split([width, 2 * width])
             b_q, b_kv = (None, None) if bias is None else bias.split([width, 2 * width])
-            k, v = linear(key, w_kv, b_kv).chunk(2, dim=-1)
+            if dispatching.opened and dispatching.active():  # in PyTorch's order
+                q = linear(query, w_q, b_q)
+                return q, *_cut(linear(key, w_kv, b_kv), 2, width)
+            k, v = _cut(linear(key, w_kv, b_kv), 2, width)
             return linear(query, w_q, b_q), k, v
         separate = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
@@ -96,6 +100,14 @@ def _project(
             raise AssertionError(f"expecting {name} weights shape of {(width, x.shape[-1])}, but got {w.shape}")
     q, k, v = (linear(x, w, b) for x, w, b in zip((query, key, value), separate, biases, strict=True))
     return q, k, v
+
+
+def _cut(joined: Any, n: int, width: int) -> Any:
+    """A joint projection in its n parts; by PyTorch's operations where a mode sees these, which copy them."""
+    if not dispatching.opened or not dispatching.active():
+        return joined.chunk(n, dim=-1)
+    whole = joined.unflatten(-1, (n, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
+    return tuple(whole[i] for i in range(n))
 
 
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Tensor, b: Tensor | None = None) -> list[Tensor]:
@@ -276,29 +288,29 @@ def multi_head_attention_forward(
     sizes = (batch, num_heads, steps, keys, head)
     if need_weights:
         out, weights = _weighted(q, k, v, attn_mask, dropout_p, sizes)
-        if average_attn_weights:
-            weights = weights.mean(dim=1)
     else:
         if attn_mask is not None:
             single = attn_mask.size(0) == 1 and attn_mask.dim() == 3
             attn_mask = attn_mask.unsqueeze(0) if single else attn_mask.view(batch, num_heads, -1, keys)
-        q, k, v = (x.view(batch, num_heads, -1, head) for x in (q, k, v))
+        q, k, v = (x.view(batch, num_heads, x.size(1), head) for x in (q, k, v))
         out = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         out, weights = out.permute(2, 0, 1, 3), None
     out = linear(out.reshape(steps * batch, width), out_proj_weight, out_proj_bias)
     out = out.view(steps, batch, out.size(1))
+    if weights is not None:
+        weights = weights.view(batch, num_heads, steps, keys)
+        weights = weights.mean(dim=1) if average_attn_weights else weights
     if batched:
         return out, weights
     return out.squeeze(1), None if weights is None else weights.squeeze(0)
 
 
 def _weighted(q: Any, k: Any, v: Any, mask: Any, dropout_p: float, sizes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Attention that also gives its weights (B, heads, L, S); the result (L, B * heads, head)."""
-    batch, num_heads, steps, keys, head = sizes
-    q, keyed = q * math.sqrt(1.0 / head), k.transpose(-2, -1)
+    """Attention that also gives its weights (B * heads, L, S); the result (L, B * heads, head)."""
+    q, keyed = q * math.sqrt(1.0 / sizes[-1]), k.transpose(-2, -1)
     scores = functions["bmm"](q, keyed) if mask is None else functions["baddbmm"](mask, q, keyed)
     weights = softmax(scores, -1)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p)
     out = functions["bmm"](weights, v).transpose(0, 1)
-    return out, weights.view(batch, num_heads, steps, keys)
+    return out, weights

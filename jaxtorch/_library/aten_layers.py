@@ -1,0 +1,336 @@
+"""The rules of layers' functions (see `aten_rules.py`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._core import dtypes
+from .._core.dispatching import refused, rules
+from .._core.tensor import Tensor
+from .._ops.constants import strided
+from .._ops.typeinfo import finfo
+from .aten_making import bernoulli
+from .aten_rules import aten, made_of
+from .aten_table import show
+
+# -- activations
+
+
+def _softmax(name: str) -> Callable[..., Any]:
+    def rule(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        if dim is None:
+            raise refused(f"'{name}' without a dimension")
+        if isinstance(_stacklevel, dtypes.dtype):
+            dtype = _stacklevel
+        given = input if dtype is None else input.to(dtype)
+        return aten("_" + name)(given, dim, False)
+
+    return rule
+
+
+rules["softmax"], rules["log_softmax"] = _softmax("softmax"), _softmax("log_softmax")
+
+
+@made_of("softmin")
+def _softmin(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    return rules["softmax"](-input, dim, 3, dtype)
+
+
+_SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@made_of("selu")
+def _selu(input: Tensor, inplace: bool = False) -> Tensor:
+    if inplace:
+        raise refused("'selu' in place")
+    return show("elu", input, *_SELU)
+
+
+@made_of("tanhshrink")
+def _tanhshrink(input: Tensor) -> Tensor:
+    return input - input.tanh()
+
+
+@made_of("softsign")
+def _softsign(input: Tensor) -> Tensor:
+    return input / (input.abs() + 1)
+
+
+@made_of("logsigmoid")
+def _logsigmoid(input: Tensor) -> Tensor:
+    return aten("log_sigmoid_forward")(input)[0]
+
+
+@made_of("dropout2d", "feature_dropout", "dropout1d", "dropout3d")
+def _feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    if p == 0 or not training or not input.numel():
+        return input
+    if p == 1 or input.dim() < 3:
+        raise refused("'feature_dropout' of everything, or without channels")
+    noise = aten("new_empty")(input, [*input.shape[:2], *[1] * (input.dim() - 2)])
+    noise = aten("div_.Scalar")(bernoulli(noise, 1 - p), 1 - p)
+    return show("mul_" if inplace else "mul", input, noise)
+
+
+@made_of("dropout")
+def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p == 0 or not training or not input.numel():
+        return input
+    if p == 1:
+        raise refused("'dropout' of everything")
+    noise = aten("empty_like")(input)
+    noise = aten("div_.Scalar")(bernoulli(noise, 1 - p), 1 - p)
+    return show("mul_" if inplace else "mul", input, noise)
+
+
+@made_of("embedding")
+def _embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    if isinstance(input, Tensor) and input.dtype.is_floating_point:
+        input, weight = weight, input  # torch.embedding
+    if max_norm is not None:
+        raise refused("'embedding' with max_norm")
+    rest = [-1 if padding_idx is None else padding_idx % weight.shape[0], scale_grad_by_freq, sparse]
+    for default in (False, False, -1):
+        if rest and rest[-1] == default and type(rest[-1]) is type(default):
+            rest.pop()
+        else:
+            break
+    return aten("embedding")(weight, input, *rest)
+
+
+# -- convolutions and pooling
+
+
+def _pair(x: Any, n: int) -> list[int]:
+    return [x] * n if isinstance(x, int) else list(x) * (n if len(x) == 1 else 1)
+
+
+def _convolution(n: int) -> Callable[..., Any]:
+    def rule(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+    ) -> Tensor:
+        if isinstance(padding, str) or input.dim() != n + 2:
+            raise refused(f"'conv{n}d' with padding in words or without a batch")
+        rest = [_pair(stride, n), _pair(padding, n), _pair(dilation, n), False, [0] * n, groups]
+        return aten("convolution")(input, weight, bias, *rest)
+
+    return rule
+
+
+def _transposed(n: int) -> Callable[..., Any]:
+    def rule(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+    ) -> Tensor:
+        if input.dim() != n + 2:
+            raise refused(f"'conv_transpose{n}d' without a batch")
+        rest = [_pair(stride, n), _pair(padding, n), _pair(dilation, n), True, _pair(output_padding, n), groups]
+        return aten("convolution")(input, weight, bias, *rest)
+
+    return rule
+
+
+for _n in (1, 2, 3):
+    rules[f"conv{_n}d"], rules[f"conv_transpose{_n}d"] = _convolution(_n), _transposed(_n)
+
+
+@made_of("max_pool2d", "max_pool2d_with_indices")
+def _max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    if input.dim() != 4:
+        raise refused("'max_pool2d' without a batch")
+    kernel = _pair(kernel_size, 2)
+    step = [] if stride is None or stride == [] else _pair(stride, 2)
+    rest = [step, _pair(padding, 2), _pair(dilation, 2), ceil_mode]
+    for default in (False, [1, 1], [0, 0], []):
+        if rest[-1] != default:
+            break
+        rest.pop()
+    found = aten("max_pool2d_with_indices")(input, kernel, *rest)
+    return found if return_indices else found[0]
+
+
+@made_of("avg_pool2d")
+def _avg_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: Any = None,
+) -> Tensor:
+    kernel = _pair(kernel_size, 2)
+    step = [] if stride is None or stride == [] else _pair(stride, 2)
+    rest = [step, _pair(padding, 2), ceil_mode, count_include_pad, divisor_override]
+    for default in (None, True, False, [0, 0], []):
+        if rest[-1] != default:
+            break
+        rest.pop()
+    return aten("avg_pool2d")(input, kernel, *rest)
+
+
+@made_of("adaptive_avg_pool2d")
+def _adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    size = _pair(output_size, 2)
+    if size == [1, 1]:
+        return show("mean", input, [-1, -2], True)
+    return aten("_adaptive_avg_pool2d")(
+        input, [n if s is None else s for s, n in zip(size, input.shape[-2:], strict=True)]
+    )
+
+
+def _flat_pool(name: str) -> Callable[..., Any]:
+    def rule(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *rest: Any, **named: Any) -> Any:
+        if rest or any(named.values()) or padding not in (0, (0,), [0]):
+            raise refused(f"'{name}1d' with padding and more")
+        kernel = [1, *_pair(kernel_size, 1)]
+        step = kernel if stride is None or stride == [] else [1, *_pair(stride, 1)]
+        found = aten("max_pool2d_with_indices" if name == "max_pool" else "avg_pool2d")(
+            input.unsqueeze(-2), kernel, step
+        )
+        if name == "avg_pool":
+            return found.squeeze(-2)
+        values, _ = [x.squeeze(-2) for x in found]
+        return values
+
+    return rule
+
+
+rules["max_pool1d"], rules["avg_pool1d"] = _flat_pool("max_pool"), _flat_pool("avg_pool")
+
+
+@made_of("pad")
+def _pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Tensor:
+    if mode != "constant":
+        raise refused(f"'pad' with mode='{mode}'")
+    return aten("constant_pad_nd")(input, list(pad), 0.0 if value is None else value)
+
+
+# -- attention
+
+
+@made_of("scaled_dot_product_attention")
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    graded = isinstance(attn_mask, Tensor) and attn_mask.requires_grad
+    kinds = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
+    if dropout_p or enable_gqa or graded or any(x.dim() != 4 or x.dtype not in kinds for x in (query, key, value)):
+        raise refused("'scaled_dot_product_attention' but of four dimensions without dropout and enable_gqa")
+    if attn_mask is not None and (attn_mask.dtype is dtypes.bool_ or attn_mask.dim() not in (2, 4)):
+        raise refused("'scaled_dot_product_attention' with a mask that is not of floats and 2 or 4 dimensions")
+    given = {} if attn_mask is None else {"attn_mask": attn_mask}
+    given |= {} if scale is None else {"scale": scale}
+    return aten("_scaled_dot_product_flash_attention_for_cpu")(query, key, value, *[0.0, True] * is_causal, **given)[0]
+
+
+# -- normalisation
+
+
+@made_of("rms_norm")
+def _rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: Any = None) -> Tensor:
+    if input.dtype not in (dtypes.float32, dtypes.float64):
+        raise refused("'rms_norm' of half precision")
+    dims = [input.dim() - 1 - i for i in reversed(range(len(normalized_shape)))]
+    mean = show("pow", input, 2).mean(dims, True)
+    scale = aten("add_.Scalar")(mean, finfo(input.dtype).eps if eps is None else eps).rsqrt()
+    out = input * scale
+    return out if weight is None else out * weight
+
+
+@made_of("normalize")
+def _normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    norm = rules["norm"](input, p, dim, True)
+    return input / norm.clamp_min(eps).expand_as(input)
+
+
+@made_of("instance_norm")
+def _instance_norm(
+    input: Tensor,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    if (
+        running_mean is not None
+        or running_var is not None
+        or not use_input_stats
+        or weight is not None
+        or bias is not None
+    ):
+        raise refused("'instance_norm' with running statistics or weights")
+    n, c = input.shape[:2]
+    flat = show("view", input.contiguous(), [1, n * c, *input.shape[2:]])
+    return show("view", _batch_norm(flat, None, None, None, None, True, momentum, eps), list(input.shape))
+
+
+@made_of("layer_norm")
+def _layer_norm(
+    input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *rest: Any
+) -> Tensor:
+    shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    return aten("native_layer_norm")(input, shape, weight, bias, eps)[0]
+
+
+@made_of("group_norm")
+def _group_norm(input: Tensor, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Tensor:
+    n, c = input.shape[:2]
+    return aten("native_group_norm")(input, weight, bias, n, c, math.prod(input.shape[2:]), num_groups, eps)[0]
+
+
+@made_of("batch_norm")
+def _batch_norm(
+    input: Tensor,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    aten("empty.memory_format")([0], dtype=dtypes.uint8, layout=strided, device=input.device)  # as in PyTorch
+    return aten("native_batch_norm")(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
