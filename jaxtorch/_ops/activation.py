@@ -20,7 +20,17 @@ from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
 from .primitives import linear_in, natively, primitive, with_tangent
 from .random import sample
-from .rules import derivatives, in_single, kind, refuse, scalar_name, to_float, unsupported
+from .rules import (
+    check_negation,
+    check_subtraction,
+    derivatives,
+    in_single,
+    kind,
+    refuse,
+    scalar_name,
+    to_float,
+    unsupported,
+)
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -336,13 +346,14 @@ def softshrink(input: Array, lambd: Real = 0.5):
         raise RuntimeError(
             f"lambda must be in range [0, {shown:g}] for input dtype {scalar_name(input)}, but found {lambd:g}"
         )
-    _needs_float("softshrink_cpu", input)
+    _needs_float("softshrink_check", input)
     return in_single(lambda x: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))(input)
 
 
 @op(promote=True, method=False, function=False, out=False, grad="SubBackward0", unsaved=["input"])
 def tanhshrink(input: Array):
     """input - tanh(input)."""
+    check_subtraction(input, to_float(input))
     x = to_float(input)
     return x - jnp.tanh(x)
 
@@ -350,6 +361,7 @@ def tanhshrink(input: Array):
 @op(promote=True, method=False, function=False, out=False, grad="DivBackward0")
 def softsign(input: Array):
     """input / (1 + |input|)."""
+    refuse("abs_cpu", input, "bool")
     x = to_float(input)
     return x / (jnp.abs(x) + 1)
 
@@ -433,6 +445,7 @@ def log_softmax(input: Array, dim: int, dtype: Any = None):
 
 @op(function=False, method=False, out=False, grad="SoftmaxBackward0")
 def _softmin(input: Array, dim: int, dtype: Any = None):
+    check_negation(input)
     return _softmax(-input, dim, dtype, softmax_of, "softmax")
 
 
@@ -468,6 +481,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     aval = need_tensor(logits, "gumbel_softmax", "logits")._value.aval
+    if kind(aval) != "float":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {scalar_name(aval)}"
+        )
     noise = sample(
         aval.slot, None, aval.shape, aval.dtype, ("exponential", aval.shape, aval.dtype.np), "exponential", 1.0
     )

@@ -13,6 +13,8 @@ from .._core.checks import Nonzero, flag
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
 from .._core.tensor import Tensor, need_tensor
 from .rules import (
+    check_negation,
+    check_subtraction,
     derivatives,
     in_single,
     kind,
@@ -45,17 +47,7 @@ def _check_alpha(x: Any, alpha: Any) -> None:
 
 
 def _check_sub(a: Any, b: Any, *_: Any) -> None:
-    if dtypes.bool_ not in (a.dtype, b.dtype):
-        return
-    if a.dtype is b.dtype:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. "
-            "Use the `^` or `logical_xor()` operator instead."
-        )
-    raise RuntimeError(
-        "Subtraction, the `-` operator, with a bool tensor is not supported. "
-        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-    )
+    check_subtraction(a, b)
 
 
 @op(promote=True, inplace=True, operator="add", broadcast=True, numbers_first=["alpha"])
@@ -319,11 +311,7 @@ def fmod(input: Array, other: Operand):
 @op(inplace=True, elementwise=True, aliases=["negative"])
 def neg(input: Array):
     """`-input`; bools are refused."""
-    if kind(input) == "bool":
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-            "mask, use the `~` or `logical_not()` operator instead."
-        )
+    check_negation(input)
     return -input
 
 

@@ -18,11 +18,12 @@ from .._core.strides import broadcast_shapes, preserved, wrap_dim
 from .._core.tensor import Tensor
 from . import flash
 from .activation import softmax_of
+from .assignment import C_NAMES
 from .dropout import check_probability
 from .primitives import linear_in, natively, primitive
 from .products import on_cpu, times
 from .random import keep_mask
-from .rules import scalar_name
+from .rules import kind, refuse, scalar_name
 
 _HALF = (jnp.float16, jnp.bfloat16)
 
@@ -208,6 +209,12 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
             f"{scalar_name(query)} key.dtype: {scalar_name(key)} and value.dtype: {scalar_name(value)} "
             "instead."
         )
+    if kind(query) in ("int", "bool"):
+        if query.ndim == 4:
+            raise RuntimeError(f"expected scalar type Float but found {scalar_name(query)}")
+        name = C_NAMES[query.dtype.name] + (" int" if query.dtype == jnp.int64 else "")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {name}")
+    refuse("softmax_lastdim_kernel_impl", query, "complex")
     if mask is not None and mask.dtype != jnp.bool_ and mask.dtype not in (query.dtype, jnp.float32):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "

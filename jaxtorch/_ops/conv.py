@@ -14,7 +14,7 @@ from .._core.context import convolution_precision
 from .._core.op import Array, op
 from .._core.warned import once
 from .linear import c_name
-from .rules import scalar_name
+from .rules import kind, refuse, scalar_name, unsupported
 
 
 def convolve(
@@ -63,11 +63,22 @@ def _batched(x: Any, n: int, name: str) -> bool:
     return x.ndim == n + 2
 
 
-def _check_types(x: Any, weight: Any, bias: Any) -> None:
+def _check_types(x: Any, weight: Any, bias: Any, bias_first: bool = False) -> None:
+    if bias_first and bias is not None and bias.dtype != x.dtype:
+        raise RuntimeError(f"Input type ({c_name(x)}) and bias type ({c_name(bias)}) should be the same")
     if x.dtype != weight.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}")
     if bias is not None and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({c_name(x)}) and bias type ({c_name(bias)}) should be the same")
+
+
+def _check_kernel(kernel: Any) -> None:
+    if 0 in kernel:
+        names = ("kernel_height", "kernel_width")
+        pair = (1, *kernel) if len(kernel) == 1 else kernel
+        shown = " ".join(f"{n}: {k}" for n, k in zip(names, pair, strict=False))
+        shown = ": " + " x ".join(map(str, kernel)) + " (TxHxW)" if len(kernel) == 3 else " " + shown
+        raise RuntimeError("kernel size should be greater than zero, but got" + shown)
 
 
 def _check_numbers(stride: Any, padding: Any, dilation: Any, groups: int) -> None:
@@ -100,15 +111,21 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     batched = _batched(x, n, name)
     if weight.ndim < 3:
         raise RuntimeError("weight should have at least three dimensions")
+    if weight.ndim == 4 and n == 1:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{n + 2}-dimensional input of size {list(x.shape if batched else (1, *x.shape))} instead"
+        )
     if weight.ndim != n + 2:
         raise RuntimeError(
             f"expected stride to be a single integer value or a list of {weight.ndim - 2} values to match "
             "the convolution "
             f"dimensions, but got stride={list(spread(stride, n, 'stride'))}"
         )
-    _check_types(x, weight, bias)
+    _check_types(x, weight, bias, bias_first=True)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     kernel = weight.shape[2:]
+    _check_kernel(kernel)
     if isinstance(padding, str):
         if padding == "same":
             if any(s != 1 for s in stride):
@@ -155,6 +172,9 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
             "Kernel size can't be "
             "greater than actual input size"
         )
+    if n < 3 and max(dilation) > 1 and (kind(x) == "bool" or (kind(x) == "int" and x.dtype != jnp.int64)):
+        unsupported("slow_conv_dilated<>", x)
+    refuse("compute_columns3d" if n == 3 else "slow_conv2d_cpu", x, "bool")
     out = _plus_bias(convolve(x, weight, stride, pads, dilation, groups), bias, n)
     return out if batched else out[0]
 
@@ -175,6 +195,16 @@ def _conv_transpose(
     n: int,
 ) -> Any:
     batched = _batched(x, n, f"conv_transpose{n}d")
+    if weight.ndim == 4 and n == 1:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{n + 2}-dimensional input of size {list(x.shape if batched else (1, *x.shape))} instead"
+        )
+    if weight.ndim != n + 2:
+        raise RuntimeError(
+            f"expected stride to be a single integer value or a list of {weight.ndim - 2} values to match the convolution "
+            f"dimensions, but got stride={list(spread(stride, n, 'stride'))}"
+        )
     _check_types(x, weight, bias)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     padding, extra = spread(padding, n, "padding"), spread(output_padding, n, "output_padding")
@@ -193,6 +223,9 @@ def _conv_transpose(
             f"{weight.shape[0]} channels, but got {x.shape[1]} channels instead"
         )
     kernel = weight.shape[2:]
+    _check_kernel(kernel)
+    if kind(x) == "bool" or (kind(x) == "int" and x.dtype != jnp.int64):
+        unsupported(f"slow_conv_transpose{max(n, 2)}d_out_cpu", x)
     channels = weight.shape[1] * groups
     _check_bias(bias, weight, channels, True)
     _check_output_padding(extra, stride, dilation)
@@ -389,6 +422,7 @@ def unfold(input: Array, kernel_size: Any, dilation: Any = 1, padding: Any = 0, 
             "calculated shape of the array "
             f"of sliding blocks as {c}, but its components must be at least one."
         )
+    refuse("im2col_out_cpu", input, "int")
     out = _blocks(x, kernel, dilation, padding, stride)
     return out[0] if input.ndim == 3 else out
 
@@ -420,6 +454,9 @@ def fold(input: Array, output_size: Any, kernel_size: Any, dilation: Any = 1, pa
             f"{math.prod(counts)}, "
             f"but got input.size(2)={x.shape[2]}."
         )
-    shape = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // area, *size), x.dtype)
-    (out,) = jax.linear_transpose(lambda v: _blocks(v, kernel, dilation, padding, stride), shape)(x)
+    refuse("col2im_out_cpu", input, "int")
+    wide = x.astype(jnp.int32) if kind(x) == "bool" else x
+    shape = jax.ShapeDtypeStruct((x.shape[0], x.shape[1] // area, *size), wide.dtype)
+    (out,) = jax.linear_transpose(lambda v: _blocks(v, kernel, dilation, padding, stride), shape)(wide)
+    out = out.astype(x.dtype)
     return out[0] if input.ndim == 2 else out

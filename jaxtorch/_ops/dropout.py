@@ -16,6 +16,7 @@ from .._core.parameters import need_kind
 from .._core.random import draw
 from .._core.tensor import Tensor, from_host, need_tensor
 from .random import keep_mask
+from .rules import kind, refuse, scalar_name
 
 _ALPHA = 1.7580993408473766
 
@@ -42,6 +43,14 @@ def check_probability(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
+def check_dropped(aval: Any, alpha: bool = False) -> None:
+    """Only floating-point numbers can be scaled in their own type."""
+    refuse("bernoulli_scalar_cpu_", aval, "complex")
+    if kind(aval) != "float":
+        name = "Long" if alpha and kind(aval) == "bool" else scalar_name(aval)
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
+
+
 def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool, alpha: bool) -> Tensor:
     check_probability(p)
     aval = need_tensor(input, "dropout")._value.aval
@@ -49,6 +58,8 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         need_kind("feature_dropout" if feature else "dropout", "train", "bool", training)
     if p == 0 or not training or aval.numel == 0:
         return input
+    if p != 1:
+        check_dropped(aval, alpha)
     shape = aval.shape
     if feature:
         if aval.ndim < 2:

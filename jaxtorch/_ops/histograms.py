@@ -48,7 +48,8 @@ def _tally(place: Any, inside: Any, weight: Any, bins: int, dtype: Any) -> Any:
 def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0):
     """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
     if kind(input) != "float":
-        unsupported("histogram_cpu" if min != max else "linspace_cpu", input)
+        name = {"bool": "linspace_cpu", "complex": "aminmax_cpu"}.get(kind(input), "histogram_cpu")
+        unsupported("histogram_cpu" if min != max else name, input)
     _check_bins("histc", bins)
     x = input.reshape(-1)
     low, high = _ends("histc", x, min, max, 1)

@@ -13,7 +13,18 @@ from .._core.checks import Within, flag
 from .._core.op import Array, Arrays, op
 from .activation import log_softmax_of
 from .norm import broadcast_shape
-from .rules import derivatives, in_single, kind, scalar_name, unsupported
+from .rules import (
+    check_mean,
+    check_negation,
+    check_subtraction,
+    default_float,
+    derivatives,
+    in_single,
+    kind,
+    refuse,
+    scalar_name,
+    unsupported,
+)
 
 OFFSET = 2**40  # added to an offending number in a flag, so that 0 stays free for 'all is well'
 
@@ -44,7 +55,10 @@ def reduced(x: Any, reduction: str) -> Any:
     """Sum or mean of a loss."""
     if reduction == "none":
         return x
-    return jnp.sum(x) if reduction == "sum" else jnp.mean(x)
+    if reduction == "sum":
+        return jnp.sum(x, dtype=jnp.int64 if kind(x) in ("int", "bool") else None)
+    check_mean(x)
+    return jnp.mean(x)
 
 
 def named(plain: str, none: str, total: str = "SumBackward0", mean: str = "MeanBackward0") -> Any:
@@ -356,10 +370,8 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         broadcast_shape(pos_weight.shape, target.shape)
     dtype = _common(input, target)
-    if kind(target) == "bool":
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported.")
-    if kind(input) not in ("float", "complex"):
-        unsupported("log_sigmoid_cpu", input)
+    refuse("log_sigmoid_cpu", input, "int", "bool", "complex")
+    check_subtraction(target, target)
     fits(dtype, target)
 
     def loss(x: Any, y: Any, w: Any, positive: Any) -> Any:
@@ -393,6 +405,13 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     broadcast_shape(input.shape, target.shape)
+    check_negation(input)
+    fits(default_float(), input)
+    if kind(target) == "complex" and kind(input) == "float":
+        raise RuntimeError(
+            f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}"
+        )
+    target = target.astype(_common(input, target))
     return reduced(in_single(lambda x, y: jnp.logaddexp(-y * x, 0))(input, target), reduction)
 
 
@@ -411,6 +430,8 @@ def multilabel_soft_margin_loss(
 ):
     """The mean over the classes (last dimension) of a binary cross entropy each, from scores."""
     reduction = reduction_of(reduction, size_average, reduce)
+    refuse("log_sigmoid_cpu", input, "int", "bool", "complex")
+    check_subtraction(input, target)
 
     def formula(x: Any, y: Any) -> Any:
         loss = y * jnp.logaddexp(-x, 0) + (1 - y) * jnp.logaddexp(x, 0)

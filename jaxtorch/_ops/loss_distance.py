@@ -13,9 +13,21 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, op
 from .._core.tensor import Tensor
+from .assignment import C_NAMES
 from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
-from .rules import derivatives, in_single, kind, scalar_name, to_float, unsupported
+from .rules import (
+    check_negation,
+    check_subtraction,
+    derivatives,
+    in_single,
+    kind,
+    real_only,
+    refuse,
+    scalar_name,
+    to_float,
+    unsupported,
+)
 
 
 def _pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -56,8 +68,7 @@ def mse_loss(
     """(input - target) ** 2."""
     reduction = reduction_of(reduction, size_average, reduce)
     x, y = _pair(input, target)
-    if kind(x) in ("int", "bool"):
-        unsupported("mse_cpu", x)
+    refuse("mse_cpu", x, "int", "bool", "complex")
     return in_single(lambda a, b: _weighted((a - b) * (a - b), weight, reduction))(x, y)
 
 
@@ -77,6 +88,7 @@ def l1_loss(
 ):
     """|input - target|."""
     reduction = reduction_of(reduction, size_average, reduce)
+    check_subtraction(input, target)
     x, y = _pair(input, target)
     if jnp.iscomplexobj(x):
         return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
@@ -104,6 +116,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     x, y = _pair(input, target)
+    refuse("smooth_l1_cpu", x, "int", "bool", "complex")
     return in_single(lambda a, b: reduced(_smooth(a - b, beta), reduction))(x, y)
 
 
@@ -123,6 +136,10 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
         if kind(target) in ("int", "bool"):
             unsupported("huber_cpu", input)
         fits(_common(input, target), input)
+    refuse("huber_cpu", input, "complex")
+    real_only(
+        f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}", target
+    )
     return in_single(loss)(*_pair(input, target)).astype(input.dtype)
 
 
@@ -146,6 +163,7 @@ def _kl_div(input: Array, target: Array, size_average: Any, reduce: Any, reducti
     reduction = "sum" if batch else reduction_of(reduction, size_average, reduce)
     if kind(input) in ("int", "bool") or kind(target) in ("int", "bool"):
         raise RuntimeError("kl_div: Integral inputs not supported.")
+    real_only("kl_div: Complex inputs not supported.", input, target)
     x, y = _pair(input, target)
 
     def loss(a: Any, b: Any) -> Any:
@@ -200,14 +218,20 @@ def poisson_nll_loss(
             each = each + jnp.where(y > 1, y * jnp.log(safe) - y + 0.5 * jnp.log(2 * math.pi * safe), 0)
         return reduced(each, reduction)
 
+    if kind(input) == "bool" and (kind(target) == "bool" or not log_input):
+        check_subtraction(input.astype(jnp.float32), input)
     return in_single(loss)(*[to_float(a) for a in _pair(input, target)])
 
 
 @op(function=False, method=False, out=False, grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
 def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: float, reduction: str):
-    if kind(var) != "complex":
-        negative = jnp.any(var < 0).astype(jnp.int64)
-        flag(negative, lambda code: ValueError("var has negative entry/entries"))
+    refuse("lt_cpu", var, "complex")
+    if kind(var) in ("int", "bool"):
+        name = C_NAMES[var.dtype.name] + (" int" if var.dtype == jnp.int64 else "")
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
+    check_subtraction(input, target)
+    negative = jnp.any(var < 0).astype(jnp.int64)
+    flag(negative, lambda code: ValueError("var has negative entry/entries"))
     limited = var + lax.stop_gradient(jnp.maximum(var, np.asarray(eps, var.dtype)) - var)
     loss = 0.5 * (jnp.log(limited) + (input - target) ** 2 / limited)
     if full:
@@ -273,6 +297,9 @@ def margin_ranking_loss(
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {shown} "
         )
+    check_subtraction(input1, input2)
+    check_negation(target)
+    real_only("clamp is not supported for complex types", input1, input2, target, error=NotImplementedError)
     gap = to_float(-target * (input1 - input2))
     return reduced(_above_zero(gap + margin), reduction)
 
@@ -288,8 +315,11 @@ def hinge_embedding_loss(
 ):
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    check_subtraction(input, input)
+    real_only("clamp is not supported for complex types", input, error=NotImplementedError)
     x, y = _pair(input, target)
-    far = jnp.where(y != 1, _above_zero(margin - x), 0)
+    margin = margin if kind(input) == "float" else int(margin)  # PyTorch fills integers with it
+    far = jnp.where(y != 1, _above_zero(np.asarray(margin, x.dtype) - x), 0)
     return reduced(far + jnp.where(y != -1, x, 0), reduction)
 
 
@@ -313,6 +343,7 @@ def cosine_embedding_loss(
             f"{target.ndim}D target tensor expects {wanted}D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
+    real_only("clamp is not supported for complex types", input1, input2, error=NotImplementedError)
     a, b = [to_float(x) for x in _pair(input1, input2)]
     product, eps = jnp.sum(a * b, -1), 1e-12
     cosine = product / jnp.sqrt((jnp.sum(a * a, -1) + eps) * (jnp.sum(b * b, -1) + eps))
@@ -361,6 +392,7 @@ def multi_margin_loss(
             f"Expected target size [{x.shape[0]}], but got {list(target.shape)}. Input has shape "
             f"{list(input.shape)}."
         )
+    refuse("multi_margin_loss_cpu_kernel", input, "int", "bool", "complex")
     _need_class_numbers(target)
     y = target.reshape(-1, 1)
     classes = x.shape[1]
@@ -387,6 +419,7 @@ def multilabel_margin_loss(
     _need_classes(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    refuse("multilabel_margin_loss_forward_out_frame", input, "int", "bool", "complex")
     _need_class_numbers(target)
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]
@@ -434,6 +467,7 @@ def triplet_margin_loss(
         )
 
     def distance(a: Any, b: Any) -> Any:
+        check_subtraction(a, b)
         a, b = [to_float(x) for x in _pair(a, b)]
         return vector_norm(a - b + np.asarray(eps, a.dtype), p, -1)
 

@@ -15,6 +15,7 @@ from .._core import strides
 from .._core.op import Array, Arrays, Number, function, functions, methods, op
 from .._core.tensor import Tensor, write_out
 from .activation import normal_dim
+from .dropout import check_dropped
 from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide, store_running
 from .random import keep_mask
 from .resample import _affine_grid, _grid_sample
@@ -135,6 +136,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     if train is False or not input.numel():
         return input.clone(), functions["ones_like"](input).bool()
     aval = input._value.aval
+    if p != 1:
+        check_dropped(aval)
     keep = keep_mask(aval.slot, p, aval.shape).bool()
     return input * keep * (0.0 if p == 1 else 1 / (1 - p)), keep
 

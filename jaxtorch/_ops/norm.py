@@ -15,8 +15,9 @@ from jax import lax
 from .._core.op import Array, Scalar, op
 from .._core.tensor import Tensor
 from .activation import normal_dim
+from .pool import check_averaged
 from .products import on_cpu
-from .rules import kind, scalar_name, to_float, unsupported
+from .rules import check_subtraction, kind, refuse, scalar_name, to_float, unsupported
 from .standardising import layer_norm_p, moments, standardised
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -329,8 +330,8 @@ def layer_norm(
 ):
     """Normalise over the last dimensions, which must be `normalized_shape`, by their moments (Ba et al., 2016)."""
     axes = _normalised_axes(input, normalized_shape, ", ", weight=weight, bias=bias)
-    _check_float("LayerNormKernelImpl", input)
     _check_parameters(input, weight, bias)
+    _check_float("LayerNormKernelImpl", input)
     if weight is not None and input.dtype == jnp.float32 and on_cpu() and input.size:
         rows = input.reshape(-1, weight.size)
         flat = [jnp.zeros(weight.size, input.dtype) if x is None else x.reshape(-1) for x in (weight, bias)]
@@ -343,6 +344,7 @@ def layer_norm(
 def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
     """Divide by the root mean square over the last dimensions (Zhang and Sennrich, 2019). `eps=None`: the type's machine epsilon."""
     axes = _normalised_axes(input, normalized_shape, "", weight=weight)
+    refuse("rms_norm", input, "int", "bool")
     x = _wide(input)
     small = jnp.finfo(x.dtype).eps if eps is None else eps
     y = x * lax.rsqrt(jnp.mean(x * x, axes, keepdims=True) + np.asarray(small, x.dtype))
@@ -358,6 +360,13 @@ def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: floa
         raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")
     if input.size == 0:
         return input
+    if size < 1:
+        shown = (("kH", 1), ("kW", 0)) if input.ndim > 3 else (("kH", 0), ("kW", 1))
+        raise RuntimeError(
+            "kernel size should be greater than zero, but got "
+            + " ".join(["kT: " + str(size)] * (input.ndim > 3) + [f"{a}: {1 if b else size}" for a, b in shown])
+        )
+    check_averaged(input, 2 if input.ndim == 3 else 3)
     x, square = to_float(input), input * input
     pads = [(0, 0)] * input.ndim
     pads[1] = (size // 2, (size - 1) // 2)
@@ -417,6 +426,10 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
 def normalize(input: Array, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12):
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
     p = 2.0 if p is None else p
+    if kind(input) in ("int", "bool"):
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_name(input)}"
+        )
     axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim))
     norm = vector_norm(input, p, axes if input.ndim else None, keepdims=True)
     return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
@@ -425,7 +438,7 @@ def normalize(input: Array, p: float | None = 2.0, dim: Any = 1, eps: float = 1e
 @op(promote=True, method=False, out=False, grad="SumBackward1", saved={"x1": "x1", "x2": "x2"})
 def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-08):
     """The cosine of the angle between vectors along `dim`; the norms are taken to be at least `eps`."""
-    if kind(x1) in ("int", "bool"):
+    if kind(x1) != "float":
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {scalar_name(x1)}")
     x1, x2 = _broadcast(x1, x2)
     axis = normal_dim(dim, x1.ndim)
@@ -457,7 +470,19 @@ def broadcast_shape(a: Any, b: Any) -> tuple[int, ...]:
     return tuple(r if x == 1 else x for x, r in zip(left, right, strict=True))
 
 
-@op(promote=True, method=False, out=False, grad="NormBackward1", unsaved=["x1", "x2"], saved=["result"])
+def _check_difference(a: Any, b: Any, *_: Any) -> None:
+    check_subtraction(a, b)
+
+
+@op(
+    promote=True,
+    method=False,
+    out=False,
+    check=_check_difference,
+    grad="NormBackward1",
+    unsaved=["x1", "x2"],
+    saved=["result"],
+)
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
     x1, x2 = _broadcast(to_float(x1), to_float(x2))

@@ -12,6 +12,7 @@ from .._core import dtypes
 from .._core.limits import check_number
 from .._core.op import Array, op
 from .._core.tensor import Tensor
+from .rules import refuse
 
 
 def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
@@ -90,6 +91,8 @@ def _repeat_pad(input: Array, pad: Any, mode: str):
     pairs = _pairs(pad, input.ndim)
     if mode == "reflect":
         _check_reflections(input, pairs)
+    if mode != "circular":
+        refuse(f"{'reflection' if mode == 'reflect' else 'replication'}_pad{n}d", input, "bool")
     out = input
     for axis, (low, high) in enumerate(pairs):
         size = input.shape[axis]

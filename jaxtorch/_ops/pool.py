@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from .._core.op import Array, op
-from .rules import unsupported
+from .rules import kind, refuse, to_float, unsupported
 
 _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
 
@@ -187,8 +187,9 @@ def _max_pool(
     kernel = numbers(kernel, n, name, "kernel_size")
     stride = numbers(stride, n, name, "stride", kernel)
     padding, dilation = numbers(padding, n, name, "padding"), numbers(dilation, n, name, "dilation")
-    if x.dtype == jnp.bool_:
-        unsupported(name, x)
+    if n == 1 and not indices:
+        refuse("max_pool1d_impl", x, "int", "bool", "complex")
+    refuse("max_pool2d" if n == 1 else name, x, "bool", "complex")
     if n == 1:
         _check_max1d(x, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     else:
@@ -334,6 +335,7 @@ def _avg_pool(
             "is too small"
         )
     _check_windows(x, n, kernel, stride, padding, dilation, sizes)
+    check_averaged(x, n)
     dtype = x.dtype
     total = x.astype(jnp.float32) if dtype in (jnp.float16, jnp.bfloat16) else x
     for i in reversed(range(n)):
@@ -353,6 +355,12 @@ def _avg_pool(
     if jnp.issubdtype(dtype, jnp.integer):
         return lax.div(total, jnp.broadcast_to(jnp.asarray(counts, dtype), total.shape))  # towards zero
     return (total / jnp.asarray(counts, total.dtype)).astype(dtype)
+
+
+def check_averaged(x: Any, n: int) -> None:
+    """NotImplementedError for the element types whose windows PyTorch does not average."""
+    if kind(x) in ("bool", "complex") or (kind(x) == "int" and x.dtype != jnp.int64):
+        unsupported("avg_pool3d_out_frame" if n == 3 else "avg_pool2d", x)
 
 
 def _check_average(x: Any, n: int, kernel: Any, stride: Any, divisor: int | None) -> None:
@@ -421,10 +429,13 @@ def avg_pool3d(
 def _lp_pool(x: Any, n: int, norm_type: float, kernel: Any, stride: Any, ceil_mode: bool) -> Any:
     kernel = numbers(kernel, n, f"lp_pool{n}d", "kernel_size")
     size = math.prod(kernel)
+    if kind(x) in ("int", "bool"):
+        x = to_float(x) if isinstance(norm_type, float) else x.astype(jnp.int64) if kind(x) == "bool" else x
     power = jnp.power(x, x.dtype.type(norm_type)) if norm_type != 2 else x * x
     mean = _avg_pool(power, n, kernel, stride, 0, ceil_mode, True, None)
     total = jnp.sign(mean) * jnp.maximum(jnp.abs(mean), 0) * size
-    return jnp.power(total, x.dtype.type(1.0 / norm_type))
+    total = to_float(total)
+    return jnp.power(total, total.dtype.type(1.0 / norm_type))
 
 
 def _define_lp(n: int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from .._core.checks import flag
 from .._core.op import Array, op
 from .pool import _avg_pool, _lowest, _max_places, _max_values
-from .rules import in_single, kind, unsupported
+from .rules import check_mean, in_single, kind, unsupported
 
 
 def _windows(size: int, out: int) -> tuple[Any, Any]:
@@ -99,7 +99,10 @@ def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
         )
 
     if kind(x) != "float":
-        unsupported(f"{name}_cpu" if n > 1 else "adaptive_avg_pool2d_cpu", x)
+        if all(s == 1 for s in sizes):
+            check_mean(x)
+            return jnp.mean(x, tuple(range(-n, 0)), keepdims=True)
+        unsupported("adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", x)
     return adaptive_average(x, n, sizes)
 
 
@@ -170,7 +173,7 @@ def _adaptive_max(x: Any, n: int, output_size: Any) -> Any:
         shape = [*x.shape[:-n], *sizes]
         raise RuntimeError(f"Trying to create tensor with negative dimension {bad}: {shape}")
     if kind(x) != "float":
-        unsupported(name if n > 1 else "adaptive_max_pool2d", x)
+        unsupported("adaptive_max_pool3d_cpu" if n == 3 else "adaptive_max_pool2d", x)
     kernel = _even(x, n, sizes)
     if kernel is not None and max(kernel) <= 64:
         window = (x, n, kernel, kernel, (0,) * n, (1,) * n, sizes)

@@ -19,6 +19,7 @@ from .joining import cat, stack
 from .linear import check_types
 from .packing import data_of, padded_of, rows_of
 from .products import times_and_plus
+from .rules import kind, refuse, scalar_name, to_float
 
 
 def _name(operands: Any, statics: Any) -> str:
@@ -183,7 +184,10 @@ for _kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
 # -- cells ------------------------------------------------------------------------------------------------------------------
 
 
-def _check_cell(input: Any, states: list[Any], w_ih: Any, w_hh: Any) -> None:
+def _check_cell(input: Any, states: list[Any], w_ih: Any, w_hh: Any, gated: bool = True) -> None:
+    refuse("addmm_impl_cpu_", input, "bool")
+    if gated and kind(input) == "int":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(input)}")
     if input.shape[-1] != w_ih.shape[-1]:
         raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}")
     for k, state in enumerate(states):
@@ -224,8 +228,9 @@ def gru_cell(input: Array, hx: Array, w_ih: Array, w_hh: Array, b_ih: Array | No
 
 
 def _plain_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, nonlinearity: str) -> Any:
-    _check_cell(input, [hx], w_ih, w_hh)
-    return scans.activation_of(nonlinearity)(_affine(input, w_ih, b_ih) + _affine(hx, w_hh, b_hh))
+    _check_cell(input, [hx], w_ih, w_hh, gated=False)
+    total = _affine(input, w_ih, b_ih) + _affine(hx, w_hh, b_hh)
+    return scans.activation_of(nonlinearity)(total if nonlinearity == "relu" else to_float(total))
 
 
 @op(method=False, out=False, grad="TanhBackward0")

@@ -14,7 +14,7 @@ from .._core import dtypes, strides
 from .._core.op import Array, function, functions, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
-from .rules import HALVES, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
+from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
 
 # -- dimensions
 
@@ -130,12 +130,7 @@ def _averaged(input: Any, dtype: Any) -> Any:
                 f"Got: {dtypes.scalar_name(dtype)}"
             )
         return input.astype(dtype.np)
-    if kind(input) in ("bool", "int"):
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
-            "dtype. "
-            f"Got: {scalar_name(input)}"
-        )
+    check_mean(input)
     return input
 
 

@@ -130,6 +130,17 @@ def _upsample_name(operands: Any, statics: Any) -> str:
     return f"Upsample{_KERNELS[mode]}{n}D{'Aa' if antialias else ''}Backward0"
 
 
+def _kernel_name(mode: str, n: int) -> str:
+    """PyTorch's kernel on the CPU, as it is called where it lacks an element type."""
+    if mode == "area":
+        return "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
+    if n == 2 and mode != "bicubic":
+        return f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
+    return (
+        f"compute_indices_weights_{'cubic' if mode == 'bicubic' else mode.removesuffix('-exact').removeprefix('tri')}"
+    )
+
+
 def _upsample_saves(operands: Any, statics: Any) -> Any:
     return ("input",) if statics[1] == "area" else ()
 
@@ -144,7 +155,7 @@ def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: 
         )
     pixels = input.dtype == jnp.uint8 and (mode.startswith("nearest") or mode in ("bilinear", "bicubic"))
     if kind(input) in ("int", "bool", "complex") and not pixels:
-        unsupported(f"upsample_{mode.replace('-', '_')}{len(spatial)}d", input)
+        unsupported(_kernel_name(mode, len(spatial)), input)
     if mode == "area":
         return adaptive_average(input, len(spatial), list(size))
     single = input.dtype != jnp.float64

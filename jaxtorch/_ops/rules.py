@@ -66,6 +66,39 @@ def real_only(message: str, *xs: Any, error: type[Exception] = RuntimeError) -> 
         raise error(message)
 
 
+def check_subtraction(a: Any, b: Any) -> None:
+    """RuntimeError for the difference of bools, or of a bool and a number."""
+    kinds = (kind(a), kind(b))
+    if kinds == ("bool", "bool"):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    if "bool" in kinds:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def check_negation(x: Any) -> None:
+    """RuntimeError for a bool."""
+    if kind(x) == "bool":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+def check_mean(x: Any) -> None:
+    """RuntimeError for the mean of integers."""
+    if kind(x) in ("int", "bool"):
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
+            f"dtype. Got: {scalar_name(x)}"
+        )
+
+
 def default_float() -> Any:
     return dtypes.default().np
 

@@ -187,7 +187,7 @@ def searchsorted(
             "value tensor "
             f"{list(values.shape)}"
         )
-    refuse("searchsorted_out_cpu", rows, "complex")
+    refuse("searchsorted_out_cpu", rows, "complex", "bool")
     if sorter is not None:
         rows = _in_order(rows, sorter)
     found = insertion_points(*_comparable(rows, values), right)
