@@ -295,6 +295,53 @@ def test_a_sparse_tensor_made_in_forward_is_saved(torch: Any) -> Any:
     return y.tolist(), values.grad, b.grad
 
 
+@pytest.mark.filterwarnings("ignore:.*[Ss]parse.*")
+@parity_test
+def test_second_derivatives_through_a_saved_sparse_result(torch: Any) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, v: Any) -> Any:
+            s = torch.sparse_coo_tensor(torch.tensor([[0, 1]]), v * v, (3,))
+            ctx.save_for_backward(v, s)
+            return s
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            v, s = ctx.saved_tensors
+            seen.append(s.requires_grad)
+            g = (g.to_dense() if g.is_sparse else g)[:2]
+            return 2 * g * v * s.coalesce().values() / (v * v).detach()
+
+    seen: list[Any] = []
+    v = torch.tensor([2.0, 3.0], requires_grad=True)
+    (first,) = torch.autograd.grad(Square.apply(v).to_dense().pow(2).sum(), v, create_graph=True)
+    return first.tolist(), torch.autograd.grad(first.sum(), v), seen
+
+
+@pytest.mark.parametrize("hooks", [None, "save_on_cpu", "saved_tensors_hooks"])
+@parity_test
+def test_second_derivatives_with_hooks_on_what_is_saved(torch: Any, hooks: str | None) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any) -> Any:
+            y = x * x * w
+            ctx.save_for_backward(x, w, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, w, y = ctx.saved_tensors
+            return g * 2 * x * w * y / y.detach(), g * x * x
+
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    w = torch.tensor([1.0, 5.0], requires_grad=True) * 2
+    arguments = {"saved_tensors_hooks": (lambda t: t.clone(), lambda t: t)}.get(hooks or "", ())
+    with getattr(torch.autograd.graph, hooks)(*arguments) if hooks else torch.enable_grad():
+        y = Square.apply(x, w)
+    first = torch.autograd.grad(y.sum(), (x, w), create_graph=True)
+    return first, torch.autograd.grad(first[0].sum() + first[1].sum(), (x, w))
+
+
 @parity_test
 def test_a_refused_mark_counts_as_a_write(torch: Any) -> Any:
     class InPlace(torch.autograd.Function):

@@ -127,3 +127,31 @@ def test_backward_must_use_its_argument(torch: Any) -> Any:
     error = attempt(lambda: torch.autograd.gradcheck(Constant.apply, (x,)))
     empty = attempt(lambda: torch.autograd.grad([x * 2], []))
     return error.kind, error.message, empty.kind, empty.message
+
+
+@parity_test
+def test_arguments_are_cast_under_autocast(torch: Any) -> Any:
+    name = "jaxtorch_tests::autocast_product"
+
+    @torch.library.custom_op(name, mutates_args=(), schema="(Tensor a, Tensor b, int k) -> Tensor")
+    def product(a, b, k):
+        seen.append((str(a.dtype), str(b.dtype), torch.is_autocast_enabled("cpu")))
+        return (a @ b) * k
+
+    seen: list[Any] = []
+    product.register_autograd(
+        lambda ctx, g: (g @ ctx.b.T * ctx.k, ctx.a.T @ g * ctx.k, None),
+        setup_context=lambda ctx, inputs, output: ctx.__dict__.update(zip("abk", inputs, strict=True)),
+    )
+    torch.library.register_autocast(name, "cpu", torch.bfloat16)
+    x = torch.ones(2, 2, requires_grad=True)
+    outside = product(x, x, 2)
+    with torch.autocast("cpu", dtype=torch.float16):
+        inside = product(x, torch.ones(2, 2), 3)
+        double = product(torch.ones(2, 2).double(), torch.ones(2, 2).double(), 1)
+    inside.sum().backward()
+    refused = [
+        attempt(lambda: torch.library.register_autocast(3, "cpu", torch.float16)),
+        attempt(lambda: torch.library.register_autocast(name, "meta", torch.float16)),
+    ]
+    return outside.dtype, inside.dtype, double.dtype, x.grad, seen, [(r.kind, r.message) for r in refused]

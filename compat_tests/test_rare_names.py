@@ -93,6 +93,25 @@ def test_from_file(tmp_path: Any, shared: bool) -> None:
         assert np.fromfile(path, np.float32)[0] == (7.0 if shared else 0.0)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_storage_on_a_file(tmp_path: Any, shared: bool) -> None:
+    seen = []
+    for torch in (reference, jaxtorch):
+        path = str(tmp_path / torch.__name__)
+        np.arange(4, dtype=np.float32).tofile(path)
+        storage = torch.UntypedStorage.from_file(path, shared=shared, nbytes=16)
+        t = torch.empty(0).set_(storage, 0, (4,))
+        t[1] = 9.0
+        t.add_(1)
+        first = np.fromfile(path, np.float32).tolist()
+        storage[5] = 7
+        seen.append((first, t.tolist(), np.fromfile(path, np.uint8)[4:6].tolist(), storage.tolist()))
+        if shared:
+            torch.FloatStorage.from_file(path, True, 6)[5] = 3.5
+            seen[-1] += (np.fromfile(path, np.float32).tolist(),)
+    assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("largest", [True, False])
 @pytest.mark.parametrize("general", [True, False])
 def test_lobpcg(largest: bool, general: bool) -> None:

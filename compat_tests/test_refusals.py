@@ -211,3 +211,15 @@ def test_what_asks_a_meta_tensor_for_its_content(torch: Any, call: str) -> Any:
     except RuntimeError:  # NotImplementedError is one
         return "refused"
     return "taken"
+
+
+SIZES = [(10**12, 10**12), (2**62, 4), (10**6, 10**6, 10**6, 10**6)]
+
+
+@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("name", ["empty", "zeros", "rand", "meta"])
+@parity_test
+def test_sizes_beyond_any_memory(torch: Any, name: str, shape: Any) -> Any:
+    made = attempt(lambda: torch.zeros(shape, device="meta") if name == "meta" else getattr(torch, name)(shape))
+    wide = attempt(lambda: torch.ones(1).expand(10**10, 10**10))
+    return made.kind, made.message, wide.kind

@@ -14,7 +14,7 @@ from ._core.op import functions
 from ._core.tensor import Tensor
 from ._ops import embedding as _embedding
 from ._ops.casting import as_dtype
-from ._tensor.storage import TypedStorage, UntypedStorage
+from ._tensor.storage import TypedStorage, UntypedStorage, shared_file
 from .amp import GradScaler as GradScaler
 from .utils._pytree import tree_flatten
 
@@ -138,12 +138,8 @@ def from_file(
         if not os.path.exists(filename):
             raise RuntimeError(f"unable to open file <{filename}> in read-only mode: No such file or directory (2)")
         raise RuntimeError(f"file {filename} of {have} bytes is too small for {needed} bytes")
-    if shared and have < needed:
-        with open(filename, "ab") as file:
-            file.truncate(needed)
     if shared:
-        memory = np.memmap(filename, dtype.np, "r+", shape=(size,)) if size else np.zeros(0, dtype.np)
-        found = functions["from_numpy"](np.asarray(memory))
+        found = functions["from_numpy"](shared_file(filename, dtype.np, size) if size else np.zeros(0, dtype.np))
     else:
         found = functions["from_numpy"](np.fromfile(filename, dtype.np, size))
     found = found if device is None else found.to(device)

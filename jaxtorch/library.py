@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._absent import absent_function as _absent_function
+from ._core.device import device as _device
 from ._library import operators as _operators
 from ._library import schema as _schema
 from ._library.operators import OpOverload
@@ -200,10 +201,15 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
 
 
 def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
-    """NotImplementedError."""
-    raise NotImplementedError(
-        "torch.library.register_autocast: jaxtorch does not cast the inputs of registered operations"
-    )
+    """Under autocast for `device_type` ('cpu' or 'cuda'), cast the arguments to `cast_inputs` and run without autocast.
+
+    As with `torch.amp.custom_fwd`, the tensors that are cast are those in floating point on that device, but for float64.
+    """
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
+        raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
+    if _device(device_type).type not in ("cpu", "cuda"):
+        raise ValueError(f"Device type '{device_type}' does not support autocast.")
+    _operators.find(_named(op)).casts[device_type] = cast_inputs
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None) -> Any:
@@ -244,6 +250,10 @@ class CustomOpDef:
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """The gradient; see `torch.library.register_autograd`."""
         register_autograd(self._qualname, backward, setup_context=setup_context)
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """What arguments are cast to under autocast; see `torch.library.register_autocast`."""
+        register_autocast(self._qualname, device_type, cast_inputs)
 
     def register_vmap(self, func: Any = None) -> Any:
         """The rule for `torch.func.vmap`; see `torch.library.register_vmap`."""

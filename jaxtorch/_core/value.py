@@ -44,6 +44,8 @@ def aval_of(shape: tuple[int, ...], dtype: dtypes.dtype, slot: DeviceSlot, wrapp
     if found is None:
         if dtype.np is None:
             raise dtypes.no_storage(dtype)
+        if math.prod(shape) * dtype.itemsize >= 1 << 63:  # XLA would end the process
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
         found = _avals[key] = Aval()
         found.shape, found.dtype, found.slot, found.wrapped = shape, dtype, slot, wrapped
         found.size, found.ndim, found.numel = Size(shape), len(shape), math.prod(shape)

@@ -18,6 +18,8 @@ from .._core.op import functions as _functions
 from .._core.op import methods as _methods
 from .._core.op import registry as _registry
 from .._core.tensor import Tensor
+from ..amp._settings import settings
+from ..amp.autocast_mode import autocast, cast_floats
 from ..autograd._mapped_function import owner
 from ..autograd._mapped_function import run as run_rule
 from ..autograd._traced_function import is_traced
@@ -50,6 +52,7 @@ class OpOverload:
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
         self.vmap: Callable[..., Any] | None = None
+        self.casts: dict[str, Any] = {}  # under autocast for a kind of device, the type that its arguments are cast to
         self.tags: list[Any] = []
         self.counts_writes = False  # each call is a write to the arguments that the schema says are written
         self.__name__ = f"{name}.{self._overloadname}"
@@ -88,6 +91,10 @@ class OpOverload:
         return result
 
     def _run(self, values: list[Any], named: dict[str, Any]) -> Any:
+        for kind, dtype in self.casts.items() if state.casts is not None else ():
+            if kind in settings.enabled:
+                with autocast(kind, enabled=False):
+                    return self._run(cast_floats(values, kind, dtype), cast_floats(named, kind, dtype))
         if self.vmap is not None and draws.is_mapping():
             trace = owner(values)
             mapped = draws.mapped_by(trace)

@@ -28,6 +28,11 @@ class _LegacyMeta(type):
         content = np.zeros(given, cls.dtype.np) if isinstance(given, int) else np.asarray(list(given), cls.dtype.np)
         return TypedStorage(wrap_storage=of(from_host(content)), dtype=cls.dtype, _internal=True)
 
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """The first elements of a file; see `UntypedStorage.from_file`."""
+        bytes_of = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=bytes_of, dtype=cls.dtype, _internal=True)
+
     def from_buffer(cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0) -> TypedStorage:
         """A storage with the content of a buffer. byte_order: 'native', 'little' or 'big'."""
         mark = {"native": "=", "little": "<", "big": ">"}[byte_order]

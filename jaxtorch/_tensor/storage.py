@@ -7,6 +7,7 @@ the memory to the host for good, where every tensor is a window on flat memory (
 
 from __future__ import annotations
 
+import os
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -108,6 +109,15 @@ def address(storage: Storage) -> int:
 _public: weakref.WeakKeyDictionary[Storage, Any] = weakref.WeakKeyDictionary()
 
 
+def shared_file(filename: Any, dtype: Any, count: int) -> np.ndarray[Any, Any]:
+    """The first elements of a file, whose memory is the file; it is made, or grown, to hold them."""
+    needed = count * dtype.itemsize
+    if not os.path.exists(filename) or os.path.getsize(filename) < needed:
+        with open(filename, "ab") as file:
+            file.truncate(needed)
+    return np.asarray(np.memmap(filename, dtype, "r+", shape=(count,)))
+
+
 class StorageBase:
     """What storages of bytes have in common: base of `UntypedStorage`."""
 
@@ -117,7 +127,7 @@ class StorageBase:
 class UntypedStorage(StorageBase):
     """The bytes of memory that tensors share.
 
-    Unlike in PyTorch a slice of a storage is a copy, and one made on a file does not write to it.
+    Unlike in PyTorch a slice of a storage is a copy.
     """
 
     __module__ = "jaxtorch.storage"
@@ -130,11 +140,9 @@ class UntypedStorage(StorageBase):
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """The first bytes of a file, read as they are needed. NotImplementedError for shared=True: writes stay in memory."""
-        if shared:
-            raise NotImplementedError(
-                "torch.UntypedStorage.from_file: jaxtorch does not write to the file (shared=True)"
-            )
+        """The first bytes of a file, read as they are needed. shared: writes go to the file, which is made or grown if need be."""
+        if shared and nbytes:
+            return of(host.adopt(shared_file(filename, np.dtype(np.uint8), nbytes)))
         return of(from_host(np.memmap(filename, np.uint8, "c", shape=(nbytes,)) if nbytes else np.zeros(0, np.uint8)))
 
     def __sizeof__(self) -> int:

@@ -85,16 +85,17 @@ class autocast:
         return autocast_decorator(self, func)
 
 
-def _cast(value: Any, device_type: str, dtype: Any) -> Any:
+def cast_floats(value: Any, device_type: str, dtype: Any) -> Any:
+    """The floating-point tensors of a kind of device in `value`, also in lists and dictionaries, cast; float64 stays."""
     if isinstance(value, Tensor):
         fits = value.is_floating_point() and value.device.type == device_type and value.dtype is not dtypes.float64
         return value.to(dtype) if fits else value
     if isinstance(value, (str, bytes)):
         return value
     if isinstance(value, Mapping):
-        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+        return {cast_floats(k, device_type, dtype): cast_floats(v, device_type, dtype) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        made = [_cast(v, device_type, dtype) for v in value]
+        made = [cast_floats(v, device_type, dtype) for v in value]
         return type(value)(made) if type(value) in (list, tuple) else type(value)(*made)
     return value
 
@@ -121,7 +122,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
         if cast_inputs is None or not enabled:
             return fwd(*args, **kwargs)
         with autocast(device_type=device_type, enabled=False):
-            return fwd(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+            return fwd(*cast_floats(args, device_type, cast_inputs), **cast_floats(kwargs, device_type, cast_inputs))
 
     return decorate_fwd
 

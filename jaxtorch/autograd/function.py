@@ -94,7 +94,8 @@ class BackwardCFunction(tape.Node):
         found: list[Tensor | None] = []
         for t, value, place in self._saved:
             if value is None:
-                found.append(t() if isinstance(t, _Unpack) else None)
+                held: Any = t() if isinstance(t, _Unpack) else None
+                found.append(held if place is None else self._with_place(held, place))
                 continue
             now = tape.current(value, (self, place) if t is None else (t._node, t._index), t is None)
             if t is not None and now is value:
@@ -108,6 +109,15 @@ class BackwardCFunction(tape.Node):
             found.append(out)
         return tuple(found)
 
+    def _with_place(self, held: Any, place: Any) -> Any:
+        """What a hook or a sparse tensor gave back, at its place in the graph: (node, number), or the number of an output."""
+        node, index = place if isinstance(place, tuple) else (self, place)
+        if is_sparse(held):
+            return result(held, node, index)
+        out = held.detach()
+        out._node, out._index, out._rg = node, index, True
+        return out
+
     # -- for the engine
 
     def _keep(self, outputs: dict[int, int]) -> None:
@@ -118,13 +128,16 @@ class BackwardCFunction(tape.Node):
                 kept.append((None, None, None))
             elif isinstance(t, Tensor) and state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
                 pack, unpack = state.saved_hooks[-1]
-                kept.append((_Unpack(packed_by(pack, t.detach()), unpack), None, None))
+                place: Any = outputs.get(id(t))
+                if place is None and t._rg and not is_sparse(t):
+                    place = (t._node or t, t._index)
+                kept.append((_Unpack(packed_by(pack, t.detach()), unpack), None, place))
             elif not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}"
                 )
             elif is_sparse(t):
-                kept.append((_Unpack(t, lambda saved: saved), None, None))
+                kept.append((_Unpack(t, lambda saved: saved), None, outputs.get(id(t))))
             elif id(t) in outputs:
                 kept.append((None, t._read(), outputs[id(t)]))
             else:
