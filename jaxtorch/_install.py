@@ -64,6 +64,11 @@ def install() -> None:
     builtins.__build_class__ = _build_class
 
 
+def installed() -> bool:
+    """Does `import torch` mean jaxtorch in this process?"""
+    return _finder in sys.meta_path
+
+
 def uninstall() -> None:
     """Undo `install()`: a later `import torch` looks for PyTorch again. Modules keep what they imported."""
     if _finder not in sys.meta_path:
@@ -156,6 +161,11 @@ class _Loader(Loader):
         module = importlib.import_module(self.real)
         self.spec = module.__spec__
         return module
+
+    def get_code(self, fullname: str) -> Any:
+        """The code of the module, which `-m torch.x` runs."""
+        found: Any = importlib.util.find_spec(self.real)
+        return found.loader.get_code(self.real)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has just written the alias's spec over it

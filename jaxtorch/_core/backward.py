@@ -249,10 +249,19 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
             walk.finish_leaf(leaf, g)
         if capture is not None:
             capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
+        for callback in walk.callbacks:
+            callback()
     finally:
         state.grad, state.capturing = before
         if walk in under_way:
             under_way.remove(walk)
+
+
+def queue_callback(callback: Any) -> None:
+    """Call `callback()` when the backward pass that runs now, the outermost one, has given all leaves their gradients."""
+    if not under_way:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    under_way[0].callbacks.append(callback)
 
 
 under_way: list[_Walk] = []
@@ -267,7 +276,8 @@ class _Walk:
              `waiting` says that no more will come.
     """
 
-    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "lacking", "__weakref__")
+    __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "lacking", "callbacks",
+                 "__weakref__")  # fmt: skip
 
     def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
         self.mode = mode
@@ -278,6 +288,7 @@ class _Walk:
         self.leaves: dict[int, tuple[Any, Any]] = {}
         self.waiting: dict[int, int] | None = None
         self.roots: list[Any] = []
+        self.callbacks: list[Any] = []
         self.lacking = False  # is there a node on the heap that no gradient may come to?
 
     def reaches(self, places: list[Any]) -> int:

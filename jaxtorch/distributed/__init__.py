@@ -1,7 +1,8 @@
-"""`torch.distributed` for one process: the group has this process in it, and the collectives are its own tensors.
+"""`torch.distributed`: processes that work on one thing, by messages over sockets, as PyTorch's backend 'gloo'.
 
-A program written for several processes runs with a world size of 1. `init_process_group` for more raises
-NotImplementedError, as do sending and receiving. To use several devices, see `jax.sharding`.
+`init_process_group` in every process makes the group, and collectives on the CPU's tensors go from there; so do
+`nn.parallel.DistributedDataParallel` and the launcher, `python -m jaxtorch -m torch.distributed.run`. A group of one process opens
+no socket. Sharded models (FSDP, DTensor) and remote calls raise NotImplementedError: for several devices see `jax.sharding`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from .collectives import (
     all_gather,
     all_gather_coalesced,
     all_gather_into_tensor,
-    all_gather_object,
     all_gather_single,
     all_reduce,
     all_reduce_coalesced,
@@ -21,33 +21,30 @@ from .collectives import (
     all_to_all_single,
     barrier,
     broadcast,
-    broadcast_object_list,
     gather,
-    gather_object,
     monitored_barrier,
     reduce,
     reduce_scatter,
     reduce_scatter_single,
     reduce_scatter_tensor,
     scatter,
-    scatter_object_list,
 )
 from .device_mesh import DeviceMesh, init_device_mesh
+from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
+from .file_store import FileStore
+from .objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from .point_to_point import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from .process_group import (
     Backend,
-    DistBackendError,
-    DistError,
-    DistNetworkError,
-    DistStoreError,
-    FileStore,
     GroupMember,
-    HashStore,
-    PrefixStore,
     ProcessGroup,
-    ReduceOp,
-    Store,
-    TCPStore,
-    Work,
     default_pg_timeout,
     destroy_process_group,
     get_backend,
@@ -69,31 +66,31 @@ from .process_group import (
     is_ucc_available,
     is_xccl_available,
     new_group,
-    supports_complex,
+    new_subgroups,
+    new_subgroups_by_enumeration,
 )
+from .reduce_op import ReduceOp, supports_complex
+from .rendezvous import register_rendezvous_handler, rendezvous
+from .store import HashStore, PrefixStore, Store
+from .tcp_store import TCPStore
+from .work import Work
 
 __all__ = [
-    "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore",
-    "GroupMember", "HashStore", "PrefixStore", "ProcessGroup", "ReduceOp", "Store", "TCPStore", "Work", "all_gather",
-    "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce", "all_reduce_coalesced",
-    "all_to_all", "all_to_all_single", "barrier", "broadcast", "broadcast_object_list", "default_pg_timeout",
-    "destroy_process_group", "gather", "gather_object", "get_backend", "get_global_rank", "get_group_rank",
-    "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_device_mesh",
-    "init_process_group", "is_available", "is_backend_available", "is_gloo_available", "is_initialized",
-    "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available", "is_xccl_available",
-    "monitored_barrier", "new_group", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter",
-    "scatter_object_list", "supports_complex",
+    "Backend", "DeviceMesh", "DistBackendError", "DistError", "DistNetworkError", "DistStoreError", "FileStore", "GroupMember",
+    "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "QueueEmptyError", "ReduceOp", "Store", "TCPStore", "Work", "all_gather",
+    "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_gather_single", "all_reduce",
+    "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier", "batch_isend_irecv", "broadcast",
+    "broadcast_object_list", "default_pg_timeout", "destroy_process_group", "gather", "gather_object", "get_backend",
+    "get_global_rank", "get_group_rank", "get_node_local_rank", "get_process_group_ranks", "get_rank", "get_world_size",
+    "group", "init_device_mesh", "init_process_group", "irecv", "is_available", "is_backend_available", "is_gloo_available",
+    "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
+    "is_xccl_available", "isend", "monitored_barrier", "new_group", "new_subgroups", "new_subgroups_by_enumeration", "recv",
+    "recv_object_list", "reduce", "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor",
+    "register_rendezvous_handler", "rendezvous", "scatter", "scatter_object_list", "send", "send_object_list",
+    "supports_complex",
 ]  # fmt: skip
 
-_ALONE = "jaxtorch's process group has one process, so there is nobody to send to or receive from"
-globals().update(
-    _absent(
-        __name__,
-        "P2POp batch_isend_irecv send recv isend irecv send_object_list recv_object_list new_subgroups split_group "
-        "new_subgroups_by_enumeration",
-        _ALONE,
-    )
-)
+globals().update(_absent(__name__, "split_group", "new_group makes groups of some of the processes"))
 
 
 def __getattr__(name: str) -> _Any:

@@ -7,6 +7,6 @@ globals().update(
         __name__,
         "all_reduce all_gather_tensor all_to_all_single all_to_all_single_autograd reduce_scatter_tensor "
         "broadcast wait_tensor AsyncCollectiveTensor",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "use the collectives of torch.distributed, or of torch.distributed.nn.functional",
     )
 )

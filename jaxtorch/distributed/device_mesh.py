@@ -6,7 +6,7 @@ from typing import Any
 
 from .._absent import absent as _absent
 
-_MESH = "jaxtorch has process groups of one process only; for several devices use jax.sharding.Mesh"
+_MESH = "jaxtorch has no meshes of processes"
 _names = _absent(__name__, "DeviceMesh init_device_mesh", _MESH)
 DeviceMesh: Any = _names["DeviceMesh"]
 init_device_mesh: Any = _names["init_device_mesh"]

@@ -14,7 +14,7 @@ globals().update(
     _absent(
         __name__,
         "DistributedOptimizer PostLocalSGDOptimizer",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "use ZeroRedundancyOptimizer, or any optimizer with DistributedDataParallel",
     )
 )
 

@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "ScheduleGPipe SplitPoint pipeline PipelineStage Schedule1F1B",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "jaxtorch has no pipelines of stages",
     )
 )

@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "_sync_module_states _verify_param_shape_across_processes",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "use the collectives of torch.distributed, or of torch.distributed.nn.functional",
     )
 )

@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "fully_shard FSDPModule MixedPrecisionPolicy",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "jaxtorch has no sharded models; DistributedDataParallel averages gradients, and jax.sharding is for several devices",
     )
 )

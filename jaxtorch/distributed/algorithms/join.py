@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..process_group import get_world_size, is_initialized
+
 __all__ = ["Join", "JoinHook", "Joinable"]
 
 
@@ -33,6 +35,8 @@ class Join:
     ) -> None:
         if not joinables:
             raise ValueError("The join context manager requires at least one joinable")
+        if enable and is_initialized() and get_world_size() > 1:
+            raise NotImplementedError("Join: jaxtorch has it for one process only; give all processes as many batches")
         self._joinables = joinables
         self._kwargs = kwargs
 

@@ -14,7 +14,7 @@ from ..._absent import absent as _absent
 from ...nn import Module
 from ...nn.modules.module import _IncompatibleKeys
 from ...nn.parallel import DistributedDataParallel
-from .. import get_rank
+from .. import get_rank, get_world_size, is_initialized
 
 __all__ = ["StateDictOptions", "get_model_state_dict", "set_model_state_dict"]
 
@@ -43,6 +43,8 @@ class StateDictOptions:
 
 def _checked(options: StateDictOptions | None) -> StateDictOptions:
     options = options or StateDictOptions()
+    if options.broadcast_from_rank0 and is_initialized() and get_world_size() > 1:
+        raise NotImplementedError("StateDictOptions(broadcast_from_rank0=True): jaxtorch has it for one process only")
     if options.broadcast_from_rank0 and not options.full_state_dict:
         raise ValueError("full_state_dict must be True when broadcast_from_rank0 is True.")
     return options

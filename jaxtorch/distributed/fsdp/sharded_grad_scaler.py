@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..._absent import absent as _absent
 
-_REASON = "jaxtorch has process groups of one process only; for several devices use jax.sharding"
+_REASON = "jaxtorch has no sharded models; DistributedDataParallel averages gradients, and jax.sharding is for several devices"
 globals().update(
     _absent(
         __name__,

@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "LaunchConfig elastic_launch",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "use torch.distributed.run, or torch.multiprocessing.spawn",
     )
 )

@@ -205,6 +205,13 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
+    def forward(self, input: Tensor) -> Tensor:
+        from ...distributed.process_group import get_world_size, is_initialized
+
+        if self.training and is_initialized() and get_world_size(self.process_group) > 1:
+            raise NotImplementedError("SyncBatchNorm: jaxtorch has it for one process only")
+        return super().forward(input)
+
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
             raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")

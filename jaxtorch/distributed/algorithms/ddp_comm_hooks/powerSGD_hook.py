@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "PowerSGDState powerSGD_hook batched_powerSGD_hook",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "DistributedDataParallel has the hooks of default_hooks",
     )
 )

@@ -11,7 +11,7 @@ globals().update(
     _absent(
         __name__,
         "context_parallel local_map register_sharding",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "jaxtorch has no distributed tensors; for several devices use jax.sharding",
     )
 )
 

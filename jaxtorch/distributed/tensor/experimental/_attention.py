@@ -6,6 +6,6 @@ globals().update(
     _absent(
         __name__,
         "set_rotate_method",
-        "jaxtorch has process groups of one process only; for several devices use jax.sharding",
+        "jaxtorch has no distributed tensors; for several devices use jax.sharding",
     )
 )

@@ -1,0 +1,142 @@
+"""`torch.distributed` with several processes: programs of compat_tests/processes on both modules, and what differs or fails."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import torch
+
+import jaxtorch
+from conftest import ROOT, Run
+from test_ecosystem import assert_same_text
+
+PROCESSES = ROOT / "compat_tests" / "processes"
+QUIET = {"OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+
+
+def reference(path: str, run_python: Run) -> str:
+    """What PyTorch's processes print. Gloo now and then aborts one (`gloo::EnforceNotMet`): then once more."""
+    try:
+        return run_python(path, env=QUIET).stdout
+    except AssertionError as error:
+        if "SIGABRT" not in str(error):
+            raise
+        return run_python(path, env=QUIET).stdout
+
+
+@pytest.mark.parametrize("name", ["collectives", "data_parallel"])
+def test_processes_print_what_they_print_on_pytorch(name: str, run_python: Run):
+    path = str(PROCESSES / f"{name}.py")
+    ours = run_python("-m", "jaxtorch", path, env=QUIET).stdout
+    theirs = reference(path, run_python)
+    assert len(theirs.splitlines()) > 50
+    assert_same_text(ours, theirs, rtol=1e-3, atol=2e-5)
+
+
+def test_who_waits_in_vain_is_told(run_python: Run):
+    """PyTorch's processes disagree about names of groups once one group could not be made, so only ours run."""
+    said = run_python("-m", "jaxtorch", str(PROCESSES / "failures.py"), env=QUIET).stdout
+    assert [line.strip() for line in said.splitlines()] == [
+        "nobody comes RuntimeError",
+        "no backend RuntimeError",
+        "one is late RuntimeError",
+        "barrier RuntimeError [Rank 0]: Rank 2 failed to pass monitoredBarrier in 2000 ms",
+        "barrier RuntimeError [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 2000 ms",
+        "one has died RuntimeError",
+        "nobody comes RuntimeError",
+        "no backend RuntimeError",
+        "one has died RuntimeError",
+        "no backend RuntimeError",
+    ]
+
+
+def stores(dist: Any, folder: Any) -> list[Any]:
+    """What each kind of store answers."""
+    second = timedelta(seconds=1)
+    master = dist.TCPStore("127.0.0.1", 0, 2, True, timeout=timedelta(seconds=30), wait_for_workers=False)
+    client = dist.TCPStore("127.0.0.1", master.port, 2, False)
+    found: list[Any] = [master.host, master.timeout, client.timeout, master.num_keys()]
+    shared = dist.FileStore(str(folder / "store"), 2)
+    pairs = ((master, client), (shared, dist.FileStore(str(folder / "store"), 2)), (dist.HashStore(),) * 2)
+    for one, other in (*pairs, (dist.PrefixStore("a", master), dist.PrefixStore("a", client))):
+        one.set("key", "1")
+        found += [other.get("key"), one.add("n", 5), other.add("n", -2), other.get("n"), one.check(["key", "n"])]
+        found += [
+            other.check(["key", "none"]),
+            one.delete_key("key"),
+            one.compare_set("c", "", "1"),
+        ]
+        found += [other.compare_set("c", "2", "3"), other.compare_set("c", "1", "3"), one.get("c")]
+        one.set("b", b"\x00\xff")
+        found += [other.get("b"), one.wait(["b", "c"], second)]
+        if not isinstance(one, dist.FileStore):
+            one.append("p", "x")
+            other.append("p", "y")
+            one.multi_set(["u", "v"], ["1", "2"])
+            found += [one.get("p"), other.multi_get(["v", "u"]), sorted(one.list_keys())]
+        found += [one.num_keys()]
+        one.set_timeout(timedelta(milliseconds=100))
+        for late in (
+            lambda one=one: one.get("none"),
+            lambda one=one: one.wait(["none", "nil"], timedelta(milliseconds=50)),
+        ):
+            try:
+                late()
+            except RuntimeError as error:
+                found.append((type(error).__name__, str(error) if "FileStore" not in str(type(one)) else ""))
+    for make in (
+        lambda: dist.TCPStore("127.0.0.1", master.port, 1, True),
+        lambda: dist.TCPStore("127.0.0.1", 0, 2, True, second),
+    ):
+        try:
+            make()
+        except RuntimeError as error:
+            found.append((type(error).__name__, [type(error).__mro__[k].__name__ for k in (1, 2)]))
+    return found
+
+
+def test_stores(tmp_path: Any, capfd: Any):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "ours").mkdir()
+    theirs = stores(torch.distributed, tmp_path / "theirs")
+    assert stores(jaxtorch.distributed, tmp_path / "ours") == theirs
+
+
+def test_a_compiled_function_communicates_at_each_call(run_python: Run, tmp_path: Any):
+    """A replay could not: the call is run as it is each time. And a tensor with gaps, which gloo reads as if it had none."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent("""
+        import socket, sys
+        import torch, torch.distributed as dist, torch.multiprocessing as mp
+
+        def main(rank, port):
+            dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+            @torch.compile
+            def total(t):
+                t = t * 2
+                dist.all_reduce(t)
+                return t + 1
+            found = [total(torch.ones(2) * (rank + k)).tolist() for k in range(4)]
+            rows = torch.arange(6.0).reshape(2, 3)
+            dist.all_reduce(rows[:, ::2])
+            dist.destroy_process_group()
+            dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+            again = torch.ones(1) * rank
+            dist.all_reduce(again)
+            if rank == 1:
+                print(found, rows.tolist(), again.item())
+
+        if __name__ == "__main__":
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                port = free.getsockname()[1]
+            mp.spawn(main, (port,), nprocs=2)
+        """)
+    )
+    said = run_python("-m", "jaxtorch", str(program), env=QUIET).stdout
+    totals = [[2.0 * (2 * k + 1) + 1] * 2 for k in range(4)]
+    assert said == f"{totals} {[[0.0, 1.0, 4.0], [6.0, 4.0, 10.0]]} 1.0\n"
