@@ -12,6 +12,7 @@ import jaxtorch as torch
 from jaxtorch._compile.replaying import Replay
 from jaxtorch._core import interrupts, program, runner
 from jaxtorch._core import op as _op
+from jaxtorch._core.op import Array
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +111,7 @@ def test_a_function_that_was_broken_off_while_it_was_written_is_written_again(mo
     _op.registry.pop("_never_called", None)
 
     @_op.op(name="_never_called", method=False, out=False)
-    def _never_called(input: _op.Array):
+    def _never_called(input: Array):
         return input * 2 + 1
 
     called = _op.functions.pop("_never_called")
