@@ -1,9 +1,9 @@
 """`torch.jit`: pass-through. What would be compiled to TorchScript is handed back and runs as Python.
 
 Scripting and tracing in PyTorch make a program out of a function or a module, mainly to run it without Python or faster.
-jaxtorch records and compiles what runs in any case, so `script` and `trace` return what they were given, and the
-decorators mark nothing. Unlike in PyTorch, a "traced" function keeps its control flow, and errors that the TorchScript
-compiler would find appear when the function runs. Saving and loading TorchScript files raises NotImplementedError.
+jaxtorch records and compiles what runs in any case, so `trace` returns what it was given, `script` the same with TorchScript's
+exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced" function keeps its control flow, and errors that the
+TorchScript compiler would find appear when the function runs. Saving and loading TorchScript files raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, Final
 
 from .. import _jit_internal
@@ -19,7 +20,9 @@ from .._jit_internal import _overload_method as _overload_method
 from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
 from ..nn import Module
+from . import _scripted
 from . import annotations as annotations
+from ._scripted import Error
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
@@ -47,10 +50,6 @@ class CompilationUnit:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise _missing("torch.jit.CompilationUnit")
-
-
-class Error(Exception):
-    """What TorchScript's interpreter raises for an error in a scripted function; here the error itself comes out."""
 
 
 class TracingCheckError(Exception):
@@ -83,7 +82,14 @@ def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """`obj` itself: a function, module or class runs as Python."""
+    """`obj` as it is: a function or module runs as Python, with TorchScript's exceptions; a module shares all attributes with `obj`.
+
+    What it raises or asserts is a `torch.jit.Error`, other errors are RuntimeErrors. Classes are given back.
+    """
+    if builtins.isinstance(obj, Module):
+        return _scripted.scripted_module(obj)
+    if type(obj) is FunctionType and not obj.__module__.startswith("jaxtorch") and not hasattr(obj, "_scripted"):
+        return _scripted.scripted_function(obj)
     return obj
 
 
@@ -98,8 +104,8 @@ def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) ->
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The method itself."""
-    return fn
+    """The method, with TorchScript's exceptions."""
+    return _scripted.scripted_function(fn)
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:

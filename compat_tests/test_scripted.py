@@ -1,0 +1,143 @@
+"""What `torch.jit.script` gives raises TorchScript's exceptions."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import warnings
+from typing import Any
+
+import pytest
+import torch
+
+import jaxtorch
+
+
+def _asserted(x: torch.Tensor):
+    assert x.dim() == 2, "two dimensions"
+    return x
+
+
+def _raised(x: torch.Tensor):
+    if x.dim() != 2:
+        raise ValueError("two dimensions")
+    return x
+
+
+def _runtime(x: torch.Tensor):
+    if x.dim() != 2:
+        raise RuntimeError("two dimensions")
+    return x
+
+
+def _shapes(x: torch.Tensor):
+    return x @ x[:2]
+
+
+def _index(x: torch.Tensor):
+    return x[x.numel()]
+
+
+def _listed(x: torch.Tensor):
+    return [1, 2][x.numel()]
+
+
+def _zero(x: torch.Tensor):
+    return 7 // x.dim() // (x.dim() - 1)
+
+
+FUNCTIONS = [_asserted, _raised, _runtime, _shapes, _index, _listed, _zero]
+
+
+class _Module(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor):
+        assert x.dim() == 2, "two dimensions"
+        return self.inner(x)
+
+
+class _Ours(jaxtorch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = jaxtorch.nn.Linear(3, 2)
+        self.count = 0
+
+    def forward(self, x: Any):
+        assert x.dim() == 2, "two dimensions"
+        return self.inner(x)
+
+    @jaxtorch.jit.export
+    def other(self, x: Any):
+        if x.dim() != 2:
+            raise KeyError("other")
+
+
+def _failure(script: Any, fn: Any, x: Any) -> tuple[str, str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = script(fn)
+    with pytest.raises(Exception) as caught:
+        made(x)
+    kind = caught.type
+    told = str(caught.value)
+    said = next((line for line in told.splitlines() if "Error: " in line), told)  # pytest adds lines to assertions
+    return f"{kind.__module__}.{kind.__name__}".replace("jaxtorch", "torch"), said
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda f: f.__name__.strip("_"))
+def test_functions(fn: Any) -> None:
+    kind, said = _failure(torch.jit.script, fn, torch.ones(3))
+    our_kind, our_said = _failure(jaxtorch.jit.script, fn, jaxtorch.ones(3))
+    assert our_kind == kind
+    if kind == "torch.jit.Error":
+        assert our_said == said
+    with pytest.raises((AssertionError, ValueError, RuntimeError, IndexError, ZeroDivisionError)) as plain:
+        fn(jaxtorch.ones(3))
+    assert not isinstance(plain.value, jaxtorch.jit.Error)
+
+
+def test_modules() -> None:
+    assert _failure(torch.jit.script, _Module(), torch.ones(3)) == _failure(
+        jaxtorch.jit.script, _Ours(), jaxtorch.ones(3)
+    )
+    module = _Ours()
+    scripted: Any = jaxtorch.jit.script(module)
+    for made in (scripted, copy.deepcopy(scripted), jaxtorch.jit.script(scripted)):
+        for call in (made, made.forward, made.other):
+            with pytest.raises(jaxtorch.jit.Error):
+                call(jaxtorch.ones(3))
+    with pytest.raises(AssertionError, match="two dimensions"):
+        module(jaxtorch.ones(3))
+    outer = jaxtorch.nn.Sequential(scripted)
+    with pytest.raises(jaxtorch.jit.Error, match="AssertionError: two dimensions"):
+        outer(jaxtorch.ones(3))
+    nested = jaxtorch.jit.script(lambda x: scripted(x))
+    with pytest.raises(jaxtorch.jit.Error) as caught:
+        nested(jaxtorch.ones(3))
+    assert isinstance(caught.value.__cause__, AssertionError)
+
+
+def test_a_scripted_module_is_the_module() -> None:
+    module = _Ours()
+    scripted: Any = jaxtorch.jit.script(module)
+    x = jaxtorch.ones(2, 3)
+    scripted.eval()
+    scripted.count = 3
+    assert not module.training and module.count == 3 and isinstance(scripted, _Ours) and repr(scripted) == repr(module)
+    assert [id(p) for p in scripted.parameters()] == [id(p) for p in module.parameters()]
+    assert type(pickle.loads(pickle.dumps(scripted))) is _Ours
+    file = io.BytesIO()
+    jaxtorch.save(scripted.state_dict(), file)
+    compiled = jaxtorch.compile(scripted)
+    for _ in range(4):
+        assert jaxtorch.equal(compiled(x), module(x))
+    with jaxtorch.no_grad():
+        module.inner.weight.fill_(0.0)
+    assert jaxtorch.equal(compiled(x), module(x)) and jaxtorch.equal(scripted(x), module(x))
+    loss = scripted(x).sum()
+    loss.backward()
+    assert module.inner.weight.grad is not None

@@ -1,0 +1,141 @@
+"""What `torch.jit.script` gives: the function or module as it is, whose exceptions come out as TorchScript's do."""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import dis
+import functools
+import traceback
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .._jit_internal import FunctionModifiers, get_torchscript_modifier
+from ..nn import Module
+
+
+class Error(Exception):
+    """What TorchScript's interpreter raises where a scripted function raises or asserts something.
+
+    Errors of operations are RuntimeErrors there. The exception itself is the `__cause__`.
+    """
+
+    __module__ = "jaxtorch.jit"
+
+
+_PLAIN = (IndexError, KeyError, ZeroDivisionError, ValueError, TypeError, AttributeError, OverflowError)
+"""Errors of operations and of Python's own, all RuntimeErrors in TorchScript."""
+_RAISE = dis.opmap["RAISE_VARARGS"]
+_OURS = (__file__.rsplit("jit", 1)[0], "<jaxtorch op")
+
+
+class _Converting:
+    """Context of a scripted call."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if not isinstance(error, Exception) or isinstance(error, Error):
+            return
+        if isinstance(error, AssertionError) or _is_raised(trace):
+            raise Error(_text(error, trace)) from error
+        if type(error) in _PLAIN:
+            raise RuntimeError(str(error)) from error
+
+
+_converting = _Converting()
+
+
+def _last(trace: Any) -> Any:
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
+def _is_raised(trace: Any) -> bool:
+    """Does the traceback end at a `raise` of the program's?"""
+    last = _last(trace)
+    code = last.tb_frame.f_code
+    return code.co_code[last.tb_lasti] == _RAISE and not code.co_filename.startswith(_OURS)
+
+
+def _text(error: Exception, trace: Any) -> str:
+    last = _last(trace)
+    where = "".join(traceback.format_tb(last, 1))
+    kind = type(error)
+    if isinstance(error, AssertionError):
+        said = f"RuntimeError: AssertionError: {error}"
+    else:
+        said = f"{kind.__module__}.{kind.__qualname__}: {error}"
+    return (
+        "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):\n"
+        f"{where}{said}\n"
+    )
+
+
+def scripted_function(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with TorchScript's exceptions."""
+
+    @functools.wraps(fn)
+    def scripted(*args: Any, **kwargs: Any) -> Any:
+        with _converting:
+            return fn(*args, **kwargs)
+
+    scripted._scripted = True  # pyright: ignore[reportAttributeAccessIssue]
+    return scripted
+
+
+_kinds: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+
+
+class Scripted:
+    """What the classes of scripted modules have besides their own. State is that of the module that was scripted; what is copied by
+    pickle is a module of its class."""
+
+    def __init_subclass__(cls) -> None:
+        Module.__init_subclass__.__func__(cls)  # pyright: ignore[reportFunctionMemberAccess] - the program's own is for its classes
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with _converting:
+            return super().__call__(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return scripted_module(copy.deepcopy(_plain(self), memo))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        plain = _plain(self)
+        made = plain.__reduce_ex__(protocol)
+        if made[0] is not copyreg.__newobj__:  # pyright: ignore[reportAttributeAccessIssue]
+            return made
+        return copyreg._reconstructor, (type(plain), object, None), *made[2:]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _sharing(kind: Any, module: Any) -> Any:
+    """An object of a class that has another's attributes."""
+    made = kind.__new__(kind)
+    made.__dict__ = module.__dict__
+    return made
+
+
+def _plain(module: Any) -> Any:
+    """The module that was scripted."""
+    return _sharing(type(module).__bases__[1], module)
+
+
+def _kind(kind: type) -> type:
+    found = _kinds.get(kind)
+    if found is None:
+        own = {n: v for c in reversed(kind.__mro__) for n, v in vars(c).items()}
+        names = [n for n, v in own.items() if get_torchscript_modifier(v) == FunctionModifiers.EXPORT]
+        body: dict[str, Any] = {n: scripted_function(own[n]) for n in ("forward", *names)}
+        body |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        found = _kinds[kind] = types.new_class(kind.__name__, (Scripted, kind), {}, lambda space: space.update(body))
+    return found
+
+
+def scripted_module(module: Module) -> Module:
+    """A module that shares all attributes with the given one and has TorchScript's exceptions."""
+    return module if isinstance(module, Scripted) else _sharing(_kind(type(module)), module)
