@@ -302,6 +302,52 @@ def test_division_by_a_known_zero_raises_at_the_call() -> None:
     assert repr(found[0]) == repr(found[1])
 
 
+CTC: dict[str, dict[str, Any]] = {
+    "fitting": {},
+    "without labels": {"targets": [], "targets_long": [0, 0, 0]},
+    "steps beyond the input": {"steps": [5, 6, 7]},
+    "negative steps": {"steps": [5, -1, 9]},
+    "a negative length": {"targets_long": [3, -1, 3], "steps": [9, 9, 9]},
+    "too few labels": {"targets": [1, 2, 3], "steps": [9, 9, 9]},
+    "too many labels": {"targets": [1, 2, 3, 1, 1, 1]},
+    "rows": {"targets": [[1, 2], [3, 0], [1, 1]]},
+    "rows too short": {"targets": [[1], [3], [1]]},
+    "rows missing": {"targets": [[1, 2], [3, 0]]},
+    "three dimensions": {"targets": [[[1, 2], [3, 0], [1, 1]]]},
+    "labels of one": {"targets": 1},
+    "no whole steps": {"steps": [5.0, 5.0, 4.0], "blank": 9},
+    "blank": {"steps": [5, 5], "blank": 9},
+}
+
+
+@pytest.mark.parametrize("case", CTC)
+@pytest.mark.parametrize("computed", [False, True])
+def test_ctc_targets_and_lengths_that_do_not_fit(case: str, computed: bool) -> None:
+    """Wherever the lengths are on the host, as tensors or lists, the error comes at the call."""
+    found: dict[Any, list[Any]] = {torch: [], reference: []}
+    for library, said in found.items():
+        given = {"targets": [1, 2, 3, 1, 1], "steps": [5, 5, 4], "targets_long": [2, 1, 2], "blank": 0} | CTC[case]
+        scores = library.zeros(5, 3, 4).log_softmax(2).requires_grad_()
+        targets = library.tensor(given["targets"], dtype=library.int64)
+        for listed in (False, True):
+            steps, lengths = given["steps"], given["targets_long"]
+            if listed and type(steps[0]) is float:
+                continue
+            if not listed:
+                steps, lengths = library.tensor(steps), library.tensor(lengths)
+            if computed and not listed:
+                steps, lengths = steps * 1, lengths * 1
+            try:
+                loss = library.nn.functional.ctc_loss(scores, targets, steps, lengths, given["blank"])
+                if computed or case in ("fitting", "without labels", "rows"):
+                    said.append(round(loss.item(), 4))
+                else:
+                    said.append("no error")
+            except RuntimeError as error:
+                said.append(str(error).split("\n")[0])
+    assert found[torch] == found[reference]
+
+
 AT_EXIT = """
 import atexit
 atexit.register(lambda: print("earlier handler"))

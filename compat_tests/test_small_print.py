@@ -1,5 +1,6 @@
 """Arguments, results and errors at the edges of public functions, each compared with PyTorch's."""
 
+import io
 import warnings
 
 import numpy as np
@@ -271,7 +272,44 @@ def _layout_policy(t):
         return entered
 
 
+def _module_text(t):
+    """What modules print: NumPy's numbers, and a child's lines of blanks."""
+
+    class Told(t.nn.Module):
+        def extra_repr(self):
+            return "one\n\ntwo\n \n"
+
+    number = np.int64(4)
+    bag = t.nn.EmbeddingBag(number, number, max_norm=np.float64(0.5), norm_type=np.float64(1), padding_idx=np.int64(0))
+    inner = t.nn.Sequential(Told(), t.nn.ModuleList([Told()]))
+    return [repr(x) for x in (Told(), inner, t.nn.ModuleDict({"a": inner}), bag, t.nn.Upsample(number))]
+
+
+def _weighted_mean(t):
+    try:
+        t.nn.functional.embedding_bag(t.tensor([[1]]), t.ones(2, 2), per_sample_weights=t.ones(1, 1), mode="mean")
+    except NotImplementedError as error:
+        return str(error)
+
+
+def _not_allowed(t):
+    file = io.BytesIO()
+    t.save({"a": np.zeros(2)}, file)
+    try:
+        t.load(io.BytesIO(file.getvalue()))
+    except Exception as error:
+        said = str(error)
+        return [
+            said.startswith("Weights only load failed."),
+            "WeightsUnpickler error: Unsupported global: GLOBAL numpy._core.multiarray._reconstruct was not" in said,
+            "add_safe_globals([numpy._core.multiarray._reconstruct])" in said,
+        ]
+
+
 RARE = {
+    "modules as text": _module_text,
+    "weights of a mean": _weighted_mean,
+    "a class that is not allowed": _not_allowed,
     "tensors in lists": _taken,
     "monitor": _logged,
     "default backend": _default_backend,

@@ -83,7 +83,7 @@ _FAILED = "Weights only load failed."
 
 def _refuse(what: str) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(
-        f"{_FAILED} {what} To load it all the same, where the file comes from a source you trust, pass "
+        f"{_FAILED} WeightsUnpickler error: {what} To load it all the same, where the file comes from a source you trust, pass "
         "weights_only=False: it then may run any code."
     )
 
@@ -115,7 +115,7 @@ class RestrictedUnpickler(Unpickler):
             return found
         raise _refuse(
             f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{name}])` to allow it if you trust this class or function."
+            f"`torch.serialization.add_safe_globals([{full}])` to allow it if you trust this class or function."
         )
 
     def _hashable(self, keys: Any) -> None:

@@ -83,6 +83,17 @@ class Bounds(NamedTuple):
         )
 
 
+class Total(NamedTuple):
+    """That the elements of an operation's parameter add up to `total`."""
+
+    name: str
+    total: int
+
+    def holds(self, array: np.ndarray[Any, Any]) -> bool:
+        """Is it so?"""
+        return int(array.sum()) == self.total
+
+
 class Nonzero(NamedTuple):
     """That no element of an operation's parameter is 0."""
 
@@ -93,7 +104,7 @@ class Nonzero(NamedTuple):
         return bool(array.all())
 
 
-def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | Nonzero | None = None) -> None:
+def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | Total | Nonzero | None = None) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.

@@ -30,6 +30,7 @@ _FAMILIES = (
     "powers",
     "casting",
     "creation",
+    "ctc",
     "matmul",
     "einsum",
     "reductions",

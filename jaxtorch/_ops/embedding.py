@@ -275,7 +275,8 @@ def _check_bag(
         raise ValueError("max mode does not support scaling the gradient by the frequency")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            f"embedding_bag: per_sample_weights are only supported for mode='sum', got mode={mode!r}"
+            f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode={mode!r}). Please open a feature request on GitHub."
         )
     if sparse and mode == "max":
         raise ValueError("max mode does not support sparse weights")

@@ -14,6 +14,7 @@ from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.views import detached
 from . import conv as _conv
+from . import ctc as _ctc
 from . import loss as _loss
 from . import loss_distance as _distance
 from . import norm as _norm
@@ -88,7 +89,7 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss`, the reduction as a number."""
-    return _distance.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _word(reduction), zero_infinity)
+    return _ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _word(reduction), zero_infinity)
 
 
 @function("batch_norm")

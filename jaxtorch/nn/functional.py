@@ -40,6 +40,7 @@ from .._ops.conv import (
     fold,
     unfold,
 )
+from .._ops.ctc import ctc_loss
 from .._ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
 from .._ops.embedding import embedding, embedding_bag, one_hot
 from .._ops.linalg_distance import pdist
@@ -53,7 +54,6 @@ from .._ops.loss import (
     soft_margin_loss,
 )
 from .._ops.loss_distance import (
-    ctc_loss,
     gaussian_nll_loss,
     kl_div,
     margin_ranking_loss,

@@ -69,6 +69,12 @@ def _addindent(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
+def _nested(text: str) -> str:
+    """A child's text: every line but the first indented, one of blanks alone left empty."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"  {line}" if line.strip() else "" for line in rest)])
+
+
 class Module(Registry):
     """Base class of all neural network modules: assigned parameters, buffers and modules become part of it.
 
@@ -443,7 +449,7 @@ class Module(Registry):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
+        children = [f"({name}): {_nested(repr(module))}" for name, module in self._modules.items()]
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         body = "\n  ".join(lines + children)

@@ -201,16 +201,16 @@ class EmbeddingBag(Module):
         )
 
     def extra_repr(self) -> str:
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        parts = [f"{self.num_embeddings!r}, {self.embedding_dim!r}"]
         if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
+            parts.append(f"max_norm={self.max_norm!r}")
         if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
+            parts.append(f"norm_type={self.norm_type!r}")
         if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq!r}")
         parts.append(f"mode={self.mode!r}")
         if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
+            parts.append(f"padding_idx={self.padding_idx!r}")
         return ", ".join(parts)
 
     @classmethod

@@ -48,7 +48,7 @@ class Upsample(Module):
         )
 
     def extra_repr(self) -> str:
-        first = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size}"
+        first = f"scale_factor={self.scale_factor}" if self.scale_factor is not None else f"size={self.size!r}"
         return f"{first}, mode={self.mode!r}"
 
 
