@@ -43,8 +43,8 @@ def test_who_waits_in_vain_is_told(run_python: Run):
         "nobody comes RuntimeError",
         "no backend RuntimeError",
         "one is late RuntimeError",
-        "barrier RuntimeError [Rank 0]: Rank 2 failed to pass monitoredBarrier in 2000 ms",
-        "barrier RuntimeError [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 2000 ms",
+        "barrier RuntimeError [Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms",
+        "barrier RuntimeError [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms",
         "one has died RuntimeError",
         "nobody comes RuntimeError",
         "no backend RuntimeError",
@@ -140,3 +140,46 @@ def test_a_compiled_function_communicates_at_each_call(run_python: Run, tmp_path
     said = run_python("-m", "jaxtorch", str(program), env=QUIET).stdout
     totals = [[2.0 * (2 * k + 1) + 1] * 2 for k in range(4)]
     assert said == f"{totals} {[[0.0, 1.0, 4.0], [6.0, 4.0, 10.0]]} 1.0\n"
+
+
+LAUNCHED = """
+import os, sys
+import torch, torch.distributed as dist
+dist.init_process_group()
+t = torch.ones(1) * (dist.get_rank() + 1)
+dist.all_reduce(t)
+names = "RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK OMP_NUM_THREADS TORCHELASTIC_RESTART_COUNT".split()
+line = f"{torch.__name__} {sys.argv[1:]} {__name__} {t.item()} {[os.environ[n] for n in names]} {dist.is_torchelastic_launched()}"
+sys.stdout.write(line + "\\n")
+dist.barrier()
+if "--fail" in sys.argv and dist.get_rank() == 1:
+    sys.exit(3)
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+def test_torchrun(run_python: Run, tmp_path: Any):
+    """The launcher and its processes run as jaxtorch does; where one fails the others are ended, and the launcher fails."""
+    (tmp_path / "launched.py").write_text(LAUNCHED)
+    start = ("-m", "jaxtorch", "-m", "torch.distributed.run", "--nproc_per_node=2")
+    env = {"OMP_NUM_THREADS": None}
+
+    def lines(*more: str) -> list[str]:
+        return [f"torch {[*more]} __main__ 3.0 ['{r}', '{r}', '2', '2', '0', '1', '0'] True" for r in (0, 1)]
+
+    failed = run_python(*start, "--standalone", "--tee=1", "-m", "launched", "--fail", env=env, status=1)
+    assert sorted(failed.stdout.splitlines()) == lines("--fail")
+    assert "launched FAILED" in failed.stderr and "exitcode  : 3" in failed.stderr
+    deprecated = (
+        "-W",
+        "ignore",
+        "-m",
+        "jaxtorch",
+        "-m",
+        "torch.distributed.launch",
+        "--nproc_per_node=1",
+        "launched.py",
+        "2",
+    )
+    assert "torch ['--local-rank=0', '2'] __main__ 1.0" in run_python(*deprecated, env=QUIET).stdout

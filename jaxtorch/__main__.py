@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from jaxtorch._install import install
+from jaxtorch._install import install, own_spec
 
 USAGE = "usage: python -m jaxtorch [-m module | script.py] [arguments ...]"
 
@@ -79,7 +79,8 @@ def _load_module(name: str, program: ModuleType) -> CodeType:
 
 def _find(name: str) -> ModuleSpec | None:
     try:
-        return importlib.util.find_spec(name)
+        found = importlib.util.find_spec(name)
+        return None if found is None else own_spec(found)
     except ModuleNotFoundError:  # a parent package is missing
         return None
 

@@ -64,6 +64,12 @@ def install() -> None:
     builtins.__build_class__ = _build_class
 
 
+def own_spec(spec: ModuleSpec) -> ModuleSpec:
+    """The spec of jaxtorch's module for one of the alias `torch.x`, which has no code of its own; any other as it is."""
+    found = importlib.util.find_spec(spec.loader.real) if isinstance(spec.loader, _Loader) else None
+    return found or spec
+
+
 def installed() -> bool:
     """Does `import torch` mean jaxtorch in this process?"""
     return _finder in sys.meta_path
@@ -161,11 +167,6 @@ class _Loader(Loader):
         module = importlib.import_module(self.real)
         self.spec = module.__spec__
         return module
-
-    def get_code(self, fullname: str) -> Any:
-        """The code of the module, which `-m torch.x` runs."""
-        found: Any = importlib.util.find_spec(self.real)
-        return found.loader.get_code(self.real)
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has just written the alias's spec over it

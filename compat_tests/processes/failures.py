@@ -38,7 +38,7 @@ def main(rank, size, ports, folder):
             lambda: dist.init_process_group("nccl", store=dist.HashStore(), rank=rank, world_size=size),
         )
         start(ports[2], size, 60)
-        hasty = [dist.new_group(ranks, timeout=datetime.timedelta(seconds=2)) for ranks in ([0, 1], [0, 2], [0, 1, 2])]
+        hasty = [dist.new_group(ranks, timeout=datetime.timedelta(seconds=1)) for ranks in ([0, 1], [0, 2], [0, 1, 2])]
         dist.barrier()
         if rank == 0:
             show(out, "one is late", lambda: dist.all_reduce(torch.ones(2), group=hasty[0]))

@@ -14,6 +14,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -96,9 +98,11 @@ def parse_args(args: Sequence[str] | None = None) -> argparse.Namespace:
 
 @dataclass
 class Plan:
-    """What is started. port: 0 for a free one. role, name: what the processes are told of them."""
+    """What is started. port: 0 for a free one. role, name: what the processes are told of them. numbered: each gets the option
+    `--local-rank`."""
 
     command: list[str]
+    arguments: list[str]
     processes: int
     nodes: int = 1
     node: int = 0
@@ -111,6 +115,7 @@ class Plan:
     logs: str | None = None
     redirects: int = 0
     tee: int = 0
+    numbered: bool = False
 
 
 def _count_of(text: str) -> int:
@@ -136,15 +141,17 @@ def planned(args: argparse.Namespace) -> Plan:
     if args.rdzv_endpoint:
         address, _, given = args.rdzv_endpoint.partition(":")
         port = int(given) if given else port
-    if args.standalone:
+    alone = args.nnodes in ("1", "1:1") and not args.rdzv_endpoint and (address, port) == ("127.0.0.1", 29500)
+    if args.standalone or alone:
         nodes, address, port, args.rdzv_id = 1, "localhost", 0, str(uuid.uuid4())
     elif nodes > 1 and args.rdzv_backend == "c10d" and "PET_NODE_RANK" not in os.environ and not args.node_rank:
         raise NotImplementedError(
             "torchrun: --rdzv-backend=c10d gives out no numbers of machines; use static and --node-rank"
         )
     return Plan(
-        _command(args), _count_of(args.nproc_per_node), nodes, args.node_rank, address, port, args.max_restarts, args.role,
-        args.rdzv_id, args.monitor_interval, args.log_dir, int(args.redirects), int(args.tee),
+        _command(args), args.training_script_args, _count_of(args.nproc_per_node), nodes, args.node_rank, address, port,
+        args.max_restarts, args.role, args.rdzv_id, args.monitor_interval, args.log_dir, int(args.redirects), int(args.tee),
+        not getattr(args, "use_env", True),
     )  # fmt: skip
 
 
@@ -153,10 +160,10 @@ def _command(args: argparse.Namespace) -> list[str]:
     if args.no_python:
         if args.module:
             raise ValueError("Don't use both the '--no-python' flag and the '--module' flag at the same time.")
-        return [args.training_script, *args.training_script_args]
+        return [args.training_script]
     run_module = ["-m"] if args.module else []
     python = [sys.executable, "-u", *(["-m", "jaxtorch"] if installed() else [])]
-    return [*python, *run_module, args.training_script, *args.training_script_args]
+    return [*python, *run_module, args.training_script]
 
 
 class Launch:
@@ -166,6 +173,7 @@ class Launch:
         self.plan = plan
         self.workers: list[subprocess.Popen[bytes]] = []
         self.files: list[IO[bytes]] = []
+        self.copiers: list[threading.Thread] = []
         self.store: TCPStore | None = None
 
     def run(self) -> dict[int, int]:
@@ -183,9 +191,7 @@ class Launch:
                 self._end()
                 if attempt < plan.restarts:
                     print(f"torchrun: process {failed} has failed; starting all anew", file=sys.stderr)
-            raise ChildFailedError(
-                plan.command[-1] if not plan.command else _script(plan.command), self._report(failed)
-            )
+            raise ChildFailedError(plan.command[-1], self._report(failed))
         finally:
             self._end()
             for number, handler in before.items():
@@ -202,7 +208,18 @@ class Launch:
             if plan.processes > 1:
                 environment.setdefault("OMP_NUM_THREADS", "1")
             out, err = self._outputs(local, attempt)
-            self.workers.append(subprocess.Popen(plan.command, env=environment, stdout=out, stderr=err))
+            command = [*plan.command, *([f"--local-rank={local}"] if plan.numbered else []), *plan.arguments]
+            worker = subprocess.Popen(command, env=environment, stdout=out, stderr=err)
+            self.workers.append(worker)
+            for pipe, name, shown in (
+                (worker.stdout, "stdout.log", sys.stdout),
+                (worker.stderr, "stderr.log", sys.stderr),
+            ):
+                if pipe is not None:
+                    path = os.path.join(self._folder(local, attempt), name)
+                    copier = threading.Thread(target=_copied, args=(pipe, path, shown), daemon=True)
+                    copier.start()
+                    self.copiers.append(copier)
 
     def _environment(self, local: int, rank: int, attempt: int) -> dict[str, str]:
         plan = self.plan
@@ -220,17 +237,27 @@ class Launch:
         """Where a process writes to: files for what `--redirects` and `--tee` say."""
         plan = self.plan
         into = plan.redirects | plan.tee
-        if plan.logs is None or not into:
+        if not into:
             return None, None
-        folder = os.path.join(plan.logs, plan.name, f"attempt_{attempt}", str(local))
-        os.makedirs(folder, exist_ok=True)
         found: list[Any] = []
         for bit, name in ((1, "stdout.log"), (2, "stderr.log")):
-            file = open(os.path.join(folder, name), "wb") if into & bit else None  # noqa: SIM115 - closed in `_end`
-            if file is not None:
+            file = None
+            if plan.tee & bit:
+                file = subprocess.PIPE
+            elif into & bit:
+                file = open(os.path.join(self._folder(local, attempt), name), "wb")  # noqa: SIM115 - closed in `_end`
                 self.files.append(file)
             found.append(file)
         return found[0], found[1]
+
+    def _folder(self, local: int, attempt: int) -> str:
+        """Where the files of a process lie."""
+        plan = self.plan
+        if plan.logs is None:
+            plan.logs = tempfile.mkdtemp(prefix="torchelastic_")
+        folder = os.path.join(plan.logs, plan.name, f"attempt_{attempt}", str(local))
+        os.makedirs(folder, exist_ok=True)
+        return folder
 
     def _watch(self) -> int | None:
         """Wait for the processes; the number of the first that fails, or None."""
@@ -245,7 +272,6 @@ class Launch:
 
     def _end(self) -> None:
         """End the processes that still run."""
-        self.statuses = [worker.poll() for worker in self.workers]
         for worker in self.workers:
             if worker.poll() is None:
                 worker.terminate()
@@ -256,9 +282,11 @@ class Launch:
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
+        for copier in self.copiers:
+            copier.join()
         for file in self.files:
             file.close()
-        self.files = []
+        self.files, self.copiers = [], []
 
     def _stopped(self, number: int, frame: FrameType | None) -> None:
         """A signal to the launcher goes on to the processes."""
@@ -281,12 +309,13 @@ class Launch:
         return found
 
 
-def _script(command: list[str]) -> str:
-    """The name of what a command runs, without the interpreter and its options."""
-    rest = command[2:] if command[0] == sys.executable else command
-    while rest[:1] == ["-m"] and rest[1:2] == ["jaxtorch"]:
-        rest = rest[2:]
-    return rest[1] if rest[:1] == ["-m"] else rest[0]
+def _copied(pipe: IO[bytes], path: str, shown: Any) -> None:
+    """What a process writes goes to a file, and is shown."""
+    with open(path, "wb") as file:
+        for line in pipe:
+            file.write(line)
+            shown.buffer.write(line)
+            shown.flush()
 
 
 def run(args: argparse.Namespace) -> None:
