@@ -111,6 +111,51 @@ def test_several_are_raised_one_after_the_other():
     ]
 
 
+def several(*bad: Any) -> Any:
+    with torch.no_grad():
+        first = [positive(b) for b in bad]
+    second = positive(bad[0] + 0)
+    return sum(first) + twice_checked(second - 20)[0] - positive(bad[0] * 1)
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_what_an_exception_ends_raises_nothing_more() -> None:
+    """A program that leaves a bad batch out goes on with the next."""
+    kept, left_out = [], []
+    for batch in (BAD, GOOD + 10, WORSE, BAD, GOOD + 10):
+        try:
+            with torch.no_grad():
+                y = several(batch, batch)
+            kept.append(y.sum().item())
+        except (ValueError, IndexError) as error:
+            left_out.append(str(error)[:22])
+    assert left_out == ["positive(): 1 elements", "positive(): 2 elements", "positive(): 1 elements"]
+    assert len(kept) == 2 and torch.ones(1).item() == 1.0
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_what_an_exception_does_not_end_is_still_raised() -> None:
+    found = []
+    for _ in range(1):
+        try:
+            first = positive(BAD)
+        except ValueError:
+            found.append("not at once")
+        try:
+            second = positive(WORSE)
+            second += twice_checked(WORSE * 100)[0]
+        except ValueError:
+            found.append("not at once")
+        for y in (first, second):
+            try:
+                y.tolist()
+            except (ValueError, IndexError) as error:
+                found.append(str(error)[:23])
+    assert found == ["positive(): 1 elements ", "positive(): 2 elements "]
+    with pytest.raises(IndexError, match="too small"):
+        torch.ones(1).item()
+
+
 @pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
 def test_an_unused_result_is_checked_all_the_same():
     positive(BAD)

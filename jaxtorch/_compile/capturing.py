@@ -330,7 +330,7 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     made.sources = work.sources(made.inputs, moved)
     made.values = list(current.values)
     made.code = tuple(current.code)
-    made.flags = [(flag.slot, make, where) for flag, make, where in current.checks]
+    made.flags = [(flag.slot, make, where.line) for flag, make, where in current.checks]
     made.drawn = [d[1:] for d in work.drawn]
     made.updated = [(again, names) for _, again, names, _ in work.updated]
     made.afterwards = work.afterwards

@@ -308,7 +308,10 @@ class Replay:
                 t = source.tensor(arguments)
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         if self.flags:
-            checks.add([(_owned(outs[place[k]], FLOAT), make, where) for k, make, where in self.flags])
+            frames = checks.running()
+            checks.add(
+                [(_owned(outs[place[k]], FLOAT), make, checks.Place(line, frames)) for k, make, line in self.flags]
+            )
         return self._hand_out(arguments, self._made(outs), spare=spare)
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:

@@ -14,6 +14,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dis import _parse_exception_table  # pyright: ignore[reportAttributeAccessIssue]
+from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ from .value import Value
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 waiting = True
 """Are errors with `at_once` waited for? The sweep over `op_db` says no: it records many samples before it reads one."""
-_pending: list[tuple[Value, Callable[[int], Exception], str]] = []
+_pending: list[tuple[Value, Callable[[int], Exception], Place]] = []
 
 
 class collecting:
@@ -153,7 +155,54 @@ def user_line() -> str:
     return "<unknown>"
 
 
-def add(flags: list[tuple[Value, Any, str]]) -> None:
+class Place(NamedTuple):
+    """Where an operation was called: 'file:line', and for a program's first such operation (it takes some microseconds to find
+    out) what was running there that may catch exceptions: innermost first, a frame's number, its code, how far it had come."""
+
+    line: str
+    frames: tuple[tuple[int, CodeType, int], ...] = ()
+
+
+def running() -> tuple[tuple[int, CodeType, int], ...]:
+    """The `frames` of a `Place`."""
+    found, frame = [], sys._getframe(1)
+    while frame is not None:
+        code, outer = frame.f_code, frame.f_back
+        if code.co_exceptiontable or outer is None:
+            found.append((id(frame), code, frame.f_lasti))
+        frame = outer
+    return tuple(found)
+
+
+def _handler(code: CodeType, at: int) -> int | None:
+    """Where an exception raised at this instruction goes on, in the same code."""
+    return next((e.target for e in _parse_exception_table(code) if e.start <= at < e.end), None)
+
+
+class _Abandoned:
+    """What an exception raised here ends: all that has run since the innermost `try` or `with` of the program was entered."""
+
+    def __init__(self) -> None:
+        self.frame, self.target = 0, None
+        for frame, code, at in running():
+            if not code.co_filename.startswith((_PACKAGE, "<jaxtorch")):
+                self.frame, self.target = frame, _handler(code, at)
+                if self.target is not None:
+                    break
+
+    def __contains__(self, where: Place) -> bool:
+        for frame, code, at in where.frames:
+            if frame == self.frame:
+                seen: list[int | None] = [_handler(code, at)]
+                while (
+                    seen[-1] is not None and seen[-1] not in seen[:-1]
+                ):  # the end of a `with` may be inside that `try`
+                    seen.append(_handler(code, seen[-1]))
+                return self.target in seen
+        return False
+
+
+def add(flags: list[tuple[Value, Any, Place]]) -> None:
     """Remember the flags of a program that has been started; drop those already known to be fine."""
     if len(_pending) > 64:
         raise_pending(oldest=32)  # long finished: nothing is waited for
@@ -161,7 +210,10 @@ def add(flags: list[tuple[Value, Any, str]]) -> None:
 
 
 def raise_pending(oldest: int | None = None) -> None:
-    """Raise the first error that a program has flagged (one of the `oldest` flags); those of later lines stay for the next call."""
+    """Raise the first error that a program has flagged (one of the `oldest` flags).
+
+    Those of later lines stay for the next call, but for what this exception ends: there a program would not have come to them.
+    """
     if not _pending:
         return
     flags = _pending[:oldest]
@@ -172,16 +224,25 @@ def raise_pending(oldest: int | None = None) -> None:
             continue  # its program failed
         code = int(fetched(array))
         if code:
-            rest = flags[position + 1 :]
-            while (
-                rest and rest[0][2] == where
-            ):  # what else is wrong there: that call would have ended with the first error
-                del rest[0]
-            _pending[:0] = rest
+            _pending[:] = _remaining(flags[: position + 1], [*flags[position + 1 :], *_pending])
             error = make(code)
-            if where and error.args and not getattr(make, "at_once", False):
-                error.args = (f"{error.args[0]}\n(the operation was called at {where})", *error.args[1:])
+            if where.line and error.args and not getattr(make, "at_once", False):
+                error.args = (f"{error.args[0]}\n(the operation was called at {where.line})", *error.args[1:])
             raise error
+
+
+def _remaining(looked_at: list[Any], rest: list[Any]) -> list[Any]:
+    """What stays of `rest` where the last of `looked_at` is raised."""
+    line = looked_at[-1][2].line
+    while rest and rest[0][2].line == line:  # what else is wrong there: that call would have ended with the first error
+        looked_at.append(rest.pop(0))
+    abandoned, ended, kept = _Abandoned(), False, []
+    for i, flag in enumerate(looked_at + rest):
+        if flag[2].frames:
+            ended = flag[2] in abandoned  # and so are the others of its program, which came after it
+        if i >= len(looked_at) and not ended:
+            kept.append(flag)
+    return kept
 
 
 def forget() -> None:

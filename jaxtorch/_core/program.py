@@ -173,7 +173,7 @@ def _enterable(v: Value, program: Program) -> bool:
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value], bad: bool) -> list[Value]:
     """The outputs without the flags, which the program keeps. `bad`: one of them will be raised."""
     n = len(outs) - len(kernel.checks)
-    where = "" if bad else checks.user_line()
+    where = checks.Place("" if bad else checks.user_line(), () if program.checks else checks.running())
     for flag, message in zip(outs[n:], kernel.checks, strict=True):
         program.checks.append((flag, message, where))
     if bad or (

@@ -90,7 +90,7 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
 
         n = len(made) - len(kernel.checks)
         if not traced:
-            where = checks.user_line()
+            where = checks.Place(checks.user_line())
             checks.add([(f, m, where) for f, m in zip(made[n:], kernel.checks, strict=True)])
             checks.raise_pending()
         made = made[:n]
