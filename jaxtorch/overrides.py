@@ -34,6 +34,8 @@ _IGNORED = frozenset(
 _OPERATORS = frozenset(
     "__getitem__ __setitem__ __len__ __iter__ __bool__ __int__ __float__ __repr__ __format__".split()
 )
+_MADE_OF_METHODS = frozenset((("nn.functional", "tanh"), ("nn.functional", "sigmoid")))
+"""Functions that ask nobody themselves: the method that they call does."""
 _PROPERTIES = ("T", "H", "mT", "mH", "data", "real", "imag")
 
 
@@ -57,7 +59,7 @@ def _of_modules() -> Iterator[tuple[str, str, FunctionType]]:
     for label, module in (("nn.functional", functional), ("linalg", linalg), ("fft", fft), ("special", special)):
         for name in module.__all__:
             item = getattr(module, name)
-            if isinstance(item, FunctionType):
+            if isinstance(item, FunctionType) and (label, name) not in _MADE_OF_METHODS:
                 yield f"torch.{label}", name, item
 
 

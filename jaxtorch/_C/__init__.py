@@ -137,6 +137,22 @@ PyTorchFileReader: Any = _absent_class("torch._C.PyTorchFileReader", "torch.load
 PyTorchFileWriter: Any = _absent_class("torch._C.PyTorchFileWriter", "torch.save writes checkpoints")
 
 
+class _Space:
+    """`torch._C._linalg`: the functions of `torch.linalg` under another address, `linalg_norm`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith(f"{self._name}_"):
+            raise AttributeError(f"module 'torch._C._{self._name}' has no attribute '{name}'")
+        module = importlib.import_module(f"..{self._name}", __name__)
+        return getattr(module, name.removeprefix(f"{self._name}_"))
+
+
+_linalg, _fft, _special = _Space("linalg"), _Space("fft"), _Space("special")
+
+
 def __getattr__(name: str) -> Any:
     found = None if name.startswith("__") else _functions.get(name)
     if found is None:

@@ -31,6 +31,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 
 def __getattr__(name: str) -> Any:
+    name = "logsigmoid" if name == "log_sigmoid" else name
     if name.startswith("__") or not hasattr(_functional, name):
         raise AttributeError(f"module 'torch._C._nn' has no attribute '{name}'")
     return getattr(_functional, name)

@@ -157,12 +157,9 @@ def _with_history(v: Value, edge: Any) -> Any:
 def _way(create_graph: bool) -> Any:
     """How gradients are computed: as values, as tensors with a history, or as a mode's `__torch_dispatch__` sees them."""
     if "dispatch" in watch:
-        from . import dispatching
+        from .dispatching import way
 
-        if dispatching.active():
-            if create_graph:
-                raise dispatching.refused("a backward pass with create_graph=True")
-            return dispatching.Shown
+        return way(create_graph) or (_Graph if create_graph else _Plain)
     return _Graph if create_graph else _Plain
 
 
@@ -387,16 +384,14 @@ def _of_node(hook: Any) -> bool:
 def accumulate(t: Any, g: Any, mode: Any) -> None:
     """Add a gradient to a tensor's `.grad`: in place, unless a graph is being made."""
     old = t._grad
-    if old is None and mode.shown:
-        t._grad = mode.gradient(t, g)
+    if mode.shown:
+        mode.accumulate(t, g)
     elif old is None and watch and not mode.graph:
         t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
     elif old is None:
         t._grad = _copy(g, "CopyBackwards") if mode.graph else mode.to_tensor(g)
     elif mode.graph:
         t._grad = g + old if is_sparse(old) else old + g
-    elif mode.shown:
-        old.add_(g)
     else:
         try:
             old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])

@@ -110,7 +110,7 @@ def _guard(kernel: Any, values: list[Value], run: Callable[[], list[Value]]) -> 
 
 def ask(public: Any, impl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A public function is called under a mode: the operations that it is made of."""
-    rule = rules.get(public.__name__)
+    rule = rules.get(getattr(public, "alias_of", public.__name__))
     if modes.state.casts is not None:
         raise refused("torch.autocast")
     if rule is not None and (hasattr(public, "source") or not _passes_on(public, rule)):
@@ -374,15 +374,25 @@ class Shown:
         return [None if pair is None or pair[0] is None else _fitted(*pair) for pair in sent]
 
     @staticmethod
-    def gradient(t: Tensor, g: Tensor) -> Tensor:
-        """A leaf's first gradient: PyTorch takes it over where it lies in memory as the leaf does, and copies it otherwise."""
+    def accumulate(t: Tensor, g: Tensor) -> None:
+        """Add to the gradient of a leaf. PyTorch takes over the first one where it lies in memory as the leaf does."""
+        if t._grad is not None:
+            t._grad.add_(g)
+            return
         if g.stride() == t.stride():
             found = g.detach()
         else:
             found = g.new_empty_strided(t.shape, t.stride(), dtype=g.dtype, layout=g.layout, device=g.device)
             found.copy_(g)
         with hidden():
-            return wrap(found._read())  # which nobody else's memory is
+            t._grad = wrap(found._read())  # which nobody else's memory is
+
+
+def way(create_graph: bool) -> Any:
+    """How a backward pass computes gradients, where a mode sees it; None where none does."""
+    if active() and create_graph:
+        raise refused("a backward pass with create_graph=True")
+    return Shown if active() else None
 
 
 def _fitted(g: Tensor, t: Tensor) -> Tensor:

@@ -379,6 +379,27 @@ def _method_form(public: Any, name: str) -> Any:
     return made
 
 
+def _alias_form(made: Any, name: str, module: str = "jaxtorch") -> Any:
+    """A function under another name, which is another function to programs: `torch.concat` is not `torch.cat`.
+
+    module: where pickle finds it.
+    """
+    again = _method_form(made, name)
+    again.__module__ = module
+    again.__qualname__ = f"Tensor.{name}" if made.__qualname__.startswith("Tensor.") else name
+    again.__name__ = name
+    again.alias_of = getattr(made, "alias_of", made.__name__)
+    return again
+
+
+def names_of_its_own(space: dict[str, Any], names: Sequence[str]) -> None:
+    """Make functions of a module that `torch` or `Tensor` has as well its own: `torch.linalg.det` is not `torch.det`."""
+    shared = {id(f) for f in (*functions.values(), *methods.values())}
+    for n in names:
+        if type(space[n]) is FunctionType and id(space[n]) in shared:
+            space[n] = _alias_form(space[n], n, space["__name__"])
+
+
 def _offer_in_place(made: Op, names: Sequence[str], inplace: bool | str, function: bool, method: bool) -> Any:
     """Make the in-place form, and claim its name (a string: that one) and those of the operation's aliases for it."""
     from . import frontend
@@ -390,10 +411,11 @@ def _offer_in_place(made: Op, names: Sequence[str], inplace: bool | str, functio
         if own_name:
             changed.__name__ = changed.__qualname__ = name_
         both = function and name_ in _FUNCTION_INPLACE
+        form = changed if own_name else _alias_form(changed, name_)
         if method or isinstance(inplace, str):
-            _claim(methods, name_, _method_form(changed, name_) if both else changed)
+            _claim(methods, name_, _method_form(form, name_) if both else form)
         if both:
-            _claim(functions, name_, changed)
+            _claim(functions, name_, form)
     return changed
 
 
@@ -480,10 +502,13 @@ def op(
             public.inplace = _offer_in_place(made, names, inplace, bool(function), bool(method))
         own = _method_form(public, op_name) if function and (method or operator) else public
         for n in names:
+            other = n != op_name
             if function:
-                _claim(functions, function if isinstance(function, str) and n == op_name else n, public)
+                form = _alias_form(public, n) if other else public
+                _claim(functions, function if isinstance(function, str) and not other else n, form)
             if method:
-                _claim(methods, method if isinstance(method, str) and n == op_name else n, own)
+                form = _alias_form(own, n) if other else own
+                _claim(methods, method if isinstance(method, str) and not other else n, form)
         if operator:
             frontend.install_operator(operator, own, methods)
         return public
@@ -508,12 +533,16 @@ def function(
 
     def define(fn: Callable[..., Any]) -> Any:
         public = name or fn.__name__
+        if hasattr(fn, "op") and public != fn.__name__:
+            fn = _alias_form(fn, public)
         own = _method_form(fn, public) if function and method else fn
         for n in (public, *aliases):
+            other = n != public
             if function:
-                _claim(functions, n, fn)
+                _claim(functions, n, _alias_form(fn, n) if other else fn)
             if method:
-                _claim(methods, method if isinstance(method, str) and n == public else n, own)
+                form = _alias_form(own, n) if other else own
+                _claim(methods, method if isinstance(method, str) and not other else n, form)
         return fn
 
     return define

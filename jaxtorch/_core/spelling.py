@@ -30,6 +30,8 @@ METHODS = frozenset("backward norm split stft unique unique_consecutive".split()
 
 _OURS = frozenset(["axis", "cudnn_enable"])
 """Parameters that a function has here because it is one with another function of PyTorch's."""
+_LEFT_OUT = {"l1_loss": ("weight",)}
+"""Parameters that PyTorch does not pass on where they are not given."""
 
 
 def spelling(
@@ -37,7 +39,8 @@ def spelling(
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]:
     """What `(args, kwargs)` of a call look like to those who are asked."""
     signature = inspect.signature(function)
-    parameters = [p for p in signature.parameters.values() if p.name not in _OURS]
+    left_out = _LEFT_OUT.get(function.__name__, ())
+    parameters = [p for p in signature.parameters.values() if p.name not in _OURS and p.name not in left_out]
     by_position = [p for p in parameters if p.kind is p.VAR_POSITIONAL or p.default is p.empty]
     by_name = {p.name: p.default for p in parameters if p not in by_position}
 
@@ -46,7 +49,7 @@ def spelling(
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:
             return args, kwargs  # the function itself says what is wrong
-        if any(name in given for name in _OURS):
+        if any(name in given for name in (*_OURS, *left_out)):
             return args, kwargs
         placed: list[Any] = []
         for p in by_position:

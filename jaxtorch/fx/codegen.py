@@ -67,7 +67,8 @@ class CodeGen:
             lines = self._body_transformer(lines)
         head = f"def forward({', '.join([root, *self._parameters(writer, lines)])}){writer.returns}:"
         body = "\n".join("    " + line if line else "" for text in lines for line in _lines(text))
-        return PythonCode(f"\n\n\n{head}\n{body}\n    ", writer.globals)
+        marks = "\n".join([f'torch.fx._symbolic_trace.wrap("{name}")' for name in writer.wrapped])
+        return PythonCode(f"\n{marks}\n\n{head}\n{body}\n    ", writer.globals)
 
     def _writer(self, root: str) -> _Writer:
         return _Writer(root)
@@ -140,10 +141,15 @@ class _Writer:
         self.returned = False
         self.returns = ""
         self.nested = False
+        self.wrapped: dict[str, None] = {}
+        """The names of functions whose calls stay nodes when the text is traced again."""
 
     def name_of(self, obj: Any) -> str:
         """A name for a function or another object, under which the text can say it."""
-        return self._global(qualified_name(obj) if callable(obj) else type(obj).__name__, obj)
+        if not callable(obj):
+            return self._global(type(obj).__name__, obj)
+        name = qualified_name(obj)
+        return self._global(f"_{name}" if name.startswith("operator.") else name, obj)
 
     def _global(self, full: str, obj: Any) -> str:
         if full.startswith("torch.") and self._is(full, obj):
@@ -245,7 +251,10 @@ class _Writer:
             and len(args) == 2
         ):
             return f"{self.text(args[0])}.{args[1]}"
-        return f"{self.name_of(node.target)}({self.call(args, kwargs)})"
+        name = self.name_of(node.target)
+        if node.meta.get("is_wrapped"):
+            self.wrapped[name] = None
+        return f"{name}({self.call(args, kwargs)})"
 
     def _atom(self, a: Any) -> str:
         text = self.text(a)

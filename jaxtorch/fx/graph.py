@@ -7,8 +7,10 @@ import keyword
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
+from ..overrides import resolve_name
 from .codegen import CodeGen, PythonCode, _PyTreeCodeGen
 from .node import Node, map_arg, qualified_name
 
@@ -143,6 +145,8 @@ class Graph:
     def _target_to_str(target: Any) -> str:
         if callable(target):
             text = target.__name__ if hasattr(target, "__name__") else type(target).__name__
+            if isinstance(target, FunctionType) and resolve_name(target) is not None:
+                text = qualified_name(target).rpartition(".")[2]  # which is its `__name__` in PyTorch
         else:
             text = str(target)
             if text.startswith("__") and text.endswith("__"):
@@ -274,8 +278,7 @@ class Graph:
         """Print the nodes as a table."""
         rows = [["opcode", "name", "target", "args", "kwargs"]]
         for n in self.nodes:
-            target = n.target if isinstance(n.target, str) else qualified_name(n.target)
-            rows.append([n.op, n.name, target, str(n.args), str(dict(n.kwargs))])
+            rows.append([n.op, n.name, str(n.target), str(n.args), str(dict(n.kwargs))])
         widths = [max(len(row[i]) for row in rows) for i in range(5)]
         rows.insert(1, ["-" * w for w in widths])
         for row in rows:

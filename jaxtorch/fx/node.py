@@ -98,8 +98,16 @@ _FUNCTIONAL = frozenset(
 )
 
 
+_ELSEWHERE = {
+    "torch.nn.functional.logsigmoid": "torch._C._nn.log_sigmoid",
+    "torch.nn.functional.threshold": "torch.nn.functional._threshold",
+}
+
+
 def _address(known: str) -> str:
     """Where PyTorch has a function that goes by this name: 'torch._C._nn.gelu' for 'torch.nn.functional.gelu'."""
+    if known in _ELSEWHERE:
+        return _ELSEWHERE[known]
     where, _, name = known.rpartition(".")
     if where == "torch.nn.functional" and name in _BUILTIN:
         return f"torch._C._nn.{name}"
@@ -107,6 +115,9 @@ def _address(known: str) -> str:
         return f"torch.{name}"
     if where == "torch" and name in _FUNCTIONAL:
         return f"torch.functional.{name}"
+    space = where.removeprefix("torch.")
+    if space in ("linalg", "fft", "special"):
+        return f"torch._C._{space}.{space}_{name}"
     return known
 
 
@@ -313,14 +324,17 @@ class Node:
             )
         if self.op == "output":
             return f"return {self.args[0]}"
-        target = self.target if isinstance(self.target, str) else qualified_name(self.target)
+        target = self._pretty_print_target(self.target)
         head = f"%{self.name} {kind or ': '}[num_users={len(self.users)}] = {self.op}[target={target}]"
         if self.op == "get_attr":
             return head
         return f"{head}(args = {_percent(self.args)}, kwargs = {_percent(self.kwargs)})"
 
     def _pretty_print_target(self, target: Any) -> str:
-        return target if isinstance(target, str) else qualified_name(target)
+        if isinstance(target, str):
+            return target
+        name = qualified_name(target)
+        return f"builtins.{name}" if "." not in name and getattr(target, "__module__", "") == "builtins" else name
 
     def __repr__(self) -> str:
         return self.name

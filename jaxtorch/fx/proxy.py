@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._core.overrides import activate
+from ..overrides import resolve_name
 from .node import Node, map_aggregate
 
 __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "ScopeContextManager", "TraceError",
@@ -194,7 +195,11 @@ class Proxy:
             raise RuntimeError(
                 f"Found multiple different tracers {list(tracers)} while trying to trace operations {orig_method}"
             )
-        return next(iter(tracers)).create_proxy("call_function", orig_method, args, kwargs)
+        tracer = next(iter(tracers))
+        name = resolve_name(orig_method) or ""
+        if name.startswith("torch.Tensor."):
+            return tracer.create_proxy("call_method", name.removeprefix("torch.Tensor."), args, kwargs)
+        return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
 
 class Attribute(Proxy):

@@ -315,6 +315,8 @@ class Tracer(TracerBase):
             if code.co_flags & flag:
                 extra.append(self.create_proxy("placeholder", prefix + code.co_varnames[at], (), {}))
                 at += 1
+        if type(root_fn) is FunctionType and function is root_fn and (extra or code.co_kwonlyargcount):
+            return _by_position(root_fn, count + len(extra)), [*args, *extra]
         if extra:
             return _with_stars(root_fn, extra, names, bool(code.co_flags & inspect.CO_VARARGS)), args
         keyword = code.co_kwonlyargcount
@@ -378,7 +380,10 @@ class Tracer(TracerBase):
                 result = call(*args)
                 if isinstance(self.graph._codegen, _PyTreeCodeGen):
                     result, self.graph._codegen.out_spec = tree_flatten(result)
-                kind = _annotations(inspect.unwrap(fn)).get("return")
+                by_position = (
+                    type(call) is FunctionType and call is not fn
+                )  # which has no annotations, in PyTorch neither
+                kind = None if by_position else _annotations(inspect.unwrap(fn)).get("return")
                 self.create_node("output", "output", (self.create_arg(result),), {}, type_expr=kind)
         finally:
             _tracing.pop()
@@ -425,6 +430,14 @@ def _assert_is_none(value: Any, msg: str) -> None:
 
 
 _assert_is_none.__module__ = "jaxtorch.fx._symbolic_trace"
+
+
+def _by_position(fn: FunctionType, count: int) -> FunctionType:
+    """A function that takes all its parameters by position, what goes into `*args` and `**kwargs` as one each."""
+    code = fn.__code__
+    flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    flat = code.replace(co_flags=flags, co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0)
+    return FunctionType(flat, fn.__globals__, fn.__name__, None, fn.__closure__)
 
 
 def _with_stars(root_fn: Any, extra: list[Any], names: list[str], has_star: bool) -> Any:

@@ -264,8 +264,16 @@ elu_ = _activation.elu.inplace
 selu_ = _activation.selu.inplace
 celu_ = _activation.celu.inplace
 rrelu_ = _activation.rrelu_
-sigmoid = _op.functions["sigmoid"]
-tanh = _op.functions["tanh"]
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-input)), elementwise."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent, elementwise."""
+    return input.tanh()
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -291,6 +299,9 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """The input where it is above `threshold`, `value` elsewhere."""
     return threshold_(input, threshold, value) if inplace else _activation.threshold(input, threshold, value)
+
+
+_threshold = threshold
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.op import functions as _functions
+from .._core.op import names_of_its_own as _names_of_its_own
 from .._core.tensor import Tensor as _Tensor
 from .._ops.bessel import (
     airy_ai,
@@ -136,3 +137,5 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+_names_of_its_own(globals(), __all__)
