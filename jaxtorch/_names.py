@@ -17,7 +17,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
     RuntimeError where they do not.
     """
-    return Size(_strides.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+    given: list[Any] = [(s,) if isinstance(s, (int, float)) else tuple(s) for s in shapes]
+    if any(n < 0 for s in given for n in s):
+        raise ValueError("Attempting to broadcast a dimension with negative length!")
+    return Size([int(n) for n in _strides.broadcast_shapes(*given)])
 
 
 def typename(obj: Any, /) -> str:

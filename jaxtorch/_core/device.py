@@ -44,6 +44,14 @@ class device:
             if not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{name}'")
             index = int(digits)
+        if not type:
+            raise RuntimeError("Device string must not be empty")
+        if not (type.isascii() and type.replace("_", "").isalpha()):
+            raise RuntimeError(f"Invalid device string: '{name}'")
+        if index is not None and index.__class__ is not int:
+            if isinstance(index, bool) or not hasattr(index, "__index__"):
+                raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
+            index = index.__index__()
         if type not in _KINDS:
             raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {name}")
         key = (type, index)

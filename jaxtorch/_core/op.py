@@ -535,6 +535,8 @@ def function(
         public = name or fn.__name__
         if hasattr(fn, "op") and public != fn.__name__:
             fn = _alias_form(fn, public)
+        if "<locals>" in fn.__qualname__:
+            fn.__qualname__ = public  # as a message about its arguments calls it
         own = _method_form(fn, public) if function and method else fn
         for n in (public, *aliases):
             other = n != public

@@ -205,8 +205,10 @@ def is_inference(t: Tensor) -> bool:
 def need_tensor(x: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
     """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1."""
     if not isinstance(x, Tensor):
+        kind = type(x).__name__
+        kind = f"numpy.{kind}" if type(x).__module__ == "numpy" else kind
         raise TypeError(
-            f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type(x).__name__}"
+            f"{function.lstrip('_')}(): argument '{argument}' (position {position}) must be Tensor, not {kind}"
         )
     return x
 

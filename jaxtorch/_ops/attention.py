@@ -18,8 +18,8 @@ from .._core.strides import broadcast_shapes, preserved, wrap_dim
 from .._core.tensor import Tensor
 from . import flash
 from .activation import softmax_of
-from .assignment import C_NAMES
 from .dropout import check_probability
+from .linear import c_name
 from .primitives import linear_in, natively, primitive
 from .products import on_cpu, times
 from .random import keep_mask
@@ -206,19 +206,18 @@ def _check(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None
     if not query.dtype == key.dtype == value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{scalar_name(query)} key.dtype: {scalar_name(key)} and value.dtype: {scalar_name(value)} "
+            f"{c_name(query)} key.dtype: {c_name(key)} and value.dtype: {c_name(value)} "
             "instead."
         )
     if kind(query) in ("int", "bool"):
         if query.ndim == 4:
             raise RuntimeError(f"expected scalar type Float but found {scalar_name(query)}")
-        name = C_NAMES[query.dtype.name] + (" int" if query.dtype == jnp.int64 else "")
-        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {name}")
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: float != {c_name(query)}")
     refuse("softmax_lastdim_kernel_impl", query, "complex")
     if mask is not None and mask.dtype != jnp.bool_ and mask.dtype not in (query.dtype, jnp.float32):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{scalar_name(mask)} and  query.dtype: {scalar_name(query)} instead."
+            f"{c_name(mask)} and  query.dtype: {c_name(query)} instead."
         )
 
 

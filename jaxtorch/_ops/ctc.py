@@ -32,6 +32,11 @@ def _ctc(
     reduction = reduction_of(reduction)
     if kind(log_probs) != "float":
         unsupported("ctc_loss_cpu", log_probs)
+    if log_probs.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {log_probs.ndim + (log_probs.ndim < 2)}-dimensional tensor for argument #1 "
+            f"'log_probs'{_IN_CTC}"
+        )
     single = log_probs.ndim == 2
     scores = log_probs[:, None] if single else log_probs  # (T, N, C)
     steps, batch, classes = scores.shape

@@ -156,7 +156,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     n = input.dim()
     if n not in (4, 5):
         _warn_dimensions("dropout3d", n, 3)
-    if n == 4:
+    if n != 5:
         whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
         out = _drop(whole, p, training, inplace, True, False)
         return out.squeeze_(0) if inplace else out.squeeze(0)

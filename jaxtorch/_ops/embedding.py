@@ -20,7 +20,8 @@ from .rules import scalar_name
 _LEGACY = {
     "Float": "torch.FloatTensor", "Double": "torch.DoubleTensor", "Half": "torch.HalfTensor",
     "Byte": "torch.ByteTensor", "Short": "torch.ShortTensor", "Char": "torch.CharTensor",
-    "Bool": "torch.BoolTensor", "BFloat16": "torch.BFloat16Tensor",
+    "Bool": "CPUBoolType", "BFloat16": "torch.BFloat16Tensor",
+    "ComplexFloat": "CPUComplexFloatType", "ComplexDouble": "CPUComplexDoubleType",
 }  # fmt: skip
 
 

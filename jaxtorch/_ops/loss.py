@@ -196,7 +196,7 @@ def cross_entropy(
     probabilities (N, C, *).
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if not 0.0 <= label_smoothing <= 1.0:
+    if label_smoothing > 1.0 or (label_smoothing < 0.0 and kind(target) == "float"):
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
         if ignore_index >= 0:

@@ -13,7 +13,7 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, op
 from .._core.tensor import Tensor
-from .assignment import C_NAMES
+from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
 from .rules import (
@@ -227,8 +227,7 @@ def poisson_nll_loss(
 def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: float, reduction: str):
     refuse("lt_cpu", var, "complex")
     if kind(var) in ("int", "bool"):
-        name = C_NAMES[var.dtype.name] + (" int" if var.dtype == jnp.int64 else "")
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {c_name(var)}")
     check_subtraction(input, target)
     negative = jnp.any(var < 0).astype(jnp.int64)
     flag(negative, lambda code: ValueError("var has negative entry/entries"))

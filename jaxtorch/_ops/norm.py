@@ -343,6 +343,8 @@ def layer_norm(
 @op(method=False, out=False, grad="MulBackward0", saved={"input": "input", "weight": "input"})
 def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
     """Divide by the root mean square over the last dimensions (Zhang and Sennrich, 2019). `eps=None`: the type's machine epsilon."""
+    if not isinstance(normalized_shape, int) and input.ndim < len(normalized_shape):
+        raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input.ndim}")
     axes = _normalised_axes(input, normalized_shape, "", weight=weight)
     refuse("rms_norm", input, "int", "bool")
     x = _wide(input)

@@ -113,7 +113,15 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
     mode: 'constant' (with `value`, 0 by default), 'reflect', 'replicate' or 'circular'.
     """
+    if isinstance(pad, (int, float, str)):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     pad = tuple(pad) if not isinstance(pad, Tensor) else tuple(pad.tolist())
+    for place, size in enumerate(pad):
+        if size.__class__ is not int and (isinstance(size, bool) or not hasattr(size, "__index__")):
+            raise TypeError(
+                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
+                f"{type(size).__name__} at pos {place}"
+            )
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else float(value) if value.__class__ is int else value)
     if value is not None and value != 0:

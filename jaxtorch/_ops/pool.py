@@ -22,6 +22,11 @@ _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce
 
 def numbers(value: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
     """One number for each of n dimensions; `default` where the argument was left out."""
+    if isinstance(value, (float, str)):
+        position = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
+        raise TypeError(
+            f"{op_name}(): argument '{name}' (position {position}) must be tuple of ints, not {type(value).__name__}"
+        )
     if value is None or (not isinstance(value, int) and len(value) == 0):
         return default
     if isinstance(value, int):

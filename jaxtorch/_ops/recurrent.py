@@ -214,6 +214,8 @@ def lstm_cell(
     input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """One step of an LSTM: (B, I) and the states (h, c), each (B, H), to the new states."""
+    if isinstance(hx, Tensor):
+        raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     return _lstm_cell(input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)

@@ -282,7 +282,7 @@ class UntypedStorage(StorageBase):
         return UntypedStorage, (self.tolist(),)
 
     def __repr__(self) -> str:
-        lines = "".join([f" {b}\n" for b in self.tolist()])
+        lines = "".join([f" {b}\n" for b in self.tolist()]) or " \n"
         return f"{lines}[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
 
 

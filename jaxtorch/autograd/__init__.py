@@ -81,6 +81,13 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts "
+            "of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if retain_graph is None:
         retain_graph = create_graph
     outputs, inputs = _tuple(outputs), _tuple(inputs)

@@ -94,6 +94,10 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any) -> tuple[A
         values = tuple(given)
     else:
         values = (given,) * n
+    if size is None and any(isinstance(v, str) for v in values):
+        raise TypeError(
+            f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
+        )
     if size is not None:
         return tuple(int(v) for v in values), None
     return None, tuple(float(v) for v in values)

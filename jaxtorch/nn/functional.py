@@ -374,6 +374,13 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 # -- losses that warn before they broadcast ------------------------------------------------------------
 
 
+def _sizes_differ(target: Any, input: Any) -> bool:
+    try:
+        return target._value.aval.shape != input._value.aval.shape
+    except AttributeError:
+        return target.size() != input.size()  # names what is no tensor
+
+
 def mse_loss(
     input: Tensor,
     target: Tensor,
@@ -383,7 +390,7 @@ def mse_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """(input - target) ** 2, reduced."""
-    if target._value.aval.shape != input._value.aval.shape:
+    if _sizes_differ(target, input):
         _loss.warn_sizes(input, target)
     return _loss.mse_loss(input, target, size_average, reduce, reduction, weight)
 
@@ -397,7 +404,7 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """|input - target|, reduced."""
-    if target._value.aval.shape != input._value.aval.shape:
+    if _sizes_differ(target, input):
         _loss.warn_sizes(input, target)
     return _loss.l1_loss(input, target, size_average, reduce, reduction, weight)
 
@@ -411,7 +418,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond; reduced."""
-    if target._value.aval.shape != input._value.aval.shape:
+    if _sizes_differ(target, input):
         _loss.warn_sizes(input, target)
     return _loss.smooth_l1_loss(input, target, size_average, reduce, reduction, beta)
 
@@ -420,7 +427,7 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """Half the square up to a distance `delta`, linear beyond; reduced."""
-    if target._value.aval.shape != input._value.aval.shape:
+    if _sizes_differ(target, input):
         _loss.warn_sizes(input, target)
     return _loss.huber_loss(input, target, reduction, delta, weight)
 
@@ -496,3 +503,8 @@ def group_norm(
         sizes = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
     return _norm.group_norm(input, num_groups, weight, bias, eps)
+
+
+for _name, _function in list(globals().items()):  # what a function made is called in a message about its arguments
+    if "<locals>" in getattr(_function, "__qualname__", "") and _function.__name__ != "<lambda>":
+        _function.__qualname__ = _name

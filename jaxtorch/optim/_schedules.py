@@ -15,10 +15,16 @@ from ._scheduling import LRScheduler, saved_function
 from .optimizer import Optimizer
 
 
+def _check_function(fn: Any) -> None:
+    if not callable(fn):
+        raise TypeError(f"lr_lambda should be a function, but got {type(fn).__name__}")
+
+
 class _OfFunctions(LRScheduler):
     """Schedulers of functions of the epoch, one for all groups or one for each."""
 
     lr_lambdas: list[Callable[[int], float]]
+    _need_functions = False
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
@@ -26,7 +32,11 @@ class _OfFunctions(LRScheduler):
             if len(lr_lambda) != len(optimizer.param_groups):
                 raise ValueError(f"Expected {len(optimizer.param_groups)} lr_lambdas, but got {len(lr_lambda)}")
             self.lr_lambdas = list(lr_lambda)
+            for fn in self.lr_lambdas if self._need_functions else ():
+                _check_function(fn)
         else:
+            if self._need_functions:
+                _check_function(lr_lambda)
             self.lr_lambdas = [lr_lambda] * len(optimizer.param_groups)
         super().__init__(optimizer, last_epoch)
 
@@ -53,6 +63,8 @@ class LambdaLR(_OfFunctions):
 
 class MultiplicativeLR(_OfFunctions):
     """The present rate times a function of the epoch."""
+
+    _need_functions = True
 
     def get_lr(self) -> list[Any]:
         self._warn_outside_step()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._registry import own_constructors as _own_constructors
 from .activation import (
     CELU,
     ELU,
@@ -315,3 +316,5 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]  # fmt: skip
+
+_own_constructors([globals()[name] for name in __all__])

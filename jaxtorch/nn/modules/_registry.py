@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from ..._core.tensor import Tensor
@@ -15,8 +16,8 @@ def typename(x: Any) -> str:
     """The type of `x` as PyTorch's messages show it, such as 'torch.FloatTensor'."""
     if isinstance(x, Tensor):
         return x.type()
-    kind = type(x)
-    module = kind.__module__
+    kind = x if hasattr(x, "__qualname__") else type(x)
+    module = kind.__module__ or "builtins"
     if module == "builtins":
         return kind.__qualname__
     return f"{'torch' + module[8:] if module.partition('.')[0] == 'jaxtorch' else module}.{kind.__qualname__}"
@@ -29,6 +30,28 @@ def check_name(kind: str, name: Any, *, tell: bool = False) -> None:
         raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if tell else ""))
     if name == "":
         raise KeyError(f'{kind} name can\'t be empty string ""')
+
+
+_FAMILIES = """_AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd _BatchNorm _DropoutNd _InstanceNorm _LPPoolNd _Loss _MaxPoolNd
+    _NormBase _WeightedLoss""".split()
+"""Private classes that PyTorch has, too, and whose constructors its messages name."""
+
+
+def own_constructors(classes: Iterable[type]) -> None:
+    """Give classes constructors of their own name where they inherit one from a private class, as messages show it."""
+    for cls in classes:
+        found = cls.__init__
+        owner = found.__qualname__.rpartition(".")[0]
+        if not isinstance(found, FunctionType) or not owner.startswith("_") or owner in _FAMILIES:
+            continue
+        made = FunctionType(found.__code__, found.__globals__, "__init__", found.__defaults__, found.__closure__)
+        made.__kwdefaults__, made.__annotations__, made.__doc__ = (
+            found.__kwdefaults__,
+            found.__annotations__,
+            found.__doc__,
+        )
+        made.__module__, made.__qualname__ = cls.__module__, f"{cls.__name__}.__init__"
+        cls.__init__ = made
 
 
 class Registry:
@@ -330,3 +353,8 @@ class Registry:
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+
+for _method in vars(Registry).values():
+    if isinstance(_method, FunctionType):
+        _method.__qualname__ = f"Module.{_method.__name__}"  # as `Module`, whose methods they are, is shown

@@ -209,9 +209,9 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(
-                f"{self._get_name().removesuffix('Base')}: Expected input to be 2D or 3D, got {input.dim()}D instead"
-            )
+            name = self._get_name().removesuffix("Base")
+            kind = "D tensor" if name == "RNN" else "D"
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}{kind} instead")
         batched = input.dim() == 3
         dim = 0 if self.batch_first else 1
         if not batched:
