@@ -16,7 +16,7 @@ import numpy as np
 import optax
 from models.recurrent import LSTM_HIDDEN, LSTM_INPUT
 from models.residual import RESNET_STAGES
-from models.transformers import GPT_HEADS, GPT_LAYERS, GPT_WIDTH, VIT_HEADS, VIT_LAYERS, VIT_PATCH, VIT_WIDTH
+from models.transformers import SMALL, VIT_HEADS, VIT_LAYERS, VIT_PATCH, VIT_WIDTH
 
 CHANNELS_LAST = False
 KEY = jax.random.key(0)
@@ -47,7 +47,7 @@ class Loader:
         return self.fill(eqx_nn.Conv2d(inner, outer, size, use_bias=bias, key=KEY, **options), name)
 
     def layer_norm(self, name: str) -> Any:
-        return self.fill(eqx_nn.LayerNorm(GPT_WIDTH, use_bias=f"{name}.bias" in self.state), name)
+        return self.fill(eqx_nn.LayerNorm(SMALL.width, use_bias=f"{name}.bias" in self.state), name)
 
     def batch_norm(self, name: str) -> Any:
         width = self.state[f"{name}.weight"].shape[0]
@@ -196,7 +196,7 @@ class GPT(eqx.Module):
 
     def __init__(self, load: Loader) -> None:
         self.tokens, self.positions = load.embedding("tokens"), load.embedding("positions")
-        self.blocks = [Block(GPT_HEADS, True, load, f"blocks.{i}") for i in range(GPT_LAYERS)]
+        self.blocks = [Block(SMALL.heads, True, load, f"blocks.{i}") for i in range(SMALL.layers)]
         self.norm = load.layer_norm("norm")
 
     def __call__(self, indices: jax.Array) -> jax.Array:  # (T,)

@@ -63,7 +63,7 @@ def main() -> int:
     options.burst = options.burst or (0.1 if options.quick else 0.4)
     options.models = cli.chosen(parser, options.models, MODELS)
     options.sides = cli.chosen(parser, options.sides, COMPARED)
-    options.no_warm = True
+    options.no_warm, options.device = True, "cpu"
     pin(options.threads)
     about = report.machine(options.threads)
     everything: dict[str, dict[str, Any]] = {}
