@@ -448,5 +448,6 @@ def test_every_rule_was_compared(request: pytest.FixtureRequest, run_python: Any
     if "PYTEST_XDIST_WORKER" in os.environ:
         run_python("-m", "pytest", "-q", "-p", "no:xdist", "--whole", str(request.path))
         return
-    untested = set(RULES) - SEEN - {"real", "imag", "conj", "complex", "copy_p", "add_any"}
+    elsewhere = {name for name, rule in RULES.items() if rule.run.__module__.endswith("numpy_linalg")}
+    untested = set(RULES) - SEEN - elsewhere - {"platform_index", "real", "imag", "conj", "complex", "copy_p", "add_any"}
     assert untested == set()

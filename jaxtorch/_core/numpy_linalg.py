@@ -22,7 +22,7 @@ def _cost(eqn: Any) -> float:
     """Cubic in the matrices' size, and a call for each of them."""
     sizes = [v.aval.shape for v in eqn.invars]
     batch = math.prod(sizes[0][:-2])
-    return batch * (5000.0 + max(s[-2] * s[-1] for s in sizes) * sizes[0][-1])
+    return batch * (5000.0 + max(math.prod(s[-2:]) for s in sizes) * sizes[0][-1])
 
 
 def _matrices(x: Any) -> Any:
@@ -63,3 +63,86 @@ def _lu(a: Any, **_: Any) -> list[Any]:
         for i, j in enumerate(pivots):
             order[[i, j]] = order[[j, i]]
     return [_joined([m for m, _ in found], a), swaps, orders.reshape(*batch, rows)]
+
+
+def _not_finite(a: Any, *_: Any, **__: Any) -> bool:
+    return not bool(np.isfinite(a).all())
+
+
+def _iterative(eqn: Any) -> float:
+    """Some ten times a factorisation; unknown for what only other platforms have."""
+    params = eqn.params
+    if params.get("subset_by_index") is not None or params.get("pivoting") or params.get("algorithm") is not None:
+        return math.inf
+    return 10 * _cost(eqn)
+
+
+def _stacked(found: list[tuple[Any, ...]], a: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
+    """The parts of each matrix's factorisation as arrays of these shapes, with the operand's leading dimensions."""
+    batch = a.shape[:-2]
+    parts = zip(*found, strict=True) if found else [()] * len(shapes)
+    return [
+        np.stack(part).astype(a.dtype, copy=False).reshape(*batch, *shape) if part else np.zeros((*batch, *shape), a.dtype)
+        for part, shape in zip(parts, shapes, strict=True)
+    ]
+
+
+@rule("eigh", _iterative, doubt=_not_finite)
+def _eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
+    n = a.shape[-1]
+    solve = _routine("syevd", a.dtype)
+    found = [solve(m, compute_v=1, lower=int(lower)) for m in _matrices(a)] if a.size else []
+    of_each = [(v, w) if info == 0 else (v * np.nan, w * np.nan) for w, v, info in found]
+    return _stacked(of_each, a, [(n, n), (n,)])
+
+
+@rule("svd", _iterative, doubt=_not_finite)
+def _svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any]:
+    m, n = a.shape[-2:]
+    k, full = min(m, n), int(full_matrices)
+    if not a.size:
+        whole = [np.zeros((*a.shape[:-2], k)), np.eye(m, m if full else k), np.eye(n if full else k, n)]
+        return [whole[0], *[np.broadcast_to(x, (*a.shape[:-2], *x.shape)) for x in whole[1:]]][: 3 if compute_uv else 1]
+    factor, room = _routine("gesdd", a.dtype), _routine("gesdd_lwork", a.dtype)
+    work = int(room(m, n, compute_uv=int(compute_uv), full_matrices=full)[0])
+    each = [factor(x, compute_uv=int(compute_uv), full_matrices=full, lwork=work) for x in _matrices(a)]
+    found = [(s, u, v) if info == 0 else (s * np.nan, u * np.nan, v * np.nan) for u, s, v, info in each]
+    if not compute_uv:
+        return _stacked([(s,) for s, _, _ in found], a, [(k,)])
+    return _stacked(found, a, [(k,), (m, m if full else k), (n if full else k, n)])
+
+
+def _reflections(x: Any, columns: int, tau: Any) -> Any:
+    """The first columns of the product of reflections."""
+    if not columns or not len(tau):
+        return np.eye(x.shape[0], columns, dtype=x.dtype)
+    wide = np.zeros((x.shape[0], columns), x.dtype)
+    wide[:, : x.shape[1]] = x[:, :columns]
+    return _routine("orgqr", x.dtype)(wide, tau)[0]
+
+
+@rule("geqrf", _cost)
+def _geqrf(a: Any, **_: Any) -> list[Any]:
+    m, n = a.shape[-2:]
+    factor = _routine("geqrf", a.dtype)
+    return _stacked([factor(x)[:2] for x in _matrices(a)] if a.size else [], a, [(m, n), (min(m, n),)])
+
+
+@rule("householder_product", _cost)
+def _householder_product(a: Any, taus: Any, **_: Any) -> Any:
+    m, n = a.shape[-2:]
+    of_each = taus.reshape(math.prod(taus.shape[:-1]), taus.shape[-1])
+    found = [(_reflections(x, n, t),) for x, t in zip(_matrices(a), of_each, strict=True)] if a.size else []
+    return _stacked(found, a, [(m, n)])[0]
+
+
+@rule("qr", lambda eqn: math.inf if eqn.params.get("pivoting") else 2 * _cost(eqn))
+def _qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
+    m, n = a.shape[-2:]
+    k = m if full_matrices else min(m, n)
+    if not a.size:
+        eye = np.broadcast_to(np.eye(m, k, dtype=a.dtype), (*a.shape[:-2], m, k))
+        return [eye, np.zeros((*a.shape[:-2], k, n), a.dtype)]
+    factor = _routine("geqrf", a.dtype)
+    packed = [factor(x)[:2] for x in _matrices(a)]
+    return _stacked([(_reflections(x, k, tau), np.triu(x[:k])) for x, tau in packed], a, [(m, k), (k, n)])

@@ -162,13 +162,16 @@ def _expanded(eqn: Any) -> Any:
 
 
 _ONLY_INTEGERS = frozenset(("div", "rem", "convert_element_type"))
-"""What NumPy and XLA do alike where the result is not an integer."""
+"""What NumPy and XLA do alike where the result is not an integer, or is made of integers."""
 
 
 def _doubt(found: Rule, eqn: Any) -> Any:
     """The rule's doubt, where this equation's types leave any."""
-    if eqn.primitive.name in _ONLY_INTEGERS and np.dtype(eqn.outvars[0].aval.dtype).kind not in "iu":
-        return None
+    name = eqn.primitive.name
+    if name in _ONLY_INTEGERS:
+        given, made = (np.dtype(v.aval.dtype).kind for v in (eqn.invars[0], eqn.outvars[0]))
+        if made not in "iu" or (name == "convert_element_type" and given in "iub"):
+            return None
     return found.doubt
 
 
@@ -251,6 +254,12 @@ def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, **params: Any) -> 
 @rule("cond", lambda eqn: sum(_body(b).cost + _unsure(_body(b)) for b in eqn.params["branches"]), half=True)
 def _cond(index: Any, *args: Any, branches: Any, **_: Any) -> list[Any]:
     return _body(branches[min(max(int(index), 0), len(branches) - 1)]).run(list(args), False)
+
+
+@rule("platform_index", 0)
+def _platform_index(*, platforms: Any, **_: Any) -> Any:
+    """Of alternatives by platform, the first for the CPU or for any."""
+    return np.int32(next(i for i, names in enumerate(platforms) if names is None or "cpu" in names))
 
 
 def _solver(eqn: Any) -> float:
