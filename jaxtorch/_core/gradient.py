@@ -104,6 +104,8 @@ class GradForm:
     def _derive(self) -> None:
         entry, wanted = self.entry, self.wanted
         fn, n_out = entry.kernel.fn, entry.n_out
+        if entry.kernel.traced is not None:
+            fn = _inlined(entry.kernel.traced)
         trees: list[Any] = []
 
         def forward(*args: Any) -> Any:
@@ -121,7 +123,8 @@ class GradForm:
 
         with x64():
             closed = jax.make_jaxpr(forward)(*[a.struct for a in entry.in_avals])
-            closed = jax.make_jaxpr(_inlined(closed))(*[a.struct for a in entry.in_avals])
+            if any(eqn.primitive.name in ("jit", "pjit") for eqn in closed.jaxpr.eqns):
+                closed = jax.make_jaxpr(_inlined(closed))(*[a.struct for a in entry.in_avals])
         self._tree = trees[-1]
         n_visible = len(entry.kernel.out_avals)
         rooted = _reroot(closed, n_out, n_visible)
