@@ -57,7 +57,12 @@ def test_square_matrices(shape: Any, kind: Any) -> None:
     check(lambda x: lax.linalg.cholesky(x), positive, rtol=KINDS[kind])
     check(lambda x: lax.linalg.lu(x), a, rtol=KINDS[kind])
     check(jnp.linalg.slogdet, a, rtol=10 * KINDS[kind])
-    for options in ({"left_side": True}, {"lower": True}, {"transpose_a": True, "lower": True}, {"unit_diagonal": True}):
+    for options in (
+        {"left_side": True},
+        {"lower": True},
+        {"transpose_a": True, "lower": True},
+        {"unit_diagonal": True},
+    ):
         check(lambda a, b, o=options: lax.linalg.triangular_solve(a, b, **o), positive, a, rtol=10 * KINDS[kind])
 
 

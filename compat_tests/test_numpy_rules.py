@@ -449,5 +449,7 @@ def test_every_rule_was_compared(request: pytest.FixtureRequest, run_python: Any
         run_python("-m", "pytest", "-q", "-p", "no:xdist", "--whole", str(request.path))
         return
     elsewhere = {name for name, rule in RULES.items() if rule.run.__module__.endswith("numpy_linalg")}
-    untested = set(RULES) - SEEN - elsewhere - {"platform_index", "real", "imag", "conj", "complex", "copy_p", "add_any"}
+    untested = (
+        set(RULES) - SEEN - elsewhere - {"platform_index", "real", "imag", "conj", "complex", "copy_p", "add_any"}
+    )
     assert untested == set()

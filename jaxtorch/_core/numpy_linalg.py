@@ -82,7 +82,9 @@ def _stacked(found: list[tuple[Any, ...]], a: Any, shapes: list[tuple[int, ...]]
     batch = a.shape[:-2]
     parts = zip(*found, strict=True) if found else [()] * len(shapes)
     return [
-        np.stack(part).astype(a.dtype, copy=False).reshape(*batch, *shape) if part else np.zeros((*batch, *shape), a.dtype)
+        np.stack(part).astype(a.dtype, copy=False).reshape(*batch, *shape)
+        if part
+        else np.zeros((*batch, *shape), a.dtype)
         for part, shape in zip(parts, shapes, strict=True)
     ]
 
