@@ -47,6 +47,7 @@ REST = """torch.device(''); torch.device('cuda:a'); torch.device('float32'); tor
     list(data.DataLoader([x, x[0]], 2)); data.random_split([1, 2], [1]); data.TensorDataset(x, x[0]); x.sum().backward()
     torch.ones(2, requires_grad=True).numpy(); torch.ones(2, requires_grad=True).add_(1); torch.tensor([1], requires_grad=True)
     torch.ones(2, requires_grad=True).backward(); torch.autograd.grad(x.sum(), x); torch.ones(3).foo; F.max_pool2d(); F.relu()
+    torch.tensor([2**63, 1]); torch.tensor([1.5, 2**63]); torch.nonzero(x, as_tuple=1); x.contiguous(memory_format=1)
     torch.save(x, '/nonexistent/x.pt'); torch.load('/nonexistent.pt'); torch.Generator('x'); torch.manual_seed('a')"""
 
 
@@ -90,6 +91,14 @@ def test_names_of_methods_and_empty_storages() -> None:
         for t in (reference(), candidate())
     ]
     assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["x.view(dtype='a')", "x.where(1, 2)", "x.set_(3)", "torch.empty(2, memory_format='a')"]
+)
+def test_the_exception_is_the_same(text: str) -> None:
+    expected, actual = [outcome(t, _made, text) for t in (reference(), candidate())]
+    assert isinstance(expected, Raised) and actual.kind == expected.kind
 
 
 def test_dropout_of_too_few_dimensions() -> None:

@@ -102,7 +102,11 @@ def _suggesting(t: Tensor, memory_format: Any) -> Tensor:
 @function("contiguous", method=True, function=False)
 def contiguous(self: Tensor, memory_format: Any = constants.contiguous_format) -> Tensor:
     """The tensor in the order of a memory format; itself where it is in that order."""
-    name = getattr(memory_format, "name", memory_format)
+    if not isinstance(memory_format, constants.memory_format):
+        raise TypeError(
+            f"contiguous(): argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}"
+        )
+    name = memory_format.name
     if name == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self._layout is None and name == "contiguous_format":

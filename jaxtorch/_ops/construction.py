@@ -179,6 +179,8 @@ def _fast(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any] | None:
     if kind == "f":
         if not array.size or (dtype is not None and not dtype.is_floating_point and not dtype.is_complex):
             return None
+        if first.__class__ is int and np.abs(array).max() >= 2.0**63:
+            return None  # NumPy makes floats of whole numbers beyond int64
         target = dtype or dtypes.default()
         with np.errstate(over="ignore"):
             return _rounded(array, target)

@@ -152,7 +152,9 @@ def out_dtype(dtype: Any, out: Tensor | None, fallback: dtypes.dtype | None = No
 
 def with_format(t: Tensor, memory_format: Any, model: Tensor | None = None) -> Tensor:
     """Give a fresh tensor the strides of a memory format, or of its model where the format is to be preserved."""
-    name = getattr(memory_format, "name", memory_format)
+    if memory_format is not None and not isinstance(memory_format, constants.memory_format):
+        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")
+    name = None if memory_format is None else memory_format.name
     shape = t._value.aval.shape
     if name in ("channels_last", "channels_last_3d"):
         rank = 4 if name == "channels_last" else 5

@@ -17,6 +17,7 @@ from .._core.checks import flag
 from .._core.layouts import memory_places
 from .._core.limits import check_common, flag_overflow
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
+from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_history, repeats, warn_expanded
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .._core.value import check_long
@@ -84,6 +85,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
 @method("where")
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """The tensor's elements where the condition holds, else those of `other`."""
+    need_tensor(condition, "where", "condition")
     return _chosen(condition, self, other)
 
 
@@ -192,6 +194,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if out is not None and not isinstance(out, Tensor):
         raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
     device = need_tensor(input, "nonzero")._value.aval.slot.device
+    need_kind("nonzero", "as_tuple", "bool", as_tuple)
     found = _places(input)
     if as_tuple:
         return tuple([from_host(a, device) for a in found])

@@ -61,6 +61,8 @@ def _alias(input: Array):
 @method("view")
 def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tensor:
     """The same elements in another shape (one size may be -1), or the same memory as another element type."""
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return view_dtype(self, dtype or shape[0])
     return _view(self, as_size(shape if size is None else size, "view"))

@@ -547,6 +547,8 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None)
 @member
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
+    if source is not None and not isinstance(source, Tensor) and not hasattr(source, "untyped"):
+        raise TypeError(f"set_() received an invalid combination of arguments - got ({type(source).__name__})")
     refuse_inference(self)
     dtype, version = self._value.aval.dtype, self._version
     if self._rg and self._node is None and state.grad:
