@@ -105,13 +105,33 @@ def test_stores(tmp_path: Any, capfd: Any):
     assert stores(jaxtorch.distributed, tmp_path / "ours") == theirs
 
 
-def test_a_compiled_function_communicates_at_each_call(run_python: Run, tmp_path: Any):
-    """A replay could not: the call is run as it is each time. And a tensor with gaps, which gloo reads as if it had none."""
+def test_what_pytorch_does_otherwise(run_python: Run, tmp_path: Any):
+    """Compiled functions communicate at each call, a tensor with gaps is reduced as it is, SyncBatchNorm works on the CPU, and a
+    group can be made anew at the same address."""
     program = tmp_path / "program.py"
     program.write_text(
         textwrap.dedent("""
         import socket, sys
-        import torch, torch.distributed as dist, torch.multiprocessing as mp
+        import torch, torch.distributed as dist, torch.multiprocessing as mp, torch.nn as nn
+
+        def together(rank):
+            # SyncBatchNorm over two unequal parts of a batch is BatchNorm of the whole
+            x = torch.randn(10, 3, 4, 4, generator=torch.Generator().manual_seed(0)) * 2 + 1
+            torch.manual_seed(0)
+            def make():
+                return nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(16, 2))
+            one, other = make(), make()
+            other.load_state_dict(one.state_dict())
+            other = nn.SyncBatchNorm.convert_sync_batchnorm(other)
+            parallel = nn.parallel.DistributedDataParallel(other)
+            for model, batch, factor in ((one, x, 1), (parallel, x[:6] if rank == 0 else x[6:], 2)):
+                optimizer = torch.optim.SGD(model.parameters(), 0.01)
+                for _ in range(2):
+                    optimizer.zero_grad()
+                    (model(batch).square().sum() * factor).backward()
+                    optimizer.step()
+            for a, b in zip(one.state_dict().values(), other.state_dict().values()):
+                assert torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4), (a, b)
 
         def main(rank, port):
             dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
@@ -127,6 +147,7 @@ def test_a_compiled_function_communicates_at_each_call(run_python: Run, tmp_path
             dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
             again = torch.ones(1) * rank
             dist.all_reduce(again)
+            together(rank)
             if rank == 1:
                 print(found, rows.tolist(), again.item())
 

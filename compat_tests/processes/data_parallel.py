@@ -8,6 +8,7 @@ import tempfile
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn.functional as fn
 import torch.multiprocessing as mp
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -144,6 +145,25 @@ def sharded(rank, out):
         print([s["exp_avg"].sum().item() for s in optimizer.state_dict()["state"].values()], file=out)
 
 
+def with_gradients(rank, out):
+    def case(call, count=1):
+        xs = [(torch.arange(4.0) + rank + 10 * k).requires_grad_() for k in range(count)]
+        found = call(*xs)
+        found = [found] if isinstance(found, torch.Tensor) else found
+        sum(((t * (torch.arange(4.0) + rank + 1)).sum() * (k + 1) for k, t in enumerate(found))).backward()
+        print(list(found), [x.grad for x in xs], file=out)
+
+    case(lambda x: fn.all_reduce(x * 2))
+    case(lambda x: fn.broadcast(x * 2, 1))
+    case(lambda x: fn.reduce(x * 2, 1) * rank)
+    case(lambda x: fn.all_gather(x * 2))
+    case(lambda x: fn.gather(x * 2, 0))
+    case(lambda x, y: fn.scatter([x, y], 0), 2)
+    case(lambda x, y: fn.reduce_scatter(torch.zeros(4), [x * 1, y * 1]), 2)
+    case(lambda x, y: fn.all_to_all([torch.zeros(4), torch.zeros(4)], [x * 1, y * 1]), 2)
+    case(lambda x: fn.all_to_all_single(torch.zeros(4), x * 1))
+
+
 def main(rank, size, port, folder):
     os.environ.update(MASTER_ADDR="localhost", MASTER_PORT=str(port))
     dist.init_process_group("gloo", rank=rank, world_size=size, timeout=datetime.timedelta(seconds=60))
@@ -152,6 +172,7 @@ def main(rank, size, port, folder):
         special(rank, out)
         hooks(rank, out)
         sharded(rank, out)
+        with_gradients(rank, out)
         if rank == 0:
             torch.save(ddp.state_dict(), f"{folder}/model.pt")
         dist.barrier()

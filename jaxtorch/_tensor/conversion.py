@@ -203,7 +203,9 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     if slot is cpu.slot and default_device().type == "cpu":
         shown = None
     tangent = None if forward.level is None else forward.tangent_of(t._read())
-    name = None if node is None else type(node).__name__.removeprefix("_")
+    name = None if node is None else type(node).__name__
+    if name is not None and not hasattr(node, "_cls"):  # a Function of the user's keeps its name
+        name = name.removeprefix("_")
     return printing.format_tensor(
         None if slot.is_meta else to_numpy(t),
         dtype=aval.dtype.name,

@@ -74,7 +74,7 @@ class _Reduce(Function):
         return None, None, None, _Broadcast.apply(ctx.dst, ctx.group, grad)
 
 
-class _AllToAll(Function):
+class _AlltoAll(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, outputs: list[Tensor], *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.group, ctx.shapes = group, [empty_like(t) for t in tensors]
@@ -83,10 +83,10 @@ class _AllToAll(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        return None, None, *_AllToAll.apply(ctx.group, ctx.shapes, *grads)
+        return None, None, *_AlltoAll.apply(ctx.group, ctx.shapes, *grads)
 
 
-class _AllToAllSingle(Function):
+class _AlltoAllSingle(Function):
     @staticmethod
     def forward(ctx: Any, group: Any, output: Tensor, output_sizes: Any, input_sizes: Any, tensor: Tensor) -> Tensor:
         ctx.group, ctx.sizes, ctx.like = group, (input_sizes, output_sizes), empty_like(tensor)
@@ -95,7 +95,7 @@ class _AllToAllSingle(Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return None, None, None, None, _AllToAllSingle.apply(ctx.group, ctx.like, *ctx.sizes, grad)
+        return None, None, None, None, _AlltoAllSingle.apply(ctx.group, ctx.like, *ctx.sizes, grad)
 
 
 class _AllGather(Function):
@@ -108,10 +108,10 @@ class _AllGather(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        return None, _ReduceScatter.apply(ReduceOp.SUM, ctx.group, empty_like(grads[0]), *grads)
+        return None, _Reduce_Scatter.apply(ReduceOp.SUM, ctx.group, empty_like(grads[0]), *grads)
 
 
-class _ReduceScatter(Function):
+class _Reduce_Scatter(Function):
     @staticmethod
     def forward(ctx: Any, op: Any, group: Any, output: Tensor, *tensors: Tensor) -> Tensor:
         ctx.group = group
@@ -183,14 +183,14 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The sum (or what `op` says), over all processes, of the tensors with this process's number; `output` gives the shape."""
-    return _ReduceScatter.apply(op, group, output, *input_list)
+    return _Reduce_Scatter.apply(op, group, output, *input_list)
 
 
 def all_to_all(
     output_tensor_list: list[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
     """What each process has for this one."""
-    return _AllToAll.apply(group, output_tensor_list, *input_tensor_list)
+    return _AlltoAll.apply(group, output_tensor_list, *input_tensor_list)
 
 
 def all_to_all_single(
@@ -201,4 +201,4 @@ def all_to_all_single(
     group: Any = None,
 ) -> Tensor:
     """What each process has for this one, in one tensor."""
-    return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
+    return _AlltoAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)

@@ -6,9 +6,11 @@ from typing import Any
 
 from ..._absent import undefined
 from ..._core.dtypes import int64
+from ..._core.modes import no_grad
 from ..._core.tensor import Tensor
 from ..._ops.construction import tensor
-from ..._ops.creation import empty, ones, zeros
+from ..._ops.creation import empty, full, ones, zeros
+from ..._ops.joining import cat
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
@@ -187,7 +189,10 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation over all processes of a group; in one process, plain batch normalisation."""
+    """Batch normalisation over all processes of a group; in one process, plain batch normalisation.
+
+    PyTorch's takes no tensors of the CPU where there are several processes; this one does.
+    """
 
     def __init__(
         self,
@@ -208,9 +213,36 @@ class SyncBatchNorm(_BatchNorm):
     def forward(self, input: Tensor) -> Tensor:
         from ...distributed.process_group import get_world_size, is_initialized
 
-        if self.training and is_initialized() and get_world_size(self.process_group) > 1:
-            raise NotImplementedError("SyncBatchNorm: jaxtorch has it for one process only")
-        return super().forward(input)
+        if not (self.training and is_initialized() and get_world_size(self.process_group) > 1):
+            return super().forward(input)
+        self._check_input_dim(input)
+        return self._normalized(input)
+
+    def _normalized(self, input: Tensor) -> Tensor:
+        """Normalise by the moments of all processes' batches, and remember them. The gradient goes through the sums."""
+        from ...distributed.nn.functional import all_reduce
+
+        dims = [d for d in range(input.dim()) if d != 1]
+        shape = [1, -1] + [1] * (input.dim() - 2)
+        x = input.float() if input.dtype.itemsize == 2 else input
+        own = full((1,), float(input.numel() // input.size(1)), dtype=x.dtype, device=x.device)
+        sums = all_reduce(cat([x.sum(dims), own]), group=self.process_group)
+        count, mean = sums[-1].detach(), sums[:-1] / sums[-1].detach()
+        centred = x - mean.view(shape)
+        var = all_reduce((centred * centred).sum(dims), group=self.process_group) / count
+        if self.running_mean is not None:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+                momentum = self.momentum if self.momentum is not None else 1 / float(self.num_batches_tracked)
+                unbiased = var.detach() * count / (count - 1)
+                self.running_mean.copy_((1 - momentum) * self.running_mean + momentum * mean.detach())
+                self.running_var.copy_((1 - momentum) * self.running_var + momentum * unbiased)
+        y = centred * (var + self.eps).rsqrt().view(shape)
+        if self.weight is not None:
+            y = y * self.weight.view(shape)
+        if self.bias is not None:
+            y = y + self.bias.view(shape)
+        return y.to(input.dtype)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:
