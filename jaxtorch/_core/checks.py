@@ -14,7 +14,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from dis import _parse_exception_table  # pyright: ignore[reportAttributeAccessIssue]
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -175,8 +174,11 @@ def running() -> tuple[tuple[int, CodeType, int], ...]:
 
 
 def _handler(code: CodeType, at: int) -> int | None:
-    """Where an exception raised at this instruction goes on, in the same code."""
-    return next((e.target for e in _parse_exception_table(code) if e.start <= at < e.end), None)
+    """Where an exception raised at this instruction goes on, in the same code; None where this Python does not tell."""
+    import dis  # which only errors need
+
+    table = getattr(dis, "_parse_exception_table", lambda _: ())(code)
+    return next((e.target for e in table if e.start <= at < e.end), None)
 
 
 class _Abandoned:
