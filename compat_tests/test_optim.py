@@ -335,7 +335,7 @@ def test_state_survives_pickle_and_deepcopy(name: str):
     check(body)
 
 
-def test_load_state_dict_copies_and_casts():
+def test_load_state_dict_casts():
     def body(torch: Any) -> Any:
         params = parameters(torch, "float32")
         optimizer = torch.optim.Adam(params)
@@ -347,6 +347,25 @@ def test_load_state_dict_copies_and_casts():
         own = other.state[wide[0]]
         own["exp_avg"].add_(1)
         return own["exp_avg"], own["step"], saved["state"][0]["exp_avg"], saved["state"][0]["exp_avg"].dtype
+
+    check(body)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Adagrad"])
+def test_load_state_dict_takes_tensors_over(name: str):
+    def body(torch: Any) -> Any:
+        options = {"momentum": 0.9} if name == "SGD" else {}
+        params, others = parameters(torch, "float32"), parameters(torch, "float32")
+        optimizer = getattr(torch.optim, name)(params, **options)
+        train(torch, optimizer, params, 3)
+        saved = optimizer.state_dict()
+        other = getattr(torch.optim, name)(others, **options)
+        other.load_state_dict(saved)
+        train(torch, other, others, 3)
+        shared = [
+            v is other.state[q][k] for p, q in zip(params, others, strict=True) for k, v in optimizer.state[p].items()
+        ]
+        return shared, plain(saved), train(torch, optimizer, params, 2)
 
     check(body)
 

@@ -336,7 +336,10 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take state and options from `state_dict()` of an optimizer over parameters of the same shapes."""
+        """Take state and options from `state_dict()` of an optimizer over parameters of the same shapes.
+
+        As in PyTorch, tensors that have the parameter's type and device already are taken over, not copied: steps write to them.
+        """
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -377,15 +380,15 @@ def _adapted(param: Tensor, name: str, x: Any) -> Any:
     """A loaded state tensor with the parameter's type and device; step counts stay as they are."""
     if isinstance(x, Tensor):
         if name == "step":
-            return x.detach().clone()
+            return x
         if param.is_floating_point():
-            return x.to(dtype=param.dtype, device=param.device).clone()
-        return x.to(device=param.device).clone()
+            return x.to(dtype=param.dtype, device=param.device)
+        return x.to(device=param.device)
     if isinstance(x, dict):
         return {k: _adapted(param, k, v) for k, v in x.items()}
     if isinstance(x, Iterable) and not isinstance(x, str):
         return type(x)(_adapted(param, name, v) for v in x)  # type: ignore[call-arg]
-    return deepcopy(x)
+    return x
 
 
 def _type_name(x: Any) -> str:
