@@ -146,7 +146,11 @@ def _replaced(t: Any) -> list[Any]:
         with _log(t) as mode:
             x.sum().backward()
         found += [mode.lines, x.grad.tolist()]
-    return found
+    y, z = t.ones(2, 3).t().requires_grad_(), t.ones(3, 2, requires_grad=True)
+    with _log(t):
+        (y + z).sum().backward()
+    y.grad.add_(1)
+    return [*found, y.grad.stride(), y.grad.tolist(), z.grad.tolist()]
 
 
 def _rounded(x: Any) -> Any:
