@@ -43,7 +43,7 @@ def test_who_waits_in_vain_is_told(run_python: Run):
         "nobody comes RuntimeError",
         "no backend RuntimeError",
         "one is late RuntimeError",
-        "barrier RuntimeError [Rank 0]: Rank 2 failed to pass monitoredBarrier in 1000 ms",
+        "barrier RuntimeError [Rank 0]: Rank 1 failed to pass monitoredBarrier in 1000 ms",
         "barrier RuntimeError [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms",
         "one has died RuntimeError",
         "nobody comes RuntimeError",

@@ -39,7 +39,8 @@ class Backend(str):
 class ProcessGroup:
     """Some of the processes that have called `init_process_group`, of which this is one.
 
-    ranks: their numbers in the default group. mesh: the connections to them; None where there is but this one.
+    asked: the backend as it was asked for. ranks: the processes' numbers in the default group. mesh: the connections to them; None
+    where there is but this one.
     """
 
     __module__ = "jaxtorch.distributed.distributed_c10d"
@@ -56,6 +57,7 @@ class ProcessGroup:
         desc: str = "undefined",
     ) -> None:
         self._backend = backend
+        self.asked = backend
         self.group_name = name
         self.group_desc = desc
         self.bound_device_id = None
@@ -220,6 +222,7 @@ def init_process_group(
         part = store = PrefixStore("default_pg", met)
         mesh = Mesh(part, rank, world_size, timeout)
     made = ProcessGroup(Backend(name), "0", range(world_size), rank, mesh, timeout, store, "default_pg")
+    made.asked = Backend(backend or "undefined")
     if mesh is not None:
         made.exchange().barrier()
     _groups.add(made)
@@ -321,6 +324,7 @@ def new_group(
         default.store,
         group_desc or "undefined",
     )
+    made.asked = Backend(backend) if backend is not None else default.asked
     _groups.add(made)
     return made
 
@@ -387,10 +391,10 @@ def get_world_size(group: Any = None) -> int:
 
 
 def get_backend(group: Any = None) -> Backend:
-    """The backend that the group was given, by default 'gloo'."""
+    """The backend that the group was asked for, 'undefined' where none was."""
     if group == GroupMember.NON_GROUP_MEMBER:
         raise ValueError("Invalid process group specified")
-    return Backend((group or default_group()).name())
+    return Backend((group or default_group()).asked)
 
 
 def get_process_group_ranks(group: Any = None) -> list[int]:
