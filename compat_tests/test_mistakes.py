@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import Run
 from parity import Raised, candidate, outcome, reference
 
 LAYERS = """nn.Linear(3, 2)(x); nn.Linear(3, 2)(x.long()); nn.Linear(4, 2)(x.double()); nn.Linear(4, 2)(np.ones((2, 4)))
@@ -109,3 +110,23 @@ def test_dropout_of_too_few_dimensions() -> None:
         with pytest.warns(UserWarning, match="dropout3d"):
             found.append(torch.nn.functional.dropout3d(torch.ones(3, 5)).tolist())
     assert found[0] == found[1]
+
+
+_WITH_A_CLASS = """
+import jaxtorch as torch
+
+class Tagged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs)
+
+torch.add(torch.ones(2).as_subclass(Tagged), 1)
+try:
+    torch.nn.functional.max_pool2d()
+except TypeError as error:
+    print(str(error).split()[0])
+"""
+
+
+def test_names_stay_where_a_class_has_a_torch_function(run_python: Run) -> None:
+    assert run_python("-c", _WITH_A_CLASS).stdout == "max_pool2d()\n"

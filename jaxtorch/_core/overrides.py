@@ -110,6 +110,7 @@ class _Asking:
         impl = FunctionType(
             public.__code__, public.__globals__, public.__name__, public.__defaults__, public.__closure__
         )
+        impl.__qualname__ = public.__qualname__  # which errors about arguments name
         impl.__kwdefaults__ = public.__kwdefaults__
         impl.__annotations__ = public.__annotations__
         self.impl = impl
