@@ -34,6 +34,7 @@ class Kernel:
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
           with it (see emitters.py).
+    has_effects: does it do anything beside its results (a user's JAX function that prints)?
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
@@ -44,7 +45,7 @@ class Kernel:
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "guards", "captured", "traced",
                  "on_numpy", "cold_runs", "cold_limit", "cost", "halves", "lowered", "size", "size_once", "by_older_emitters",
-                 "_alone", "_body", "_quiet")  # fmt: skip
+                 "has_effects", "_alone", "_body", "_quiet")  # fmt: skip
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Kernel:
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
         on_cpu, jaxpr = slot.name == "cpu", traced.jaxpr.jaxpr
+        self.has_effects = bool(jaxpr.effects)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
         if on_cpu and not self.lowered and lowering.has_thin_product(jaxpr):
             whole = lowering.lowered(whole)

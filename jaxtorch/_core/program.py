@@ -20,7 +20,7 @@ from typing import Any
 
 import jax
 
-from . import capture, checks, cold, hostmode, interrupts, packs, runner
+from . import ahead, capture, checks, cold, hostmode, interrupts, packs, runner
 from .context import at_top
 from .device import DeviceSlot
 from .entry import Kernel
@@ -36,7 +36,7 @@ IMMEDIATE = os.environ.get("JAXTORCH_EXECUTION", "recorded") == "immediate"
 class Program:
     """What has been recorded for one device since its last flush."""
 
-    __slots__ = ("slot", "code", "values", "inputs", "packed", "checks", "backwards", "state")
+    __slots__ = ("slot", "code", "values", "inputs", "packed", "checks", "backwards", "state", "pause", "begun")
 
     def __init__(self, slot: DeviceSlot) -> None:
         self.slot = slot
@@ -47,6 +47,8 @@ class Program:
         self.checks: list[tuple[Value, Any, Any]] = []
         self.backwards = 0  # finished backward passes recorded in here
         self.state = "open"
+        self.pause = min(LIMIT, ahead.begins(slot))  # where in its code something is to be done
+        self.begun: ahead.Begun | None = None
 
 
 def _baseline() -> int:
@@ -151,11 +153,18 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
                 slot.program = None
     if outs is None:
         return runner.run_now(kernel, values)
-    if kernel.checks:
-        return _with_checks(program, kernel, outs, bad)
-    if mark > LIMIT and capture.active is None:
+    if mark >= program.pause:
+        _pause(program, kernel)
+    return _with_checks(program, kernel, outs, bad) if kernel.checks else outs
+
+
+def _pause(program: Program, kernel: Kernel) -> None:
+    """With this instruction a program can be started ahead, or is too long."""
+    if len(program.code) <= LIMIT:
+        program.pause = LIMIT
+        ahead.begin(program)
+    elif capture.active is None and not kernel.checks:
         flush(program)
-    return outs
 
 
 def _enterable(v: Value, program: Program) -> bool:
@@ -277,12 +286,18 @@ def _run(program: Program, values: list[Value]) -> None:
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
         structure = expected
-        if not structure.on_host:
-            runner.to_device(slot, inputs, arrays)
-        if program.packed or structure.packed is not None:
-            arrays = packs.arguments(structure.packed, inputs, program.packed, arrays)
-        outs = structure.call(arrays) if structure.on_host else at_top(structure.call, arrays)
+        outs = None if program.begun is None else program.begun.results(structure, arrays)
+        if outs is None:
+            if not structure.on_host:
+                runner.to_device(slot, inputs, arrays)
+            if structure.habit is not None:
+                structure.habit.note(structure, arrays)
+            if program.packed or structure.packed is not None:
+                arrays = packs.arguments(structure.packed, inputs, program.packed, arrays)
+            outs = structure.call(arrays) if structure.on_host else at_top(structure.call, arrays)
     else:
+        if program.begun is not None:
+            program.begun.in_vain()
         structure, outs = _worked_out(program, values, counts, arrays, owned)
     live = structure.plan.live
     if slot.ran is not None:
@@ -322,6 +337,8 @@ def _worked_out(
     with capture.unobserved():
         structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
     if structure.call is not None:
+        if structure.code is None:
+            structure.habit = ahead.habit(structure)
         structure.code, structure.owned = program.code, owned
         structure.counts, structure.array_counts = all_counts, array_counts
     return structure, outs

@@ -145,11 +145,12 @@ class Structure:
     packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
     written: the function of NumPy's that runs it (numpy_code.py), if there is one.
     on_host: `call` is that, and it stays so: its results are host arrays.
+    habit: with what it is expected to run, if it may be started before it has been recorded (ahead.py).
     """
 
     __slots__ = (
         "runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit", "made", "packed",
-        "on_host", "written",
+        "on_host", "written", "habit",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -167,6 +168,7 @@ class Structure:
         self.packed: packs.Packed | None = None
         self.on_host = False
         self.written: Any = None
+        self.habit: Any = None
 
 
 class Plan:
