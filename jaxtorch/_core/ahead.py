@@ -8,28 +8,34 @@ dropped: content never changes, and only programs are started that take over no 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 from collections.abc import Sequence
 from operator import is_
 from typing import Any
 
+import jax
 import numpy as np
+from jax._src.array import ArrayImpl
 
-from . import capture, runner
+from . import capture, interrupts, one_by_one, runner
 from .context import at_top
 
 ENABLED = os.environ.get("JAXTORCH_AHEAD", "1") != "0"
 
-PATIENCE = 3
-"""A structure that was started in vain so many times in a row, or found no habit in so many runs, is not started again."""
+PATIENCE = 12
+"""What a structure may have wasted before it is not started again: a start in vain counts `IN_VAIN`, as it may cost a whole run, a
+run without a habit 1, and each start whose results are used makes up for 1."""
+
+IN_VAIN = 4
 
 NEVER = 1 << 62
 
 
 def _reference(array: Any) -> Any:
     """An array as a habit keeps it: weakly, as reference counts tell whether it may be donated. Numbers as they are."""
-    return array if type(array) in (float, int, bool, complex) else weakref.ref(array)
+    return weakref.ref(array) if isinstance(array, (ArrayImpl, np.ndarray)) else array
 
 
 def _there(reference: Any) -> Any:
@@ -42,18 +48,21 @@ class Habit:
     given: references to the inputs of its last run.
     begin: the place in its code (of an instruction) where all inputs have entered that are new in each run; NEVER while that is
            not known, or is not within the first half.
-    vain:  runs in a row that did not keep to it.
+    waste: what not keeping to it has cost; see `PATIENCE`.
     """
 
-    __slots__ = ("given", "begin", "vain")
+    __slots__ = ("given", "begin", "waste")
 
     def __init__(self) -> None:
         self.given: list[Any] = []
         self.begin = NEVER
-        self.vain = 0
+        self.waste = 0
 
-    def note(self, structure: runner.Structure, arrays: Sequence[Any]) -> None:
-        """The structure runs with these inputs, and has not been started ahead."""
+    def note(self, structure: runner.Structure, arrays: Sequence[Any], packed: int) -> None:
+        """The structure runs with these inputs, of which some (`packed`: how many) are in packs, and has not been started ahead."""
+        if packed:
+            wasted(structure, 1)
+            return
         before = list(map(_there, self.given))
         self.given = list(map(_reference, arrays))
         if len(before) != len(arrays):
@@ -62,9 +71,16 @@ class Habit:
         entered = len(same) - next((k for k, s in enumerate(reversed(same)) if not s), len(same))
         self.begin = _entered(structure.code, entered)  # pyright: ignore[reportArgumentType]
         if self.begin == NEVER:
-            self.vain += 1
-            if self.vain >= PATIENCE:
-                structure.habit = None
+            wasted(structure, 1)
+
+
+def wasted(structure: runner.Structure, what: int) -> None:
+    """The structure did not keep to its habit; where it hardly ever does, it has none any more."""
+    known = structure.habit
+    if known is not None:
+        known.waste += what
+        if known.waste >= PATIENCE:
+            structure.habit = None
 
 
 def _entered(code: list[Any], count: int) -> int:
@@ -101,20 +117,24 @@ class Begun:
         self.given = given
         self.outs = outs
 
-    def results(self, structure: runner.Structure, arrays: Sequence[Any]) -> list[Any] | None:
-        """What it computes, if that is this structure with these inputs."""
-        if structure is self.structure and all(map(is_, arrays, map(_there, self.given))):
-            structure.habit.vain = 0
+    def results(self, structure: runner.Structure, arrays: Sequence[Any], packed: int) -> list[Any] | None:
+        """What it computes, if that is this structure with these inputs, of which none is in a pack."""
+        if structure is self.structure and not packed and all(map(is_, arrays, map(_there, self.given))):
+            if (known := structure.habit) is not None and known.waste:
+                known.waste -= 1
             return self.outs
         self.in_vain()
         return None
 
     def in_vain(self) -> None:
-        """Something else has been recorded."""
-        if (known := self.structure.habit) is not None:
-            known.vain += 1
-            if known.vain >= PATIENCE:
-                self.structure.habit = None
+        """Something else has been recorded. Where the program is large, it is to be done before another runs: twice its temporary
+        memory may be too much."""
+        wasted(self.structure, IN_VAIN)
+        outs, self.outs = self.outs, []
+        if one_by_one.are_large(self.structure.plan.avals().values()):
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                for array in outs:
+                    array.block_until_ready()
 
 
 def begins(slot: Any) -> int:
@@ -125,8 +145,10 @@ def begins(slot: Any) -> int:
 
 def begin(program: Any) -> None:
     """Start the program that is expected, if what has been recorded is its beginning."""
-    expected = program.slot.ran.next
-    if expected is None or (known := expected.habit) is None or program.packed or capture.active is not None:
+    ran = program.slot.ran
+    if ran is None or (expected := ran.next) is None or (known := expected.habit) is None:
+        return
+    if program.packed or capture.active is not None:
         return
     code = program.code
     if expected.code[: len(code)] != code:
@@ -135,11 +157,23 @@ def begin(program: Any) -> None:
     arrays = [_there(r) for r in known.given]
     if any(a is None for a in arrays[entered:]):
         return
-    arrays[:entered] = [
-        runner.moved(v, program.slot) if type(v.array) is np.ndarray else v.array for v in program.inputs
-    ]
-    given = [*map(_reference, arrays[:entered]), *known.given[entered:]]
+    handler = interrupts.hold()
     try:
+        arrays[:entered] = [
+            runner.moved(v, program.slot) if type(v.array) is np.ndarray else v.array for v in program.inputs
+        ]
+        given = [*map(_reference, arrays[:entered]), *known.given[entered:]]
         program.begun = Begun(expected, given, at_top(expected.call, arrays))
-    except Exception:  # raised where the program runs
-        known.vain += 1
+    except (RuntimeError, MemoryError, ArithmeticError) as error:
+        if not _is_its_own(error, arrays):
+            raise
+        wasted(expected, IN_VAIN)
+    finally:
+        interrupts.release(handler)
+
+
+def _is_its_own(error: BaseException, arrays: list[Any]) -> bool:
+    """Is this error one of a program that was started ahead, to be raised where it runs, and not a signal handler's?"""
+    if isinstance(error, (jax.errors.JaxRuntimeError, RecursionError, MemoryError, FloatingPointError)):
+        return True
+    return any(isinstance(a, ArrayImpl) and a.is_deleted() for a in arrays)

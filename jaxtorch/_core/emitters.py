@@ -36,6 +36,14 @@ def has_loops(jaxpr: Any) -> bool:
     )
 
 
+def calls_python(jaxpr: Any) -> bool:
+    """Does it call a Python function each time it runs?"""
+    return any(
+        eqn.primitive.name == "pure_callback" or any(map(calls_python, _core.jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
 def sizes(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
     """How many equations it has, those of loops' bodies once: in all, and without those of functions that it calls again."""
     seen = set() if seen is None else seen

@@ -34,7 +34,7 @@ class Kernel:
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
           with it (see emitters.py).
-    has_effects: does it do anything beside its results (a user's JAX function that prints)?
+    has_effects: does it do anything beside its results (a user's JAX function that prints), or call Python?
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
           may (see cold.py).
@@ -67,7 +67,7 @@ class Kernel:
             traced = self.jitted.trace(*[a.struct for a in in_avals])
         outs = traced.out_info
         on_cpu, jaxpr = slot.name == "cpu", traced.jaxpr.jaxpr
-        self.has_effects = bool(jaxpr.effects)
+        self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
         if on_cpu and not self.lowered and lowering.has_thin_product(jaxpr):
             whole = lowering.lowered(whole)

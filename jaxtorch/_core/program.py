@@ -240,7 +240,7 @@ def _flushed(program: Program) -> None:
         if program.state == "running":
             for v in values:
                 v.program = None
-            program.values, program.code, program.inputs, program.checks = [], [], [], []
+            program.values, program.code, program.inputs, program.checks, program.begun = [], [], [], [], None
             program.state = "done"
 
 
@@ -277,6 +277,7 @@ def _run(program: Program, values: list[Value]) -> None:
     owned = [v.owned for v in inputs]
     array_counts = list(map(getrefcount, compress(arrays, owned)))
     expected = None if slot.ran is None else slot.ran.next
+    begun, program.begun = program.begun, None
     if (
         expected is not None
         and expected.counts == counts
@@ -286,18 +287,18 @@ def _run(program: Program, values: list[Value]) -> None:
     ):  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
         structure = expected
-        outs = None if program.begun is None else program.begun.results(structure, arrays)
+        outs = None if begun is None else begun.results(structure, arrays, program.packed)
         if outs is None:
             if not structure.on_host:
                 runner.to_device(slot, inputs, arrays)
             if structure.habit is not None:
-                structure.habit.note(structure, arrays)
+                structure.habit.note(structure, arrays, program.packed)
             if program.packed or structure.packed is not None:
                 arrays = packs.arguments(structure.packed, inputs, program.packed, arrays)
             outs = structure.call(arrays) if structure.on_host else at_top(structure.call, arrays)
     else:
-        if program.begun is not None:
-            program.begun.in_vain()
+        if begun is not None:
+            begun.in_vain()
         structure, outs = _worked_out(program, values, counts, arrays, owned)
     live = structure.plan.live
     if slot.ran is not None:
