@@ -132,6 +132,11 @@ def patience() -> Iterator[None]:
         _Process.patient = before
 
 
+def is_patient() -> bool:
+    """Does what runs now prepare data?"""
+    return _Process.patient
+
+
 def seen(new: bool) -> None:
     """A program is about to run that was seen before, or was not."""
     if _Process.patient:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import native
+from .native_chains import ELEMENTWISE, chained
 from .numpy_program import NumpyProgram, Step
 
 _CODES = {
     "dot_general": 0, "copy": 1, "neg": 2, "abs": 3, "exp": 4, "log": 5, "log1p": 6, "expm1": 7, "tanh": 8, "logistic": 9,
-    "sqrt": 10, "rsqrt": 11, "erf": 12, "sin": 13, "cos": 14, "not": 15, "flag": 16, "add": 20, "add_any": 20, "sub": 21, "mul": 22,
+    "sqrt": 10, "rsqrt": 11, "erf": 12, "sin": 13, "cos": 14, "not": 15, "flag": 16, "bytes": 17,
+    "add": 20, "add_any": 20, "sub": 21, "mul": 22,
     "and": 22, "div": 23, "max": 24, "or": 24, "min": 25, "eq": 26, "ne": 27, "lt": 28, "le": 29, "gt": 30, "ge": 31, "select_n": 40,
     "clamp": 41, "reduce_sum": 50, "reduce_max": 51, "reduce_or": 51, "reduce_min": 52, "reduce_and": 52, "argmax": 53, "argmin": 54,
 }  # fmt: skip
@@ -27,8 +30,9 @@ _CODES = {
 _FLAGS_ONLY = frozenset(("and", "or", "not", "reduce_and", "reduce_or"))  # of integers they are something else
 _MOVES = frozenset(("copy_p", "copy", "stop_gradient"))
 _DIMS = 4  # that operands have at most
-_WORDS = 7 + 3 * (2 + _DIMS)  # of a step
-_FLOAT32, _BOOL = np.dtype(np.float32), np.dtype(bool)
+_HEAD = 8  # words of a step before its operands: code, chain, four sizes, where the result begins
+_WORDS = _HEAD + 3 * (2 + _DIMS)
+_FLOAT32, _BOOL, _BYTE = np.dtype(np.float32), np.dtype(bool), np.dtype(np.uint8)
 _MOST = 64  # inputs and results
 _LARGEST = 1 << 24  # elements of an array: places up to here are float32 numbers
 
@@ -70,15 +74,18 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
-def written(plan: Any) -> Callable[[list[Any]], list[Any] | None] | None:
+def written(plan: Any, passes_only: bool = False) -> Callable[[list[Any]], list[Any] | None] | None:
     """`call(arrays)`: the live results of a program, new host arrays; None for inputs that are not as expected. None if the kernels
-    are not there or cannot run all of it."""
+    are not there or cannot run all of it. `passes_only`: nor if there is anything but elementwise steps."""
     run = native.steps()
     if run is None or len(plan.kinds) + len(plan.live) > _MOST:
         return None
     try:
-        made = _Writer(plan).program()
+        writer = _Writer(plan)
+        made = writer.program()
     except _Unsupported:
+        return None
+    if passes_only and not all(step[0] in ELEMENTWISE for step in writer.steps):
         return None
     avals, address, empty = plan.avals(), made.ctypes.data, np.empty
     kinds = [(avals[slot].shape, avals[slot].dtype.np) for slot in plan.live]
@@ -105,14 +112,17 @@ class _Writer:
         self.used = 0  # of the scratch memory
         self.places: list[int] = []  # in it, of results
         self.sums: dict[_View, list[int]] = {}  # results of products that nothing has been added to
+        self.bytes: set[int] = set()  # inputs of bytes
 
     def program(self) -> np.ndarray[Any, Any]:
         """What `jaxtorch_run_steps` reads, in one array with the constants at its end."""
         plan, slots, sizes = self.plan, {}, []
         for i, (slot, aval) in enumerate(zip(plan.input_slots, plan.kinds, strict=True)):
-            if not aval.wrapped and (aval.dtype.np != _FLOAT32 or aval.numel == 0):
+            if not aval.wrapped and (aval.dtype.np not in (_FLOAT32, _BYTE) or aval.numel == 0):
                 raise _Unsupported
-            sizes.append(0 if aval.wrapped else 4 * aval.numel)
+            if not aval.wrapped and aval.dtype.np == _BYTE:
+                self.bytes.add(i)
+            sizes.append(0 if aval.wrapped else aval.dtype.itemsize * aval.numel)
             slots[slot] = _View(i, 0, aval.shape, _dense(aval.shape))
         for kernel, operands, first in plan.steps:
             for k, view in enumerate(self._kernel(kernel, [slots[s] for s in operands])):
@@ -122,27 +132,51 @@ class _Writer:
             shape, view = avals[slot].shape, slots[slot]
             sizes.append(4 * math.prod(shape))
             self._each("copy", [view], shape, _View(self.n_inputs + i, 0, shape, _dense(shape)))
-        steps = [n for step in self._needed() for n in step]
-        made = np.zeros(5 + len(sizes) + len(steps) + len(self.constants) // 2 + 1, np.int64)
-        body = 5 + len(sizes)
-        made[5:body], made[body : body + len(steps)] = sizes, steps
+        in_chains, blocks = chained(self._direct(self._needed()), self.constants_at + 1, self.places)
+        steps = [n for step in in_chains for n in step]
+        made = np.zeros(6 + len(sizes) + len(steps) + len(self.constants) // 2 + 1, np.int64)
+        body = 6 + len(sizes)
+        made[6:body], made[body : body + len(steps)] = sizes, steps
         constants = made[body + len(steps) :].view(np.float32)
         constants[: len(self.constants)] = self.constants
-        made[:5] = self.n_inputs, len(plan.live), len(steps) // _WORDS, self.used, constants.ctypes.data
+        scratch = self.used + blocks, self.used
+        made[:6] = self.n_inputs, len(plan.live), len(steps) // _WORDS, *scratch, constants.ctypes.data
         return made
 
     def _needed(self) -> list[list[int]]:
         """The steps that the results depend on."""
         scratch, needed, found = self.constants_at + 1, set(), []
         for step in reversed(self.steps):
-            out, offset = step[5:7]
+            out, offset = step[6:8]
             if out == scratch and offset not in needed:
                 continue
             found.append(step)
-            for at in range(7, _WORDS, 2 + _DIMS):
+            for at in range(_HEAD, _WORDS, 2 + _DIMS):
                 if step[at] == scratch:
-                    needed.add(self.places[bisect.bisect(self.places, step[at + 1]) - 1])
+                    needed.add(self._place(step[at + 1]))
         return found[::-1]
+
+    def _direct(self, steps: list[list[int]]) -> list[list[int]]:
+        """The steps, where what is only copied to the program's results is made there."""
+        scratch = self.constants_at + 1
+        read = Counter(
+            self._place(step[at + 1]) for step in steps for at in range(_HEAD, _WORDS, 2 + _DIMS) if step[at] == scratch
+        )
+        makers = {step[7]: step for step in steps if step[6] == scratch}
+        found = []
+        for step in steps:
+            base, offset, *strides = step[_HEAD : _HEAD + 2 + _DIMS]
+            sizes = step[2 : 2 + _DIMS]
+            maker = makers.get(offset) if step[0] == _CODES["copy"] and base == scratch else None
+            if maker is None or read[offset] > 1 or tuple(strides) != _in_order(sizes):
+                found.append(step)
+            else:
+                maker[6:8] = step[6:8]
+        return found
+
+    def _place(self, offset: int) -> int:
+        """Where the result in the scratch memory begins that has this number."""
+        return self.places[bisect.bisect(self.places, offset) - 1]
 
     # -- operands
 
@@ -234,6 +268,10 @@ class _Writer:
                 return squared if params.get("y", 2) == 2 else self._each("mul", [squared, ins[0]], shape)
             case "convert_element_type":
                 old, new = step.given[0][1], step.made[0][1]
+                if ins[0].base in self.bytes:
+                    if new != _FLOAT32:
+                        raise _Unsupported
+                    return self._each("bytes", ins, shape)
                 if new == _BOOL and old != _BOOL:
                     return self._each("flag", ins, shape)
                 if new == _FLOAT32 or old in (_BOOL, new):
@@ -253,8 +291,10 @@ class _Writer:
         return out
 
     def _add(self, code: int, sizes: list[int], out: _View, operands: list[list[int]]) -> None:
+        if code != _CODES["bytes"] and any(o[0] in self.bytes for o in operands):
+            raise _Unsupported
         missing = [[-1, 0, *[0] * _DIMS]] * (3 - len(operands))
-        self.steps.append([code, *sizes, out.base, out.offset, *[n for o in operands + missing for n in o]])
+        self.steps.append([code, 1, *sizes, out.base, out.offset, *[n for o in operands + missing for n in o]])
 
     def _product(self, step: Step, ins: list[_View]) -> _View:
         """Of two matrices, of which the right one may be turned."""
@@ -293,7 +333,9 @@ class _Writer:
             row = row.spread(shape)
             if not any(row.strides[:-1]) and row.strides[-1] == 1:
                 out = self._new(shape)
-                self.steps.append([*step[:5], out.base, out.offset, *step[7:-6], row.base, row.offset, *[0] * _DIMS])
+                self.steps.append(
+                    [*step[:6], out.base, out.offset, *step[_HEAD:-6], row.base, row.offset, *[0] * _DIMS]
+                )
                 return out
         return None
 
@@ -307,6 +349,11 @@ class _Writer:
         sizes = [1, 1, math.prod([x.shape[d] for d in rest]), math.prod([x.shape[d] for d in axes])]
         self._add(_CODES[step.name], sizes, out, [[whole.base, whole.offset, *[0] * _DIMS]])
         return out
+
+
+def _in_order(sizes: Sequence[int]) -> tuple[int, ...]:
+    """The strides of an operand that is read as it lies, as `_each` writes them."""
+    return tuple([0 if n == 1 else math.prod(sizes[d + 1 :]) for d, n in enumerate(sizes)])
 
 
 def _is_number(kind: Any, name: str) -> bool:

@@ -35,6 +35,8 @@ class Rule(NamedTuple):
 
 
 RULES: dict[str, Rule] = {}
+UFUNCS: dict[str, np.ufunc] = {"div": np.divide}
+"""Primitives that are one of NumPy's own functions: division, of floats."""
 
 
 def rule(
@@ -143,6 +145,8 @@ for _name, (_fn, _cost) in {
     "shift_right_logical": (_shift(np.right_shift, "u"), 1),
 }.items():  # fmt: skip
     RULES[_name] = _elementwise(_fn, _cost)
+    if isinstance(_fn, np.ufunc):
+        UFUNCS[_name] = _fn
 RULES["div"] = _elementwise(_divide, 2, _odd_division)
 RULES["rem"] = _elementwise(np.fmod, 10, _odd_division)
 RULES["nextafter"] = Rule(lambda a, b, **_: np.nextafter(a, b), 5, half=True, elementwise=True)

@@ -329,6 +329,8 @@ def _written(slot: DeviceSlot, structure: Structure) -> Any:
     if structure.written is None:
         plan = structure.plan
         stays = structure.cold_limit >= cold.FOR_EVER
+        if not stays and cold.RUNS == cold.FOR_EVER:  # what prepares data need not wait for XLA's threads
+            stays = cold.is_patient() and native_code.written(plan, passes_only=True) is not None
         if not stays and (cold.RUNS < cold.FOR_EVER or not cold.are_small([kernel for kernel, _, _ in plan.steps])):
             return None
         structure.written = _on_host(slot, plan)

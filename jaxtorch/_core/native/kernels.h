@@ -95,7 +95,9 @@ struct ProgramOperand {
 };
 
 struct ProgramStep {
-  int64_t code, sizes[4], out, out_offset;  // results have no gaps
+  int64_t code;
+  int64_t chain;  // how many steps from here on go over the same numbers, block by block
+  int64_t sizes[4], out, out_offset;  // results have no gaps
   ProgramOperand in[3];
 };
 
@@ -114,7 +116,8 @@ struct Kernels {
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
   // out = gelu(x), or g times its derivative where g is not null.
   void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
-  void (*steps)(const ProgramStep*, int64_t count, float* const* bases);
+  // bases[blocks] is memory for one block of results that only their chain reads.
+  void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks);
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
