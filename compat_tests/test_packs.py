@@ -234,3 +234,21 @@ def test_elements_are_assigned_to_what_lies_in_a_pack():
     wanted_first = wanted.copy()
     wanted_first[:, :, :3] = 1
     assert (caches[0].numpy() == wanted_first).all() and all((c.numpy() == wanted).all() for c in caches[1:])
+
+
+def test_another_thread_may_be_quicker(monkeypatch: pytest.MonkeyPatch):
+    """Two threads that ask for a value in a pack at a time both get it."""
+    training = Training("momentum", False)
+    for _ in range(6):
+        training.step()
+    training.optimizer.zero_grad()
+    program.flush_all()
+    weight, unpack = training.net[0].weight, packs.unpack
+    assert weight._value.pack is not None
+
+    def later(value: Any) -> Any:
+        unpack(value)
+        return unpack(value)
+
+    monkeypatch.setattr(packs, "unpack", later)
+    assert weight.isfinite().all() and len(weight.tolist()) == len(weight)

@@ -77,6 +77,8 @@ class Layout:
 def unpack(value: Value) -> Any:
     """Give a value of a pack an array of its own."""
     pack = value.pack
+    if pack is None:  # another thread has been quicker
+        return value.array
     content = pack.layout.part(fetched(pack.array), value.part)
     if hostmode.active:  # a forked child, where JAX does not run
         value.array = content.copy()
