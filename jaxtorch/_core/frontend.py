@@ -24,7 +24,7 @@ from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, overrides, refuse_stranger
-from .parameters import Parameter, freeze, refuse_kind
+from .parameters import Parameter, freeze, refuse_kind, refuse_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, wrap_number
@@ -78,7 +78,7 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
-            "_FIRST": self.write,
+            "_FIRST": self.write, "_SIZES": refuse_sizes,
         }  # fmt: skip
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
@@ -202,6 +202,10 @@ class _Source:
                 optional = f"{n} is not None and " * ("|" in p.note)
                 self.namespace[f"_p_{n}"] = p
                 self.add(f"if {optional}{test} and {n} is not _MISSING: _KIND({op.name!r}, _p_{n}, {n})")
+            elif p.note.startswith(("Ints", "Sizes")) and not p.star:  # the items of a tuple: where the entry is built
+                test = f"{n}.__class__ is not tuple" + f" and {n}.__class__ is not int" * p.note.startswith("Ints")
+                self.namespace[f"_p_{n}"] = p
+                self.add(f"if {test} and {n} is not _MISSING: _SIZES({op.name!r}, _p_{n}, {n})")
 
     def _write_out(self) -> None:
         op = self.op

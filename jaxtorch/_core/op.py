@@ -13,6 +13,7 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
                    or as the plain default where the default was given
     Number         a number that is part of the program; it reaches the body as it is
     Real           a float beside tensors; one that is complex or too large for the first tensor's type is a RuntimeError
+    Sizes          a tuple or list of ints; Ints: or one int
     (others)       static: sizes, dimensions, flags, dtypes; hashable, or lists thereof
 """
 
@@ -32,7 +33,7 @@ from . import dtypes
 from .checks import collecting, guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
-from .parameters import OPERAND_KINDS, Parameter, parse
+from .parameters import OPERAND_KINDS, Parameter, parse, refuse_sizes
 from .tape import node_type
 from .value import Aval
 
@@ -42,6 +43,8 @@ Arrays = Sequence[Any]
 Scalar = Any
 Number = Any
 Real = Any
+Sizes = Any
+Ints = Any
 
 
 @dataclass(eq=False)
@@ -103,6 +106,9 @@ class Op:
         slot = self._slot(flat, statics)
         if self.check is not None:
             self.check(*operand_keys)
+        for p, s in zip(self.statics, statics, strict=True):
+            if p.note.startswith(("Ints", "Sizes")):
+                refuse_sizes(self.name, p, s)
         packs: list[Any] = []
         makers: list[Any] = []
         raised: list[Any] = []

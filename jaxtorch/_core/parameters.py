@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .size import need_sizes
 
 _KINDS = {
     "Array": "array",
@@ -37,10 +38,19 @@ class Parameter:
     star: bool = False
     note: str = ""
     """What it is annotated as."""
+    position: int = 0
+    """Its place among those that may be given without a name, from 1 on; 0 where it may not."""
 
     @property
     def required(self) -> bool:
         return self.default is _NO_DEFAULT
+
+
+def refuse_sizes(op: str, p: Parameter, given: Any) -> None:
+    """TypeError where an argument annotated as `Ints` or `Sizes` is nothing of the kind."""
+    kind, _, rest = p.note.partition(" | ")
+    if not (given is None and rest == "None") and not (isinstance(given, str) and rest == "str"):
+        need_sizes(op, p.name, given, p.position, alone=kind == "Ints")
 
 
 def freeze(static: Any) -> Any:
@@ -70,7 +80,9 @@ def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:
     for i, n in enumerate(names):
         note = notes.get(n, "")
         kind = _KINDS.get(note if isinstance(note, str) else getattr(note, "__name__", ""), "static")
-        found.append(Parameter(n, kind, defaults.get(n, _NO_DEFAULT), i >= code.co_argcount, n == star, str(note)))
+        position = 0 if i >= code.co_argcount or n == star else i + 1
+        by_name = i >= code.co_argcount
+        found.append(Parameter(n, kind, defaults.get(n, _NO_DEFAULT), by_name, n == star, str(note), position))
     return found
 
 

@@ -48,15 +48,20 @@ def is_tracer(array: Any) -> bool:
     return isinstance(array, Tracer)
 
 
-def known(array: Any) -> np.ndarray[Any, Any]:
-    """What an array holds, for Python to look at; RuntimeError inside a JAX transformation where nobody knows."""
+def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
+    """What an array holds, for Python to look at; RuntimeError inside a JAX transformation where nobody knows.
+
+    mapped: what the error says where `vmap` is that transformation.
+    """
     if isinstance(array, Tracer):
-        from .traced import beneath
+        from .traced import beneath, within
 
         if (inner := beneath(array)) is not None:
-            return known(inner)
+            return known(inner, mapped)
         if capture.staging is not None:
             raise capture.Unstaged("it needs the content of a tensor")
+        if mapped and within(array) is not None:
+            raise RuntimeError(mapped)
         raise RuntimeError(
             "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
             "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"

@@ -77,6 +77,50 @@ def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
     return tuple([s if type(s) is int else _size(s, name, argument, i) for i, s in enumerate(items)])
 
 
+def need_sizes(function: str, argument: str, given: Any, position: int = 0, alone: bool = False) -> Any:
+    """`given`, where it is a tuple or list of ints, as PyTorch takes it for sizes or dimensions; TypeError where not.
+
+    alone: one int will do. position: the argument's, to be told.
+    """
+    if isinstance(given, (tuple, list)):
+        for place, item in enumerate(given):
+            if type(item) is not int and _no_whole_number(item):
+                _refuse_sizes(function, argument, position, place, item)
+    elif (
+        _no_whole_number(given)
+        or not (alone or hasattr(type(given), "__torch_function__"))
+        or (not alone and hasattr(given, "_value"))
+    ):
+        where = f" (position {position})" * bool(position)
+        raise TypeError(f"{function}(): argument '{argument}'{where} must be tuple of ints, not {kind_name(given)}")
+    return given
+
+
+def _refuse_sizes(function: str, argument: str, position: int, place: int, item: Any) -> None:
+    where, kind = f" (position {position})" * bool(position), kind_name(item)
+    if place:
+        raise TypeError(
+            f"{function}(): argument '{argument}' failed to unpack the object at pos {place + 1} with error "
+            f'"type must be tuple of ints,but got {kind}"'
+        )
+    raise TypeError(
+        f"{function}(): argument '{argument}'{where} must be tuple of ints, but found element of type {kind} at pos 0"
+    )
+
+
+def kind_name(given: Any) -> str:
+    """The name of a value's class in messages; NumPy's have their module's before it."""
+    kind = type(given)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def _no_whole_number(given: Any) -> bool:
+    kind = type(given)
+    if hasattr(kind, "__torch_function__"):  # a tensor, or what asks to be asked
+        return False
+    return isinstance(given, (bool, np.bool_, np.ndarray)) or not hasattr(kind, "__index__")
+
+
 def _size(given: Any, name: str, argument: str, place: int) -> int:
     try:
         if isinstance(given, bool):

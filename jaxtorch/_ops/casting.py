@@ -72,6 +72,8 @@ def _clone(input: Array):
 @function("clone", method=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow through it."""
+    if memory_format is not None:
+        constants.need_format("clone", memory_format)
     out = _clone(input)
     if input._layout is not None and getattr(memory_format, "name", memory_format) in (None, "preserve_format"):
         size = input._value.aval.shape
@@ -102,10 +104,7 @@ def _suggesting(t: Tensor, memory_format: Any) -> Tensor:
 @function("contiguous", method=True, function=False)
 def contiguous(self: Tensor, memory_format: Any = constants.contiguous_format) -> Tensor:
     """The tensor in the order of a memory format; itself where it is in that order."""
-    if not isinstance(memory_format, constants.memory_format):
-        raise TypeError(
-            f"contiguous(): argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}"
-        )
+    constants.need_format("contiguous", memory_format)
     name = memory_format.name
     if name == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
@@ -174,6 +173,8 @@ def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, An
     copy, layout = given.pop("copy", False), given.pop("memory_format", None)
     device, dtype, non_blocking = given.pop("device", None), given.pop("dtype", None), given.pop("non_blocking", False)
     other = given.pop("other", None)
+    if layout is not None:
+        constants.need_format("to", layout)
     if given or (other is not None and not isinstance(other, Tensor)):
         raise _invalid([f"{k}={type(v).__name__}" for k, v in given.items()] or [other])
     rest = list(args)
@@ -213,7 +214,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _converter(name: str, dtype: dtypes.dtype) -> None:
-    def convert_to(self: Tensor, memory_format: Any = None) -> Tensor:
+    def convert_to(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            constants.need_format(name, memory_format)
         out = cast(self, dtype)
         if memory_format is None or memory_format is constants.preserve_format:
             return out

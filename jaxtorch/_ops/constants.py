@@ -35,6 +35,13 @@ class memory_format:
         return _format, (self.name,)
 
 
+def need_format(function: str, given: Any) -> None:
+    """TypeError where an argument is no memory format."""
+    if not isinstance(given, memory_format):
+        kind = type(given).__name__
+        raise TypeError(f"{function}(): argument 'memory_format' must be torch.memory_format, not {kind}")
+
+
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")

@@ -97,6 +97,19 @@ def _common(items: list[Any]) -> dtypes.dtype:
     return common or dtypes.default()
 
 
+def _common_inside(data: Any) -> dtypes.dtype:
+    """The promotion of the types of all that nested sequences hold; an empty one has the default type."""
+    if isinstance(data, (Tensor, np.generic)) or not _is_sequence(data):
+        return _inferred(data)
+    if isinstance(data, np.ndarray):
+        return dtypes.from_numpy(data.dtype)
+    common: dtypes.dtype | None = None
+    for item in data:
+        own = _common_inside(item)
+        common = own if common is None else dtypes.promote(common, own)
+    return common or dtypes.default()
+
+
 def _number(item: Any, dtype: dtypes.dtype) -> Any:
     """One item as a Python number that fits `dtype`'s category, or PyTorch's error."""
     if isinstance(item, Tensor):
@@ -113,6 +126,8 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
         if isinstance(item, _TEXT):
             raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
         if _is_sequence(item):
+            if dtype.is_floating_point or dtype.is_complex:
+                raise TypeError(f"must be real number, not {type(item).__name__}")
             raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
         if dtype.is_floating_point and hasattr(item, "__float__"):
             return float(item)
@@ -198,11 +213,19 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
         return np.array(data, np.int64)
     shape = _shape_of(data)
     _warn_slow(data)
+    if shape and 0 in shape:  # what else is there gives the type and is not read, whatever its shape
+        return np.empty(shape, (dtype or _common_inside(data)).np)
     items: list[Any] = []
-    _collect(data, shape, 0, items)
-    if not items:
-        return np.empty(shape, (dtype or dtypes.default()).np)
-    wanted = dtype or _common(items)
+    try:
+        _collect(data, shape, 0, items)
+    except (TypeError, ValueError):
+        if dtype is None:
+            _common_inside(data)  # which comes first, and may have something to say about the items
+        raise
+    if dtype is None and any(map(_is_sequence, items)):
+        wanted = _common_inside(data)
+    else:
+        wanted = dtype or _common(items)
     if len(shape) == 0 and isinstance(items[0], np.ndarray):
         raise TypeError("len() of unsized object")
     numbers = [_number(i, wanted) for i in items]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core.context import convolution_precision
-from .._core.op import Array, op
+from .._core.op import Array, Ints, op
 from .._core.warned import once
 from .linear import c_name
 from .rules import kind, refuse, scalar_name, unsupported
@@ -209,6 +209,8 @@ def _conv_transpose(
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     padding, extra = spread(padding, n, "padding"), spread(output_padding, n, "output_padding")
     _check_numbers(stride, padding, dilation, groups)
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
     if not batched:
         x = x[None]
     if weight.shape[0] % groups:
@@ -274,9 +276,9 @@ def conv1d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ):
     """Cross-correlation of (N, C, L) with (O, C / groups, k). `padding` may be 'same' or 'valid'."""
@@ -288,9 +290,9 @@ def conv2d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ):
     """Cross-correlation of (N, C, H, W) with (O, C / groups, kH, kW). `padding` may be 'same' or 'valid'."""
@@ -302,9 +304,9 @@ def conv3d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Ints = 1,
+    padding: Ints | str = 0,
+    dilation: Ints = 1,
     groups: int = 1,
 ):
     """Cross-correlation of (N, C, D, H, W) with (O, C / groups, kD, kH, kW). `padding` may be 'same' or
@@ -318,11 +320,11 @@ def conv_transpose1d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ):
     """The adjoint of `conv1d` with respect to its input: (N, C, L) with weight (C, O / groups, k)."""
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
@@ -333,11 +335,11 @@ def conv_transpose2d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ):
     """The adjoint of `conv2d` with respect to its input: (N, C, H, W) with weight (C, O / groups, kH, kW)."""
     return _conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
@@ -348,11 +350,11 @@ def conv_transpose3d(
     input: Array,
     weight: Array,
     bias: Array | None = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
     groups: int = 1,
-    dilation: Any = 1,
+    dilation: Ints = 1,
 ):
     """The adjoint of `conv3d` with respect to its input: (N, C, D, H, W) with weight (C, O / groups, kD,
     kH, kW).
@@ -400,7 +402,7 @@ def _show(*values: Any) -> list[str]:
 
 
 @op(function=False, method=False, out=False, name="im2col", grad="Im2ColBackward0")
-def unfold(input: Array, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
+def unfold(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Sliding blocks of (N, C, H, W) as columns: (N, C * kH * kW, blocks)."""
     if input.ndim < 3:
         raise IndexError(
@@ -428,7 +430,7 @@ def unfold(input: Array, kernel_size: Any, dilation: Any = 1, padding: Any = 0, 
 
 
 @op(function=False, method=False, out=False, name="col2im", grad="Col2ImBackward0")
-def fold(input: Array, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1):
+def fold(input: Array, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Sum columns of sliding blocks into (N, C, H, W): the adjoint of `unfold`."""
     size, kernel, dilation, padding, stride = map(_pair, (output_size, kernel_size, dilation, padding, stride))
     x = input[None] if input.ndim == 2 else input

@@ -150,10 +150,10 @@ def out_dtype(dtype: Any, out: Tensor | None, fallback: dtypes.dtype | None = No
     return own
 
 
-def with_format(t: Tensor, memory_format: Any, model: Tensor | None = None) -> Tensor:
+def with_format(t: Tensor, memory_format: Any, model: Tensor | None = None, function: str = "empty") -> Tensor:
     """Give a fresh tensor the strides of a memory format, or of its model where the format is to be preserved."""
-    if memory_format is not None and not isinstance(memory_format, constants.memory_format):
-        raise TypeError(f"argument 'memory_format' must be torch.memory_format, not {type(memory_format).__name__}")
+    if memory_format is not None:
+        constants.need_format(function, memory_format)
     name = None if memory_format is None else memory_format.name
     shape = t._value.aval.shape
     if name in ("channels_last", "channels_last_3d"):
@@ -189,7 +189,7 @@ def _factory(name: str, value: int) -> Any:
             t = filled(size_of(items, size, name), value, dtype, out._value.aval.slot.device)
             return finish_factory(t, out, False, name)
         t = filled(size_of(items, size, name), value, dtype, device, requires_grad)
-        return t if memory_format is None else with_format(t, memory_format)
+        return t if memory_format is None else with_format(t, memory_format, None, name)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A new tensor of the given size; filled with {value}."
@@ -268,7 +268,7 @@ def like_filled(
         aval.slot.device if device is None else device,
         requires_grad,
     )
-    return t if memory_format is None and input._layout is None else with_format(t, memory_format, input)
+    return t if memory_format is None and input._layout is None else with_format(t, memory_format, input, name)
 
 
 zeros_like = _like("zeros_like", 0)

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, op
+from .._core.op import Array, Ints, op
+from .._core.size import need_sizes
 from .rules import kind, refuse, to_float, unsupported
 
 _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
@@ -22,11 +23,9 @@ _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce
 
 def numbers(value: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
     """One number for each of n dimensions; `default` where the argument was left out."""
-    if isinstance(value, (float, str)):
+    if value is not None:
         position = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
-        raise TypeError(
-            f"{op_name}(): argument '{name}' (position {position}) must be tuple of ints, not {type(value).__name__}"
-        )
+        need_sizes(op_name, name, value, position, alone=True)
     if value is None or (not isinstance(value, int) and len(value) == 0):
         return default
     if isinstance(value, int):
@@ -249,20 +248,20 @@ def _check_max1d(x: Any, kernel: int, stride: int, padding: int, dilation: int, 
 def _define_max(n: int, grad: str) -> tuple[Any, Any]:
     def plain(
         input: Array,
-        kernel_size: Any,
-        stride: Any = (),
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Ints,
+        stride: Ints | None = (),
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
     ) -> Any:
         return _max_pool(input, n, kernel_size, stride, padding, dilation, ceil_mode, False)
 
     def with_indices(
         input: Array,
-        kernel_size: Any,
-        stride: Any = (),
-        padding: Any = 0,
-        dilation: Any = 1,
+        kernel_size: Ints,
+        stride: Ints | None = (),
+        padding: Ints = 0,
+        dilation: Ints = 1,
         ceil_mode: bool = False,
     ) -> Any:
         return _max_pool(input, n, kernel_size, stride, padding, dilation, ceil_mode, True)
@@ -390,9 +389,9 @@ def _check_average(x: Any, n: int, kernel: Any, stride: Any, divisor: int | None
 @op(method=False, out=False, grad="SqueezeBackward1", saved=["input"])
 def avg_pool1d(
     input: Array,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = (),
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ):
@@ -403,9 +402,9 @@ def avg_pool1d(
 @op(method=False, function=False, grad="AvgPool2DBackward0", saved=["input"], channels=1)
 def avg_pool2d(
     input: Array,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -417,9 +416,9 @@ def avg_pool2d(
 @op(method=False, function=False, grad="AvgPool3DBackward0", saved=["input"])
 def avg_pool3d(
     input: Array,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -444,7 +443,9 @@ def _lp_pool(x: Any, n: int, norm_type: float, kernel: Any, stride: Any, ceil_mo
 
 
 def _define_lp(n: int) -> Any:
-    def lp_pool(input: Array, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    def lp_pool(
+        input: Array, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+    ) -> Any:
         return _lp_pool(input, n, norm_type, kernel_size, stride, ceil_mode)
 
     lp_pool.__doc__ = f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions."

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core.checks import flag
 from .._core.op import Array, op
+from .._core.size import need_sizes
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported
 
@@ -29,7 +30,9 @@ def _windows(size: int, out: int) -> tuple[Any, Any]:
 
 
 def _targets(x: Any, n: int, output_size: Any, name: str) -> list[int]:
-    given = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if not isinstance(output_size, (tuple, list)):
+        need_sizes(name, "output_size", output_size, 2, alone=True)
+    given: tuple[Any, ...] = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
     if len(given) == 1:
         given = given * n
     if len(given) != n:

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
-from .._core.op import Array, function, method, numpy_names, op
+from .._core.op import Array, Ints, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
-from .._core.size import as_size
+from .._core.size import as_size, need_sizes
 from .._core.tensor import Tensor, from_host
 from .._core.views import _put_back
 from .indexing import _content
@@ -23,7 +23,7 @@ from .views import _slice, diagonal, select, slice_dim
 
 
 @op(name="repeat", function=False, star="repeats", out=False)
-def repeat(input: Array, repeats: Any):
+def repeat(input: Array, repeats: Sizes):
     """The tensor repeated so often along each dimension; more repeats than dimensions add leading ones."""
     if len(repeats) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -42,13 +42,15 @@ def repeat(input: Array, repeats: Any):
 @method("tile")
 def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
-    return tile(self, items if dims is None else dims)
+    if dims is None:
+        dims = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
+    return tile(self, need_sizes("tile", "dims", dims, 1))
 
 
 @function("tile")
 def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
-    dims = as_size(dims if isinstance(dims, (tuple, list)) else (dims,), "tile", "dims")
+    dims = as_size(need_sizes("tile", "dims", dims, 2), "tile", "dims")
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
 
@@ -122,9 +124,10 @@ def _tuple(x: Any) -> tuple[int, ...]:
 
 
 @op(out=False, channels=1)
-def roll(input: Array, shifts: Any, dims: Any = ()):
+def roll(input: Array, shifts: Ints, dims: Ints | None = ()):
     """The elements moved along dimensions, those that fall off the end coming back at the front."""
-    shifts, dims = _tuple(shifts), _tuple(dims)
+    shifts = _tuple(shifts)
+    dims = () if dims is None else _tuple(dims)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -138,14 +141,20 @@ def roll(input: Array, shifts: Any, dims: Any = ()):
     return input
 
 
-@op(star="dims", out=False, like_input=True)
-def flip(input: Array, dims: Any):
+@op(star="dims", function=False, out=False, like_input=True)
+def flip(input: Array, dims: Sizes):
     """The order of the elements reversed along dimensions."""
     wrapped = [strides.wrap_dim(d, input.ndim) for d in _tuple(dims)]
     for d in wrapped:
         if wrapped.count(d) > 1:
             raise RuntimeError(f"dim {d} appears multiple times in the list of dims")
     return jnp.flip(input, wrapped) if input.ndim and wrapped else input
+
+
+@function("flip")
+def _flip(input: Tensor, dims: Any) -> Tensor:
+    """The order of the elements reversed along dimensions."""
+    return flip(input, need_sizes("flip", "dims", dims, 2))
 
 
 @function("fliplr", method=True)
@@ -167,7 +176,7 @@ def flipud(input: Tensor) -> Tensor:
 @function("rot90", method=True)
 def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     """The plane of two dimensions turned by 90 degrees, `k` times, from the first towards the second."""
-    out = _rot90(input, k, dims)
+    out = _rot90(input, k, need_sizes("rot90", "dims", dims, 3))
     size = input._value.aval.shape
     steps = strides.preserved(size, layouts.strides_of(input))
     if k % 2:

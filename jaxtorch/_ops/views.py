@@ -10,9 +10,9 @@ import numpy as np
 
 from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
-from .._core.op import Array, Scalar, function, method, numpy_names, op
+from .._core.op import Array, Scalar, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
-from .._core.size import as_size
+from .._core.size import as_size, need_sizes
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
 
@@ -65,6 +65,8 @@ def view(self: Tensor, *shape: Any, dtype: Any = None, size: Any = None) -> Tens
         raise TypeError(f"view(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return view_dtype(self, dtype or shape[0])
+    if not shape and size is None:
+        raise TypeError("view() received an invalid combination of arguments - got (): sizes or a dtype are needed")
     return _view(self, as_size(shape if size is None else size, "view"))
 
 
@@ -168,7 +170,7 @@ def _reshape_copy(input: Array, new: Any):
 @function("reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
-    new = as_size((shape,) if not isinstance(shape, (tuple, list)) else shape, "reshape", "shape")
+    new = as_size(need_sizes("reshape", "shape", shape, 2), "reshape", "shape")
     if input._layout is None:
         return _view(input, new)
     size = input._value.aval.shape
@@ -184,10 +186,14 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
 def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
     if "shape" in kwargs:
-        shape = tuple(kwargs.pop("shape"))
+        shape = (need_sizes("reshape", "shape", kwargs.pop("shape")),)
     if kwargs:
         raise TypeError(f"reshape() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    return reshape(self, shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+    if not shape:
+        raise TypeError('reshape() missing 1 required positional arguments: "shape"')
+    only: Any = shape[0]
+    whole = len(shape) == 1 and (isinstance(only, (tuple, list)) or not hasattr(type(only), "__index__"))
+    return reshape(self, need_sizes("reshape", "shape", only if whole else shape, 1))
 
 
 @method("view_as")
@@ -221,6 +227,7 @@ def ravel(input: Tensor) -> Tensor:
 @function("unflatten", method=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension split into several of the given sizes."""
+    need_sizes("unflatten", "sizes", sizes, 3)
     return _view(input, strides.unflatten_size(input._value.aval.shape, dim, sizes))
 
 
@@ -236,14 +243,21 @@ def _inverse(dims: Any) -> list[int]:
 
 @op(
     star="dims",
+    function=False,
     view=ViewRule(
         viewstrides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
     ),
 )
-def permute(input: Array, dims: Any):
+def permute(input: Array, dims: Sizes):
     """The dimensions in the order `dims`."""
     viewstrides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
     return input.transpose([d % max(input.ndim, 1) for d in dims])
+
+
+@function("permute")
+def _permute(input: Tensor, dims: Any) -> Tensor:
+    """The dimensions in the order `dims`."""
+    return permute(input, need_sizes("permute", "dims", dims, 2))
 
 
 @op(
@@ -274,6 +288,9 @@ def t(input: Array):
 @function("movedim", method=True, aliases=["moveaxis"])
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """The dimensions at `source` moved to `destination`; the others keep their order."""
+    if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
+        kinds = f"{type(source).__name__}, {type(destination).__name__}"
+        raise TypeError(f"movedim() received an invalid combination of arguments - got (Tensor, {kinds})")
     if not input.ndim:
         strides.wrap_dim(source if isinstance(source, int) else 0, 0)
         return _alias(input)
@@ -307,7 +324,7 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 @function("broadcast_to", method=True)
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to the given size."""
-    return _expand(input, as_size((size,), "broadcast_to"))
+    return _expand(input, as_size(need_sizes("broadcast_to", "size", size, 2), "broadcast_to"))
 
 
 def _reshaped_back(whole: Any, part: Any, **_: Any) -> Any:

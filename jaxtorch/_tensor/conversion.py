@@ -24,12 +24,27 @@ MEMBERS = Members()
 member = MEMBERS.member
 
 
-def to_numpy(t: Tensor) -> np.ndarray[Any, Any]:
-    """The content as a NumPy array that nobody may write to; waits for the device and raises what it has flagged."""
+_NO_ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please "
+    "try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please "
+    "file a bug report."
+)
+_NO_CONDITION = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, "
+    "please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+_NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+
+
+def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
+    """The content as a NumPy array that nobody may write to; waits for the device and raises what it has flagged.
+
+    mapped: what is said where the tensor stands for the examples that `vmap` goes through.
+    """
     array = t._array()
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    found = runner.known(array)
+    found = runner.known(array, mapped)
     checks.raise_pending()
     return found
 
@@ -37,12 +52,16 @@ def to_numpy(t: Tensor) -> np.ndarray[Any, Any]:
 @member
 def item(self: Tensor) -> Any:
     """The single element as a Python number."""
+    return _item(self, _NO_ITEM)
+
+
+def _item(self: Tensor, mapped: str) -> Any:
     value = self._read()
     if value.aval.numel != 1:
         raise RuntimeError(f"a Tensor with {value.aval.numel} elements cannot be converted to Scalar")
     if value.aval.slot.is_meta:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-    found = to_numpy(self).reshape(())
+    found = to_numpy(self, mapped).reshape(())
     return found.item() if found.dtype.kind != "V" else float(found)
 
 
@@ -114,7 +133,7 @@ def __bool__(self: Tensor) -> bool:
         if aval.numel == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(item(self))
+    return bool(_item(self, _NO_CONDITION))
 
 
 def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:

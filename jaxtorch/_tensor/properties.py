@@ -13,7 +13,7 @@ from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference
-from .._ops.constants import memory_format, preserve_format
+from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
 from ._members import Members
 from .storage import address
 
@@ -88,10 +88,11 @@ def storage_offset(self: Tensor) -> int:
 
 
 @member
-def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Does the layout follow the order of `memory_format` (row-major by default)?"""
-    name = getattr(memory_format, "name", memory_format)
-    if name in (None, "contiguous_format"):
+    need_format("is_contiguous", memory_format)
+    name = memory_format.name
+    if name == "contiguous_format":
         if self._layout is None:
             return True
         return strides.is_contiguous(self._value.aval.shape, self._layout[0])
