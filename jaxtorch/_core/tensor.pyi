@@ -352,7 +352,7 @@ class Tensor:
         """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
     def bernoulli_(self, p: Any = ..., *, generator: Any = ...) -> Self:
         """Fill with 0 and 1, in place; `p` is the probability of 1: a number, or a tensor that broadcasts to this one."""
-    def bfloat16(self, memory_format: Any = ...) -> Tensor:
+    def bfloat16(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is already."""
     def bincount(self, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
         """How often each non-negative integer occurs, or the sum of its weights; reads the data."""
@@ -382,27 +382,27 @@ class Tensor:
         """In-place form of `bitwise_xor`."""
     def bmm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
         """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
-    def bool(self, memory_format: Any = ...) -> Tensor:
+    def bool(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool; itself where it is already."""
     def broadcast_to(self, size: Any) -> Tensor:
         """Expanded to the given size."""
-    def byte(self, memory_format: Any = ...) -> Tensor:
+    def byte(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8; itself where it is already."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Self:
         """Fill with Cauchy numbers, in place."""
     def ccol_indices(self) -> Any:
         """A part of a sparse column compressed tensor; RuntimeError for a dense one."""
-    def cdouble(self, memory_format: Any = ...) -> Tensor:
+    def cdouble(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128; itself where it is already."""
     def ceil(self, *, out: Any = ...) -> Tensor:
         """Rounded up."""
     def ceil_(self) -> Self:
         """In-place form of `ceil`."""
-    def cfloat(self, memory_format: Any = ...) -> Tensor:
+    def cfloat(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex64; itself where it is already."""
-    def chalf(self, memory_format: Any = ...) -> Tensor:
+    def chalf(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex32; itself where it is already."""
-    def char(self, memory_format: Any = ...) -> Tensor:
+    def char(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int8; itself where it is already."""
     def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Any:
         """The Cholesky factor of positive-definite matrices."""
@@ -538,7 +538,7 @@ class Tensor:
         """In-place form of `div`."""
     def dot(self, tensor: Tensor, *, out: Any = ...) -> Tensor:
         """The inner product of two vectors, without conjugation."""
-    def double(self, memory_format: Any = ...) -> Tensor:
+    def double(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float64; itself where it is already."""
     def dsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
@@ -600,7 +600,7 @@ class Tensor:
         """The order reversed along dimension 1."""
     def flipud(self) -> Tensor:
         """The order reversed along dimension 0."""
-    def float(self, memory_format: Any = ...) -> Tensor:
+    def float(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float32; itself where it is already."""
     def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
         """`input ** exponent` in double precision."""
@@ -670,7 +670,7 @@ class Tensor:
         """`input > other`, broadcast."""
     def gt_(self, other: Tensor | _Number) -> Self:
         """In-place form of `gt`."""
-    def half(self, memory_format: Any = ...) -> Tensor:
+    def half(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float16; itself where it is already."""
     def hardshrink(self, lambd: Any = ..., *, out: Any = ...) -> Tensor:
         """The input outside [-lambd, lambd], 0 inside."""
@@ -734,7 +734,7 @@ class Tensor:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
-    def int(self, memory_format: Any = ...) -> Tensor:
+    def int(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""
     def int_repr(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::int_repr' with arguments from the 'CPU' backend: the tensor is not quantised."""
@@ -910,7 +910,7 @@ class Tensor:
         """In-place form of `logit`."""
     def logsumexp(self, dim: Any, keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
-    def long(self, memory_format: Any = ...) -> Tensor:
+    def long(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
     def lstsq(self, *args: Any, **kwargs: Any) -> Any:
         """RuntimeError: PyTorch has removed it. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
@@ -1218,7 +1218,7 @@ class Tensor:
     def shape(self) -> Size: ...
     def share_memory_(self) -> Self:
         """Move the tensor, and all on its storage, into memory shared with processes that are started from here on, by fork or with the tensor among their arguments; a no-op if it is there."""
-    def short(self, memory_format: Any = ...) -> Tensor:
+    def short(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int16; itself where it is already."""
     def sigmoid(self, *, out: Any = ...) -> Tensor:
         """`1 / (1 + exp(-input))`."""

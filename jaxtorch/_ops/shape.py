@@ -126,15 +126,14 @@ def _tuple(x: Any) -> tuple[int, ...]:
 @op(out=False, channels=1)
 def roll(input: Array, shifts: Ints, dims: Ints | None = ()):
     """The elements moved along dimensions, those that fall off the end coming back at the front."""
-    shifts = _tuple(shifts)
-    dims = () if dims is None else _tuple(dims)
-    if not shifts:
+    by, along = _tuple(shifts), () if dims is None else _tuple(dims)
+    if not by:
         raise RuntimeError("`shifts` required")
-    if not dims and len(shifts) == 1:
-        return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
-    if len(shifts) != len(dims):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    for shift, dim in zip(shifts, dims, strict=True):
+    if not along and len(by) == 1:
+        return jnp.roll(input.reshape(-1), by[0]).reshape(input.shape)
+    if len(by) != len(along):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
+    for shift, dim in zip(by, along, strict=True):
         if not input.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         input = jnp.roll(input, shift, strides.wrap_dim(dim, input.ndim))
