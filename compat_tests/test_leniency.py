@@ -67,3 +67,8 @@ def test_nested_lists(torch: Any, text: str) -> Any:
 def test_values_under_vmap(torch: Any, text: str) -> Any:
     found = attempt(lambda: torch.func.vmap(lambda v: eval(text, {"v": v}))(torch.arange(3.0)))
     return found.kind, found.message
+
+
+@parity_test
+def test_names_of_functions_with_a_sequence(torch: Any) -> Any:
+    return torch.flip.__name__, torch.permute.__name__, torch.Tensor.flip.__name__, torch.flip is torch.Tensor.flip

@@ -156,6 +156,9 @@ def _flip(input: Tensor, dims: Any) -> Tensor:
     return flip(input, need_sizes("flip", "dims", dims, 2))
 
 
+_flip.__name__ = _flip.__qualname__ = "flip"  # as those who are asked see it
+
+
 @function("fliplr", method=True)
 def fliplr(input: Tensor) -> Tensor:
     """The order reversed along dimension 1."""

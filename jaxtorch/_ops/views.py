@@ -260,6 +260,9 @@ def _permute(input: Tensor, dims: Any) -> Tensor:
     return permute(input, need_sizes("permute", "dims", dims, 2))
 
 
+_permute.__name__ = _permute.__qualname__ = "permute"  # as those who are asked see it
+
+
 @op(
     aliases=["swapdims"],
     view=ViewRule(
