@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,6 +111,63 @@ INIT_TEXTS = lines("""
 @parity(init=INIT_TEXTS)
 def test_init_answers_as_pytorch(case: str) -> None:
     check(case)
+
+
+FILLINGS = (
+    lambda nn: nn.Linear(3, 2),
+    lambda nn: nn.LSTM(2, 2),
+    lambda nn: nn.MultiheadAttention(4, 2),
+    lambda nn: (nn.Embedding(3, 2), nn.PReLU(), nn.BatchNorm1d(2), nn.LayerNorm(2)),
+    lambda nn: nn.init.normal_(nn.Parameter(reference_or(nn).empty(2)), std=3.0),
+    lambda nn: [
+        getattr(nn.init, f"{name}_")(reference_or(nn).empty(2, 2)) for name in ("ones", "zeros", "xavier_normal")
+    ],
+)
+
+
+def reference_or(nn: Any) -> Any:
+    """The library that `nn` is part of."""
+    return reference if nn is reference.nn else candidate
+
+
+@pytest.mark.parametrize("fill", FILLINGS)
+def test_a_mode_may_leave_out_the_filling(fill: Any) -> None:
+    def told(torch: Any) -> list[Any]:
+        heard = []
+
+        class Empty(torch.overrides.TorchFunctionMode):
+            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                name = torch.overrides.resolve_name(func)
+                if name is not None and name.startswith("torch.nn.init."):
+                    heard.append((name, args, {k: v for k, v in kwargs.items() if k != "tensor"}))
+                    return kwargs["tensor"]
+                return func(*args, **(kwargs or {}))
+
+        torch.manual_seed(0)
+        with Empty():
+            fill(torch.nn)
+        return [heard, torch.rand(1).item()]
+
+    assert told(candidate) == told(reference)
+
+
+def test_a_subclass_is_asked_once_about_its_filling() -> None:
+    def told(torch: Any) -> list[str]:
+        heard = []
+
+        class Asked(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                if "init" in str(torch.overrides.resolve_name(func)):
+                    heard.append(func.__name__)
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        w = torch.zeros(2, 2).as_subclass(Asked)
+        for name, given in (("normal_", ()), ("kaiming_normal_", ()), ("constant_", (3.0,))):
+            getattr(torch.nn.init, name)(w, *given)
+        return [*heard, type(w).__name__, str(w.tolist())]
+
+    assert told(candidate) == told(reference)
 
 
 CLIPPING = lines("""

@@ -70,6 +70,7 @@ def test_what_says_which_torch_there_is(script, run_python: Run):
         assert metadata.metadata("torch")["Name"] == "torch"
         assert str(torch.__version__).split("+")[0] == "2.13.0"
         assert metadata.version("jax")
+        assert torch.nn.Linear.__module__ == "torch.nn.modules.linear" and torch.nn.init.uniform_.__module__ == "torch.nn.init"
     """)
     run_python("-m", "jaxtorch", program)
 

@@ -99,8 +99,10 @@ def _alias(name: str) -> str | None:
     return "torch" + name.removeprefix("jaxtorch")
 
 
-_renamed: dict[type, str] = {}
-"""Classes that say that they are torch's, and the module names they had."""
+_NAMED_FUNCTIONS = ("jaxtorch.nn.init",)
+"""Modules whose functions say that they are torch's too: modes with a `__torch_function__` ask where such a function is from."""
+_renamed: dict[Any, str] = {}
+"""Classes and functions that say that they are torch's, and the module names they had."""
 
 
 def ours(cls: type) -> bool:
@@ -114,9 +116,9 @@ def shown(module: str) -> str:
 
 
 def _name_classes(owner: Any) -> None:
-    """Have the classes in a module, and those inside them, say that they are torch's."""
+    """Have the classes in a module, and those inside them, say that they are torch's; of some modules the functions too."""
     for cls in list(vars(owner).values()):
-        if isinstance(cls, type):
+        if isinstance(cls, type) or (isinstance(cls, FunctionType) and cls.__module__ in _NAMED_FUNCTIONS):
             name = cls.__module__
             alias = _alias(name) if isinstance(name, str) else None
             if alias is not None:

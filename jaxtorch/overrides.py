@@ -1,8 +1,8 @@
 """`torch.overrides`: classes and modes that say what the functions of `torch` do (`__torch_function__`).
 
-Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special` ask their
-arguments. As in PyTorch the function arrives as the object it is under its public name, `torch.add` or `torch.Tensor.add`, and most
-operators as their methods (`a + b` as `torch.Tensor.add`). Attributes such as `shape` are not asked about.
+Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special`, and some of
+`torch.nn.init`, ask their arguments. As in PyTorch the function arrives as the object it is under its public name, `torch.add` or
+`torch.Tensor.add`, and most operators as their methods (`a + b` as `torch.Tensor.add`). Attributes such as `shape` do not ask.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _OPERATORS = frozenset(
 )
 _MADE_OF_METHODS = frozenset((("nn.functional", "tanh"), ("nn.functional", "sigmoid")))
 """Functions that ask nobody themselves: the method that they call does."""
+_IN_INIT = frozenset("uniform_ normal_ constant_ kaiming_uniform_".split())
+"""Of `torch.nn.init` those that ask."""
 _PROPERTIES = ("T", "H", "mT", "mH", "data", "real", "imag")
 
 
@@ -61,6 +63,15 @@ def _of_modules() -> Iterator[tuple[str, str, FunctionType]]:
             item = getattr(module, name)
             if isinstance(item, FunctionType) and (label, name) not in _MADE_OF_METHODS:
                 yield f"torch.{label}", name, item
+
+
+def _of_init() -> Iterator[tuple[str, str, FunctionType]]:
+    """Those of `torch.nn.init`; some of them ask, in their own text."""
+    from .nn import init
+
+    for name, item in list(vars(init).items()):
+        if isinstance(item, FunctionType) and name[0] != "_" and name[-1] == "_":
+            yield "torch.nn.init", name, item
 
 
 def _all() -> Iterable[FunctionType]:
@@ -209,7 +220,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
         answer.__signature__ = inspect.signature(function)
         return answer
 
-    return {item: dummy(item) for item in _all()}
+    return {item: dummy(item) for item in (*_all(), *(item for _, name, item in _of_init() if name in _IN_INIT))}
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
@@ -224,7 +235,7 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
 
 
 def _names() -> dict[int, str]:
-    of_tensor, of_modules = list(_of_tensor()), list(_of_modules())
+    of_tensor, of_modules = list(_of_tensor()), [*_of_modules(), *_of_init()]
     found = {id(item): f"torch.Tensor.{name}" for name, item in of_tensor}
     found.update((id(item), f"{label}.{name}") for label, name, item in of_modules)
     # `torch.clip` is `torch.clamp`: the name is that which the function has itself.

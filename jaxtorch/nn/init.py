@@ -1,6 +1,7 @@
 """Initial values for parameters: each function fills a tensor in place and returns it.
 
-They draw from the generator exactly as PyTorch does, so the same seed gives the same weights.
+They draw from the generator exactly as PyTorch does, so the same seed gives the same weights. `uniform_`, `normal_`, `constant_`
+and `kaiming_uniform_` ask `__torch_function__`, with all arguments by name: so programs leave out the filling of large models.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from .._core.modes import no_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
+from ..overrides import handle_torch_function, has_torch_function_unary
 
 _LINEAR = frozenset("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid".split())
 
@@ -37,16 +39,28 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with values drawn evenly from [a, b)."""
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Fill with values drawn from a normal distribution."""
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
     with no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with values drawn evenly from [a, b)."""
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(uniform_, (tensor,), tensor=tensor, a=a, b=b, generator=generator)
+    return _no_grad_uniform_(tensor, a, b, generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Fill with values drawn from a normal distribution."""
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(normal_, (tensor,), tensor=tensor, mean=mean, std=std, generator=generator)
+    return _no_grad_normal_(tensor, mean, std, generator)
 
 
 def trunc_normal_(
@@ -111,19 +125,22 @@ def _redraw_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float,
             return
 
 
-_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_ = uniform_, normal_, trunc_normal_
-"""What PyTorch calls inside them, and programs have copied."""
+_no_grad_trunc_normal_ = trunc_normal_
+"""What PyTorch calls inside, as `_no_grad_normal_`, and programs have copied."""
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
+    if has_torch_function_unary(tensor):
+        return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
     with no_grad():
         return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
-    return constant_(tensor, 1.0)
+    with no_grad():
+        return tensor.fill_(1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
@@ -184,7 +201,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
     a = math.sqrt(3.0) * std
-    return uniform_(tensor, -a, a, generator)
+    return _no_grad_uniform_(tensor, -a, a, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
@@ -193,7 +210,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     Glorot & Bengio 2010.
     """
     std = gain * math.sqrt(2.0 / float(sum(_calculate_fan_in_and_fan_out(tensor))))
-    return normal_(tensor, 0.0, std, generator)
+    return _no_grad_normal_(tensor, 0.0, std, generator)
 
 
 def _is_empty(tensor: Tensor) -> bool:
@@ -214,12 +231,15 @@ def kaiming_uniform_(
 
     a: the negative slope for 'leaky_relu'. mode: 'fan_in' keeps the variance forward, 'fan_out' backward.
     """
+    if has_torch_function_unary(tensor):
+        named = {"tensor": tensor, "a": a, "mode": mode, "nonlinearity": nonlinearity, "generator": generator}
+        return handle_torch_function(kaiming_uniform_, (tensor,), **named)
     if _is_empty(tensor):
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
     std = calculate_gain(nonlinearity, a) / math.sqrt(fan)
     bound = math.sqrt(3.0) * std
-    return uniform_(tensor, -bound, bound, generator)
+    return _no_grad_uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
@@ -236,7 +256,7 @@ def kaiming_normal_(
     if _is_empty(tensor):
         return tensor
     fan = _calculate_correct_fan(tensor, mode)
-    return normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
+    return _no_grad_normal_(tensor, 0, calculate_gain(nonlinearity, a) / math.sqrt(fan), generator)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
