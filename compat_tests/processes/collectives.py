@@ -255,7 +255,7 @@ if __name__ == "__main__":
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(main, args=(3, port, folder), nprocs=3)
+        mp.start_processes(main, args=(3, port, folder), nprocs=3, start_method="fork")  # has imported torch already
         for rank in range(3):
             with open(f"{folder}/{rank}") as file:
                 sys.stdout.write(file.read())

@@ -59,7 +59,7 @@ if __name__ == "__main__":
     for free in sockets:
         free.close()
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(main, args=(3, ports, folder), nprocs=3)
+        mp.start_processes(main, args=(3, ports, folder), nprocs=3, start_method="fork")  # has imported torch already
         for rank in range(3):
             with open(f"{folder}/{rank}") as file:
                 sys.stdout.write(file.read())
