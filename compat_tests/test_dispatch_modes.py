@@ -104,6 +104,31 @@ def test_operations(program: Any) -> None:
         assert b == pytest.approx(a, rel=1e-3, abs=1e-5)
 
 
+def _dropped(t: Any, call: Any, shape: tuple[int, ...]) -> Any:
+    t.manual_seed(0)
+    with _log(t) as mode:
+        try:
+            found = call(t)(t.ones(shape)).tolist()
+        except (ValueError, RuntimeError) as error:
+            found = type(error), str(error)
+    return mode.lines, found
+
+
+@pytest.mark.filterwarnings("ignore:dropout")
+@pytest.mark.parametrize("p", [0.3, 0.0, 1.0, 1.5])
+@pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "torch", "channels"])
+def test_dropout(name: str, p: float) -> None:
+    """Of batches and of single examples, of everything and of nothing; with a wrong `p` or wrong dimensions, as without a mode."""
+
+    def call(t: Any) -> Any:
+        if name in ("torch", "channels"):
+            return lambda x: (t.dropout if name == "torch" else t.feature_dropout)(x, p, True)
+        return lambda x: getattr(t.nn.functional, name)(x, p)
+
+    for shape in ((3, 4), (2, 3, 4), (2, 3, 2, 2), (1, 2, 2, 2, 2)):
+        assert _dropped(candidate(), call, shape) == _dropped(reference(), call, shape)
+
+
 def _replaced(t: Any) -> list[Any]:
     class Twos(_dispatch(t).TorchDispatchMode):
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -63,27 +63,17 @@ def _logsigmoid(input: Tensor) -> Tensor:
     return aten("log_sigmoid_forward")(input)[0]
 
 
-@made_of("dropout2d", "feature_dropout", "dropout1d", "dropout3d")
-def _feature_dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    if p == 0 or not training or not input.numel():
-        return input
-    if p == 1 or input.dim() < 3:
-        raise refused("'feature_dropout' of everything, or without channels")
-    noise = aten("new_empty")(input, [*input.shape[:2], *[1] * (input.dim() - 2)])
-    noise = aten("div_.Scalar")(bernoulli(noise, 1 - p), 1 - p)
-    return show("mul_" if inplace else "mul", input, noise)
-
-
-@made_of("dropout")
-def _dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if p == 0 or not training or not input.numel():
-        return input
+@made_of("_drop")
+def _drop(input: Tensor, p: float, inplace: bool, feature: bool) -> Tensor:
+    """What all dropout but alpha dropout ends in (`_ops/dropout.py`), where there is something to drop."""
     if p == 1:
-        raise refused("'dropout' of everything")
-    noise = aten("empty_like")(input)
-    noise = aten("div_.Scalar")(bernoulli(noise, 1 - p), 1 - p)
+        noise = aten("zeros")([], dtype=input.dtype, layout=strided, device=input.device)
+    else:
+        if feature:
+            noise = aten("new_empty")(input, [*input.shape[:2], *[1] * (input.dim() - 2)])
+        else:
+            noise = aten("empty_like")(input)
+        noise = aten("div_.Scalar")(bernoulli(noise, 1 - p), 1 - p)
     return show("mul_" if inplace else "mul", input, noise)
 
 

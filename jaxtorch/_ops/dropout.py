@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import strides
+from .._core import dispatching, strides
 from .._core.device import cpu
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
@@ -37,10 +37,10 @@ def _alpha_dropped(input: Array, keep: Array, p: float):
     return input * (noise * np.asarray(a).astype(input.dtype)) + shift
 
 
-def check_probability(p: float) -> None:
-    """Raise ValueError unless 0 <= p <= 1."""
+def check_probability(p: float, error: type[Exception] = ValueError) -> None:
+    """Raise ValueError, or the error given, unless 0 <= p <= 1."""
     if p < 0 or p > 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def check_dropped(aval: Any, alpha: bool = False) -> None:
@@ -52,7 +52,6 @@ def check_dropped(aval: Any, alpha: bool = False) -> None:
 
 
 def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool, alpha: bool) -> Tensor:
-    check_probability(p)
     aval = need_tensor(input, "dropout")._value.aval
     if training.__class__ is not bool:
         need_kind("feature_dropout" if feature else "dropout", "train", "bool", training)
@@ -60,10 +59,12 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         return input
     if p != 1:
         check_dropped(aval, alpha)
+    if feature and aval.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if dispatching.opened and dispatching.active() and not alpha:
+        return dispatching.rules["_drop"](input, p, inplace, feature)
     shape = aval.shape
     if feature:
-        if aval.ndim < 2:
-            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         shape = shape[:2] + (1,) * (aval.ndim - 2)
     if feature or input._layout is None or aval.slot is not cpu.slot:
         keep = keep_mask(aval.slot, p, shape)
@@ -98,16 +99,19 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     """Zero elements with probability `p` and scale the rest by 1 / (1 - p); the input itself when not
     training.
     """
+    check_probability(p)
     return _drop(input, p, training, inplace, False, False)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout for SELU networks, which keeps mean and variance."""
+    check_probability(p)
     return _drop(input, p, training, inplace, False, True)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Alpha dropout of whole channels."""
+    check_probability(p)
     return _drop(input, p, training, inplace, True, True)
 
 
@@ -123,11 +127,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "optional batch dimension "
             "(i.e. 2D or 3D inputs)."
         )
-    if n == 2:
-        whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-        out = _drop(whole, p, training, inplace, True, False)
-        return out.squeeze_(0) if inplace else out.squeeze(0)
-    return _drop(input, p, training, inplace, True, False)
+    return _drop_channels(input, p, training, inplace, n == 2)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -156,11 +156,16 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     n = input.dim()
     if n not in (4, 5):
         _warn_dimensions("dropout3d", n, 3)
-    if n != 5:
-        whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
-        out = _drop(whole, p, training, inplace, True, False)
-        return out.squeeze_(0) if inplace else out.squeeze(0)
-    return _drop(input, p, training, inplace, True, False)
+    return _drop_channels(input, p, training, inplace, n != 5)
+
+
+def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, unbatched: bool) -> Tensor:
+    """Dropout of whole channels, which are dimension 1, or dimension 0 where the input has no batch."""
+    if not unbatched:
+        return _drop(input, p, training, inplace, True, False)
+    whole = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    out = _drop(whole, p, training, inplace, True, False)
+    return out.squeeze_(0) if inplace else out.squeeze(0)
 
 
 def _warn_dimensions(name: str, n: int, spatial: int) -> None:
@@ -185,9 +190,11 @@ def _torch_forms() -> None:
     ):
 
         def plain(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            check_probability(p, RuntimeError)
             return _drop(input, p, train, False, *_kind)
 
         def changed(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            check_probability(p, RuntimeError)
             return _drop(input, p, train, True, *_kind)
 
         for suffix, fn in (("", plain), ("_", changed)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..._core.tensor import Tensor
+from ..._ops.dropout import check_probability
 from .. import functional as F
 from .module import Module
 
@@ -16,8 +17,7 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        check_probability(p)
         self.p = p
         self.inplace = inplace
 
