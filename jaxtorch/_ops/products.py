@@ -26,7 +26,8 @@ Array = jax.Array
 
 _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
 _LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
-_LARGE_ON_UNITS = 1 << 13  # elements of a result for which matrix units pay
+_LARGE_IN_KERNELS = 1 << 13  # elements of a result for which the kernels pay that are faster than XLA
+_SMALL = 1 << 24  # multiplications of a product up to which the kernels are faster with AVX2 alone
 
 
 def on_cpu() -> bool:
@@ -48,9 +49,20 @@ def _turned(x: Array) -> Array:
     return lax.optimization_barrier(lax.optimization_barrier(x).T)
 
 
-def _on_matrix_units(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _are_faster(rows: int, inner: int, columns: int) -> bool:
+    """Is a product in the kernels, with its operands as they lie, faster than XLA's?"""
+    return native.matrix_units() or (native.with_avx2_alone() and rows * inner * columns <= _SMALL)
+
+
+def _where_faster(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """For a function of a (rows, inner) and another matrix."""
     found = natively(kernel)
-    return lambda *args: found(*args) if native.matrix_units() else None
+
+    def run(a: Any, b: Any, *rest: Any) -> Any:
+        rows, inner = a.shape
+        return found(a, b, *rest) if _are_faster(rows, inner, math.prod(b.shape) // max(inner, 1)) else None
+
+    return run
 
 
 def _by_columns(a: Array, b: Array) -> Array:
@@ -74,7 +86,7 @@ ad.defbilinear(
 _times_transposed_p = primitive(
     "times_transposed",
     lambda x, w: _contract(x, w, 1, 1),
-    _on_matrix_units(functools.partial(native.product, b_turned=True)),
+    _where_faster(functools.partial(native.product, b_turned=True)),
 )
 ad.defbilinear(
     _times_transposed_p,
@@ -83,7 +95,7 @@ ad.defbilinear(
 )
 
 # a (n, m) and b (m, p) to (n, p)
-_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0), _on_matrix_units(native.product))
+_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0), _where_faster(native.product))
 ad.defbilinear(
     _times_p,
     lambda g, a, b: _times_transposed_p.bind(lax.optimization_barrier(g), b),
@@ -165,7 +177,7 @@ def _linear(x: Array, w: Array, row: Array) -> Array:
 
 
 # x (rows, in), weight (out, in) and bias (out,) to (rows, out)
-_linear_p = primitive("linear", _linear, _on_matrix_units(native.linear))
+_linear_p = primitive("linear", _linear, _where_faster(native.linear))
 
 
 def _linear_tangent(primals: Any, tangents: Any) -> Any:
@@ -187,7 +199,7 @@ def times_and_plus(x: Array, weight: Array, *biases: Array | None) -> Array:
     count = math.prod(x.shape[:-1])
     rows = [b for b in biases if b is not None]
     alike = all(b.shape == weight.shape[:1] and b.dtype == weight.dtype == x.dtype for b in rows)
-    if rows and alike and native.matrix_units() and _pays(count, len(weight)):
+    if rows and alike and _are_faster(count, x.shape[-1], len(weight)) and _pays(count, len(weight)):
         out = _linear_p.bind(x.reshape(count, x.shape[-1]), weight, functools.reduce(operator.add, rows))
         return out.reshape(*x.shape[:-1], len(weight))
     if alike and len(rows) > 1 and x.dtype.itemsize >= 4:  # half precision would round the sum
@@ -207,7 +219,8 @@ def plus_row(x: Array, row: Array) -> Array:
 
 
 def _pays(rows: int, columns: int) -> bool:
-    return on_cpu() and rows * columns >= (_LARGE_ON_UNITS if native.matrix_units() else _LARGE)
+    few = native.matrix_units() or native.with_avx2_alone()
+    return on_cpu() and rows * columns >= (_LARGE_IN_KERNELS if few else _LARGE)
 
 
 def _pays_in_batches(a: Array, b: Array) -> bool:

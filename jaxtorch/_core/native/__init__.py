@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 14  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 15  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
 
@@ -50,6 +50,12 @@ def _library() -> Any:
 def matrix_units() -> bool:
     """Whether the processor has matrix units (AMX), on which `product` is much faster than what XLA has."""
     return available() and bool(_library().jaxtorch_native_matrix_units())
+
+
+@functools.cache
+def with_avx2_alone() -> bool:
+    """Whether the kernels are those for processors without AVX-512."""
+    return available() and bool(_library().jaxtorch_native_with_avx2_alone())
 
 
 @functools.cache

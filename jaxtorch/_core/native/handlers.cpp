@@ -327,6 +327,7 @@ extern "C" {
 int jaxtorch_native_version();
 int jaxtorch_native_supported();
 int jaxtorch_native_matrix_units();
+int jaxtorch_native_with_avx2_alone();
 XLA_FFI_Error* jaxtorch_convolve(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_convolve_of_kernel(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_product(XLA_FFI_CallFrame*);
@@ -350,11 +351,13 @@ XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 14; }
+int jaxtorch_native_version() { return 15; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
 int jaxtorch_native_matrix_units() { return jaxtorch::matrix_units(); }
+
+int jaxtorch_native_with_avx2_alone() { return jaxtorch::kernels() == &jaxtorch::avx2_kernels; }
 
 // -- what XLA knows each of them by, with the types of its arguments, results and attributes ----------------------
 
