@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import textwrap
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -27,7 +29,7 @@ def reference(path: str, run_python: Run) -> str:
         return run_python(path, env=QUIET).stdout
 
 
-@pytest.mark.parametrize("name", ["collectives", "data_parallel"])
+@pytest.mark.parametrize("name", ["collectives", "data_parallel", "meshes"])
 def test_processes_print_what_they_print_on_pytorch(name: str, run_python: Run):
     path = str(PROCESSES / f"{name}.py")
     ours = run_python("-m", "jaxtorch", path, env=QUIET).stdout
@@ -45,9 +47,17 @@ def test_who_waits_in_vain_is_told(run_python: Run):
         "one is late RuntimeError",
         "barrier RuntimeError [Rank 0]: Rank 1 failed to pass monitoredBarrier in 1000 ms",
         "barrier RuntimeError [Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms",
+        "message is late RuntimeError",
+        "object is late RuntimeError",
+        "message (1, [7.0, 7.0])",
+        "object (1, ['seven'])",
+        "message does not fit RuntimeError",
+        "message does not fit RuntimeError",
+        "pairs 4.0",
         "one has died RuntimeError",
         "nobody comes RuntimeError",
         "no backend RuntimeError",
+        "pairs 4.0",
         "one has died RuntimeError",
         "no backend RuntimeError",
     ]
@@ -103,6 +113,27 @@ def test_stores(tmp_path: Any, capfd: Any):
     (tmp_path / "ours").mkdir()
     theirs = stores(torch.distributed, tmp_path / "theirs")
     assert stores(jaxtorch.distributed, tmp_path / "ours") == theirs
+
+
+def test_an_interrupted_question_leaves_no_answer_behind(monkeypatch: pytest.MonkeyPatch):
+    """A store's client that has asked and not listened must not take that answer for the one to its next question."""
+    master = jaxtorch.distributed.TCPStore("127.0.0.1", 0, 1, True)
+    master.set("one", "1")
+    master.set("two", "2")
+
+    receive = importlib.import_module("jaxtorch.distributed.tcp_store")._receive
+
+    def interrupted(connection: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():  # the server's threads listen on
+            raise KeyboardInterrupt
+        return receive(connection)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("jaxtorch.distributed.tcp_store._receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            master.get("one")
+    with pytest.raises(jaxtorch.distributed.DistNetworkError):
+        master.get("two")
 
 
 def test_what_pytorch_does_otherwise(run_python: Run, tmp_path: Any):

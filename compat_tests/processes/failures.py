@@ -45,6 +45,34 @@ def main(rank, size, ports, folder):
             show(out, "barrier", lambda: dist.monitored_barrier(hasty[1]))
             show(out, "barrier", lambda: dist.monitored_barrier(hasty[2], wait_all_ranks=True))
         dist.barrier()
+        # what comes too late is there for whoever asks next, and a message that does not fit is an error each time
+        if rank == 0:
+            show(out, "message is late", lambda: dist.recv(torch.ones(2), 1, group=hasty[0]))
+            show(out, "object is late", lambda: dist.recv_object_list([0], 1, group=hasty[0]))
+        dist.barrier()
+        if rank == 1:
+            dist.send(torch.ones(2) * 7, 0, group=hasty[0])
+            dist.send_object_list(["seven"], 0, group=hasty[0])
+            dist.send(torch.ones(2), 0)
+        dist.barrier()
+        if rank == 0:
+            t, objects = torch.zeros(2), [None]
+            show(out, "message", lambda: (dist.recv(t, 1, group=hasty[0]), t.tolist()))
+            show(out, "object", lambda: (dist.recv_object_list(objects, 1, group=hasty[0]), objects))
+            long = dist.irecv(torch.zeros(3), 1)
+            show(out, "message does not fit", long.wait)
+            show(out, "message does not fit", lambda: (long.is_completed(), long.is_success(), long.wait()))
+        dist.barrier()
+        # whether a process holds its group says nothing about the name of the next one
+        kept, t = [], torch.ones(1)
+        for _ in range(2 if rank < 2 else 0):
+            pair = dist.new_group([0, 1], use_local_synchronization=True, timeout=datetime.timedelta(seconds=20))
+            dist.all_reduce(t, group=pair)
+            if rank:
+                kept.append(pair)
+            del pair
+        print("pairs", t.item(), file=out)
+        dist.barrier()
         if rank == 2:
             os._exit(0)
         show(out, "one has died", lambda: dist.recv(torch.ones(2), 2))

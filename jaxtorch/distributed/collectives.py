@@ -6,7 +6,6 @@ the results once that has been waited for. In a group of one process nothing is 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -296,6 +295,11 @@ def reduce_scatter(
     if (own := member(group, "reduce_scatter")) is None:
         return None
     _check_length(input_list, own.size(), "input_list")
+    for k, t in enumerate(input_list):
+        if t.shape != output.shape:
+            raise RuntimeError(
+                f"reduce_scatter(): tensor {k} of input_list has shape {tuple(t.shape)}; expected {tuple(output.shape)}"
+            )
     check_op(op, output.dtype, "reduce_scatter")
     if own.size() == 1:
         _copy(output, input_list[0])
@@ -428,7 +432,7 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
         x.send(0, b"")
         x.take(0)
         return
-    began, missing = time.monotonic(), []
+    missing: list[int] = []
     for other in range(1, own.size()):
         try:
             x.take(other)
@@ -440,7 +444,6 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
         names = ", ".join(map(str, missing))
         who = f"Ranks {names}" if wait_all_ranks else f"Rank {names}"
         raise RuntimeError(f"[Rank 0]: {who} failed to pass monitoredBarrier in {round(limit * 1000)} ms")
-    assert time.monotonic() - began <= limit + 1
     for other in range(1, own.size()):
         x.send(other, b"")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core import capture
 from .collectives import root
-from .point_to_point import _group, _other
+from .point_to_point import group_of, other_end, sender
 from .process_group import member
 
 
@@ -116,9 +116,9 @@ def send_object_list(
     use_batch: bool = False,
 ) -> None:
     """Send the objects of a list to the process `dst`."""
-    if (own := _group(group, "send_object_list")) is None:
+    if (own := group_of(group, "send_object_list")) is None:
         return
-    to = _other(own, dst, group_dst, "gather")
+    to = other_end(own, dst, group_dst, "dst")
     assert own.mesh is not None
     own.mesh.send(own.ranks[to], own.channel + 1, _OBJECTS, _pickled(list(object_list)))
 
@@ -132,13 +132,10 @@ def recv_object_list(
     use_batch: bool = False,
 ) -> int:
     """Receive objects into a list, from any process where no `src` is given; who has sent them. -1 outside the group."""
-    if (own := _group(group, "recv_object_list")) is None:
+    if (own := group_of(group, "recv_object_list")) is None:
         return -1
-    anybody = src is None and group_src is None
-    source = None if anybody else own.ranks[_other(own, src, group_src, "src")]
-    assert own.mesh is not None
-    slot = own.mesh.receive(source, own.channel + 1, _OBJECTS)
-    data = slot.wait(own.seconds)
-    for k, obj in enumerate(pickle.loads(data)[: len(object_list)]):
+    mesh, source = sender(own, src, group_src)
+    slot = mesh.take(source, own.channel + 1, _OBJECTS, own.seconds)
+    for k, obj in enumerate(pickle.loads(slot.payload)[: len(object_list)]):
         object_list[k] = obj
     return int(slot.source or 0)

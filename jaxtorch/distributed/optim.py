@@ -1,4 +1,4 @@
-"""`torch.distributed.optim`: `ZeroRedundancyOptimizer` for the one process there is; the others raise NotImplementedError."""
+"""`torch.distributed.optim`: `ZeroRedundancyOptimizer`; the others raise NotImplementedError."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ globals().update(
 
 
 class ZeroRedundancyOptimizer(Optimizer):
-    """An optimizer whose state is shared out among the processes of a group: among one, all of it is here.
+    """An optimizer whose state PyTorch shares out among the processes of a group (Rajbhandari et al., 2020, stage 1).
 
-    `optim` is the optimizer of class `optimizer_class` that does the work (Rajbhandari et al., 2020, stage 1).
+    Here each process has all of it, and computes the same updates. `optim` is the optimizer of class `optimizer_class` that does so.
     """
 
     def __init__(

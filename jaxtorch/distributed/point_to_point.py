@@ -11,10 +11,11 @@ from .content import content, like, put
 from .errors import DistBackendError
 from .exchange import as_array
 from .process_group import ProcessGroup, default_group, member
+from .transport import Mesh, Slot
 from .work import ReceiveWork, Work
 
 
-def _group(group: Any, api: str) -> ProcessGroup | None:
+def group_of(group: Any, api: str) -> ProcessGroup | None:
     own = member(group, api)
     if own is not None and own.mesh is not None:
         own.mesh.check()
@@ -22,7 +23,7 @@ def _group(group: Any, api: str) -> ProcessGroup | None:
     return own
 
 
-def _other(own: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
+def other_end(own: ProcessGroup, rank: int | None, group_rank: int | None, name: str) -> int:
     """The number in the group of the process at the other end."""
     number = root(own, rank, group_rank, "send" if name == "dst" else "recv")
     if number == own.rank():
@@ -34,14 +35,22 @@ def _other(own: ProcessGroup, rank: int | None, group_rank: int | None, name: st
     return number
 
 
+def sender(own: ProcessGroup, src: int | None, group_src: int | None) -> tuple[Mesh, int | None]:
+    """The connections, and who is to send: a number in the default group, or None for anybody."""
+    source = None if src is None and group_src is None else own.ranks[other_end(own, src, group_src, "src")]
+    if own.mesh is None:
+        raise ValueError("there is nobody to receive from in a group of one process")
+    return own.mesh, source
+
+
 def isend(
     tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
 ) -> Work | None:
     """Send a tensor. What it holds now is sent, whatever is written to it later."""
     check_tensor(tensor, "tensor")
-    if (own := _group(group, "isend")) is None:
+    if (own := group_of(group, "isend")) is None:
         raise ValueError("Invalid process group specified")
-    to = _other(own, dst, group_dst, "dst")
+    to = other_end(own, dst, group_dst, "dst")
     assert own.mesh is not None
     own.mesh.send(own.ranks[to], own.channel + 1, tag, content(tensor))
     return Work([tensor])
@@ -57,32 +66,32 @@ def irecv(
 ) -> Work | None:
     """Receive into a tensor, which holds what came once the `Work` has been waited for. From any process where no `src` is given."""
     check_tensor(tensor, "tensor")
-    if (own := _group(group, "irecv")) is None:
+    if (own := group_of(group, "irecv")) is None:
         return None
-    anybody = src is None and group_src is None
-    source = None if anybody else own.ranks[_other(own, src, group_src, "src")]
-    if own.mesh is None:
-        raise ValueError("there is nobody to receive from in a group of one process")
-    slot = own.mesh.receive(source, own.channel + 1, tag)
-
-    def deliver(payload: Any) -> None:
-        expected = like(tensor)
-        if len(payload) != expected.nbytes:
-            raise DistBackendError(
-                f"rank {slot.source} has sent {len(payload)} bytes to a tensor of {expected.nbytes} on rank {own.world_rank}"
-            )
-        put(tensor, as_array(payload, expected))
-
-    return ReceiveWork(slot, deliver, [tensor], own.seconds, own.ranks.index)
+    mesh, source = sender(own, src, group_src)
+    slot = mesh.receive(source, own.channel + 1, tag)
+    return ReceiveWork(slot, lambda: _deliver(own, slot, tensor), [tensor], own.seconds, own.ranks.index)
 
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receive into a tensor, from any process where no `src` is given; who has sent it. -1 outside the group."""
-    work = irecv(tensor, src, group, tag, group_src)
-    if work is None:
+    check_tensor(tensor, "tensor")
+    if (own := group_of(group, "recv")) is None:
         return -1
-    work.wait()
-    return default_group().ranks[work.source_rank()] if group is None else group.ranks[work.source_rank()]
+    mesh, source = sender(own, src, group_src)
+    slot = mesh.take(source, own.channel + 1, tag, own.seconds)
+    _deliver(own, slot, tensor)
+    return int(slot.source or 0)
+
+
+def _deliver(own: ProcessGroup, slot: Slot, tensor: Tensor) -> None:
+    """Put a message that has come into its tensor."""
+    expected, payload = like(tensor), slot.payload
+    if len(payload) != expected.nbytes:
+        raise DistBackendError(
+            f"rank {slot.source} has sent {len(payload)} bytes to a tensor of {expected.nbytes} on rank {own.world_rank}"
+        )
+    put(tensor, as_array(payload, expected))
 
 
 class P2POp:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -141,8 +140,11 @@ class GroupMember(metaclass=_GroupMeta):
 
 
 _world: ProcessGroup | None = None
-_groups: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
+_groups: set[ProcessGroup] = set()
+"""The groups that have not been destroyed. They stay though nobody holds them: meshes know them by name."""
 _count = 0
+_local: dict[tuple[int, ...], int] = {}
+"""How many groups of the same processes these have made without the others."""
 _outside: list[int] = []
 """The processes of the last group that was made without this one: what is known of `GroupMember.NON_GROUP_MEMBER`."""
 
@@ -243,6 +245,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
         for made in list(_groups):
             made.shutdown()
         _groups.clear()
+        _local.clear()
         if mesh is not None:
             mesh.close()
         _world, _count = None, 0
@@ -262,6 +265,14 @@ def default_group() -> ProcessGroup:
 
 
 _get_default_group = default_group
+
+
+def named_group(name: str) -> ProcessGroup:
+    """The group of this name; RuntimeError where there is none, or no more."""
+    for made in _groups:
+        if made.group_name == name:
+            return made
+    raise RuntimeError(f"Could not resolve the process group registered under the name {name}")
 
 
 def member(group: Any, api: str) -> ProcessGroup | None:
@@ -306,7 +317,7 @@ def new_group(
             raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
     chosen.sort()
     if use_local_synchronization:
-        same = sum(g.group_name.startswith(f"{chosen}:") for g in _groups)
+        same = _local[tuple(chosen)] = _local.get(tuple(chosen), 0) + 1
         name = f"{chosen}:{same}"
     else:
         _count += 1
@@ -375,11 +386,16 @@ def new_subgroups_by_enumeration(
 
 
 def get_rank(group: Any = None) -> int:
-    """This process's number in the group, -1 where it is not in it; ValueError before `init_process_group`."""
+    """This process's number in the group, -1 where it is not in it. ValueError before `init_process_group`, and for a group
+    that has been destroyed."""
     default = default_group()
     if group is None:
         return default.world_rank
-    return -1 if group == GroupMember.NON_GROUP_MEMBER else group.rank()
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return -1
+    if group not in _groups:
+        raise ValueError(f"Group {group} is not registered, please create group with torch.distributed.new_group API")
+    return group.rank()
 
 
 def get_world_size(group: Any = None) -> int:
@@ -434,8 +450,8 @@ def is_torchelastic_launched() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    """Can a group have this backend? All names are taken for one process, 'gloo' for several."""
-    return backend.lower() in Backend.backend_list
+    """Can groups of several processes have this backend? 'gloo' they can; a group of one process takes every name."""
+    return backend.lower() in (Backend.GLOO, Backend.UNDEFINED)
 
 
 def is_gloo_available() -> bool:

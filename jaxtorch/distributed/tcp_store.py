@@ -140,13 +140,15 @@ class _Client:
     def ask(self, name: str, *fields: bytes, wait: float = 60.0) -> list[bytes]:
         with self.lock:
             try:
-                self.socket.settimeout(
-                    wait + 60.0
-                )  # the server itself heeds the time; this is for one that has died unseen
+                # the server itself heeds the time; this is for one that has died unseen
+                self.socket.settimeout(wait + 60.0)
                 _send(self.socket, [name.encode(), *fields])
                 return _receive(self.socket)
-            except OSError as error:
-                raise DistNetworkError(f"failed to talk to the store: {error}") from None
+            except BaseException as error:  # also an interrupt: the next question must not get this one's answer
+                self.socket.close()
+                if isinstance(error, OSError):
+                    raise DistNetworkError(f"failed to talk to the store: {error}") from None
+                raise
 
     def set(self, key: str, value: bytes) -> None:
         self.ask("set", key.encode(), value)

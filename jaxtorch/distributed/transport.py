@@ -55,10 +55,11 @@ class Slot:
         return self._arrived.is_set()
 
     def wait(self, timeout: float, limit: float | None = None) -> Any:
-        """Its bytes. TimeoutError when the time is over, which says `limit`; DistBackendError where the connection has ended."""
+        """Its bytes. DistBackendError when the time is over, which says `limit`, and where the connection has ended."""
         if not self._arrived.wait(timeout):
             shown = round((timeout if limit is None else limit) * 1000)
-            raise TimeoutError(f"Timed out waiting {shown}ms for recv operation to complete")
+            whose = "" if self.source is None else f" from rank {self.source}"
+            raise DistBackendError(f"Timed out waiting {shown}ms for recv operation to complete{whose}")
         if self.error is not None:
             raise DistBackendError(self.error)
         return self.payload
@@ -192,12 +193,18 @@ class Mesh:
                 self._slots.setdefault(box, []).append(slot)
         return slot
 
-    def drop(self, slot: Slot, channel: int, tag: int) -> None:
-        """Await a message no longer."""
-        with self._lock:
-            slots = self._slots.get((channel, tag), [])
-            if slot in slots:
-                slots.remove(slot)
+    def take(self, source: int | None, channel: int, tag: int, timeout: float, limit: float | None = None) -> Slot:
+        """Wait for the next message (see `receive`, `Slot.wait`). One that comes too late is there for whoever asks next."""
+        slot = self.receive(source, channel, tag)
+        try:
+            slot.wait(timeout, limit)
+        except BaseException:
+            with self._lock:
+                slots = self._slots.get((channel, tag), [])
+                if slot in slots:
+                    slots.remove(slot)
+            raise
+        return slot
 
     # -- sending
 

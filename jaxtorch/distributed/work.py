@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -85,11 +86,15 @@ class ThreadWork(Work):
 
     def _bring(self) -> None:
         with self._lock:
-            if not self._delivered:
-                self._delivered = True
+            if self._delivered:
+                return
+            self._delivered = True
+            try:
                 if self._error is None:
                     self._deliver(self._found)
-                self._found = self._run = self._deliver = None
+            except Exception as error:
+                self._error = error
+            self._found = self._run = self._deliver = None
 
     def _settle(self, future: Future[Any]) -> None:
         self._bring()
@@ -125,30 +130,37 @@ class ThreadWork(Work):
 
 
 class ReceiveWork(Work):
-    """A message that is awaited. deliver: puts its bytes into the tensor; timeout: in seconds, when it is waited for."""
+    """A message that is awaited. deliver: puts it into the tensor; timeout: in seconds, when it is waited for."""
 
-    def __init__(self, slot: Any, deliver: Callable[[Any], None], result: Any, timeout: float, rank_of: Any) -> None:
+    def __init__(self, slot: Any, deliver: Callable[[], None], result: Any, timeout: float, rank_of: Any) -> None:
         super().__init__(result)
         self._slot, self._deliver, self._timeout, self._rank_of = slot, deliver, timeout, rank_of
+        self._error: Exception | None = None
         self._lock = threading.Lock()
         self._delivered = False
 
     def wait(self, timeout: Any = None) -> bool:
-        payload = self._slot.wait(self._timeout if timeout is None else seconds(timeout))
+        self._slot.wait(self._timeout if timeout is None else seconds(timeout))
         with self._lock:
             if not self._delivered:
                 self._delivered = True
                 self._source = self._rank_of(self._slot.source)
-                self._deliver(payload)
+                try:
+                    self._deliver()
+                except Exception as error:
+                    self._error = error
+        if self._error is not None:
+            raise self._error
         return True
 
     def is_completed(self) -> bool:
-        if self._slot.done() and self._slot.error is None:
-            self.wait()
+        if self._slot.done():
+            with contextlib.suppress(RuntimeError):
+                self.wait()
         return self._slot.done()
 
     def exception(self) -> BaseException | None:
-        return RuntimeError(self._slot.error) if self._slot.error is not None else None
+        return RuntimeError(self._slot.error) if self._slot.error is not None else self._error
 
     def get_future(self) -> Future[Any]:
         made: Future[Any] = Future()

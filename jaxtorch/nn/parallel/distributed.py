@@ -55,14 +55,20 @@ class DistributedDataParallel(Module, Joinable):
         skip_all_reduce_unused_params: bool = False,
     ) -> None:
         super().__init__()
+        if device_mesh is not None:
+            if process_group is not None:
+                raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
+            if device_mesh.ndim != 1:
+                raise RuntimeError(f"Only 1D device mesh is supported, but got {device_mesh}.")
+            process_group = device_mesh.get_group(0)
         self.process_group = default_group() if process_group is None else process_group
-        ignored = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        averaged = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]
+        self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
+        self.module = module
+        averaged = self._averaged()
         if not averaged:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient."
             )
-        self.module = module
         self.device_ids = None if device_ids is None else list(device_ids)
         self.output_device = output_device
         self.dim = dim
@@ -72,7 +78,6 @@ class DistributedDataParallel(Module, Joinable):
         self.require_forward_param_sync = True
         self.static_graph = static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
-        self.parameters_to_ignore = ignored
         self.reducer: Reducer | None = None
         if self.process_group.size() > 1:
             if mixed_precision is not None or delay_all_reduce_named_params is not None:
@@ -84,12 +89,21 @@ class DistributedDataParallel(Module, Joinable):
                     "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy forward pass to "
                     "correctly initialize the modules"
                 )
-            self._verify([p for _, p in averaged])
+            self._verify(list(averaged.values()))
             if init_sync:
-                tensors: list[Tensor] = [p for n, p in module.named_parameters() if n not in ignored]
+                tensors: list[Tensor] = [p for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
                 self._take_over(tensors + self._buffers_to_send() if broadcast_buffers else tensors)
-            unused = find_unused_parameters or static_graph
-            self.reducer = Reducer([p for _, p in averaged], [n for n, _ in averaged], self.process_group, unused)
+            self.reducer = self._made_reducer()
+
+    def _averaged(self) -> dict[str, Tensor]:
+        """The parameters whose gradients are averaged, by name."""
+        named = self.module.named_parameters()
+        return {n: p for n, p in named if p.requires_grad and n not in self.parameters_to_ignore}
+
+    def _made_reducer(self) -> Reducer:
+        averaged = self._averaged()
+        unused = self.find_unused_parameters or self.static_graph
+        return Reducer(list(averaged.values()), list(averaged), self.process_group, unused)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         reducer = self.reducer
@@ -186,9 +200,5 @@ class DistributedDataParallel(Module, Joinable):
     def __setstate__(self, kept: dict[str, Any]) -> None:
         super().__setstate__(kept)
         self.process_group = default_group()
-        averaged = [
-            (n, p) for n, p in self.module.named_parameters() if p.requires_grad and n not in self.parameters_to_ignore
-        ]
         if self.process_group.size() > 1:
-            unused = self.find_unused_parameters or self.static_graph
-            self.reducer = Reducer([p for _, p in averaged], [n for n, _ in averaged], self.process_group, unused)
+            self.reducer = self._made_reducer()
