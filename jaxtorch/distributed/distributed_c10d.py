@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from . import *  # noqa: F403
+import sys
+from typing import Any
+
 from .process_group import _get_default_group as _get_default_group
 from .process_group import named_group as _resolve_process_group
 
+_package: Any = sys.modules[__package__]  # pyright: ignore[reportArgumentType]
 __all__ = ["_get_default_group", "_resolve_process_group"]
+__all__ += _package.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in _package.__all__:
+        return getattr(_package, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
