@@ -1,6 +1,6 @@
 """Times the ways in which a convolution can run on the CPU, each against XLA's own, at a table of shapes.
 
-    python benchmarks/lowering.py --markdown docs/performance.md --plot lowering.png
+    python benchmarks/lowering.py --markdown docs/performance_cpu.md --plot lowering.png
 
 A second table has other operations, forward and with their gradients, with the kernels in C++ and without them.
 
