@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
     if isinstance(given, (tuple, list)):
         for place, item in enumerate(given):
             if type(item) is not int and _no_whole_number(item):
-                _refuse_sizes(function, argument, position, place, item)
+                refuse_size(function, argument, position, place, item)
     elif (
         _no_whole_number(given)
         or not (alone or hasattr(type(given), "__torch_function__"))
@@ -96,7 +96,8 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
     return given
 
 
-def _refuse_sizes(function: str, argument: str, position: int, place: int, item: Any) -> None:
+def refuse_size(function: str, argument: str, position: int, place: int, item: Any) -> NoReturn:
+    """TypeError for an item (the one at `place`) that is no size."""
     where, kind = f" (position {position})" * bool(position), kind_name(item)
     if place:
         raise TypeError(
@@ -127,7 +128,5 @@ def _size(given: Any, name: str, argument: str, place: int) -> int:
             raise TypeError
         return given.__index__()
     except (AttributeError, TypeError):
-        kind = type(given).__name__
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position 1) must be tuple of ints, but found element of type {kind} at pos {place}"
-        ) from None
+        pass
+    return refuse_size(name, argument, 1, place, given)

@@ -15,7 +15,7 @@ from .._core.layouts import normal
 from .._core.limits import check_number
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
-from .._core.size import Size
+from .._core.size import Size, refuse_size
 from .._core.sparsity import NO_MEMORY, answers, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from . import constants
@@ -48,17 +48,10 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
         if isinstance(s, Tensor) and s._value.aval.numel == 1 and dtypes.category(s._value.aval.dtype) == 1:
             s = s.item()
         if not hasattr(s, "__index__") or (isinstance(s, bool) and i == 0) or isinstance(s, Tensor):
-            kind = type(s).__name__
-            if i and size is not items:
-                raise TypeError(
-                    f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error \"type must be tuple "
-                    f'of ints,but got {kind}"'
-                )
             if size is items and i == 0:
+                kind = type(s).__name__
                 raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
-            raise TypeError(
-                f"{name}(): argument 'size' must be tuple of ints, but found element of type {kind} at pos {i}"
-            )
+            refuse_size(name, "size", 1, i, s)
         out.append(int(s))
     if out and min(out) < 0:
         if name == "zeros":
