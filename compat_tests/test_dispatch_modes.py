@@ -193,7 +193,7 @@ def test_what_cannot_be_shown_is_refused() -> None:
     lstm = t.nn.LSTM(5, 2)
     refused = (
         lambda: lstm(x), lambda: t.linalg.svd(x), lambda: t.einsum("abc,abd->acd", x, x), lambda: t.fft.rfft(x),
-        lambda: t.optim.Adam([x]).step(), lambda: x.logsumexp(1).sum().backward(),
+        lambda: x.logsumexp(1).sum().backward(),
     )  # fmt: skip
     (x * 2).sum().backward()
     for call in refused:

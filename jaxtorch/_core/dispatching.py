@@ -7,6 +7,7 @@ backward pass consists of such calls. Whatever else would be computed is refused
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -113,6 +114,8 @@ def ask(public: Any, impl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     rule = rules.get(getattr(public, "alias_of", public.__name__))
     if modes.state.casts is not None:
         raise refused("torch.autocast")
+    if kwargs.get("out") is not None and rule is not None and not _takes_out(rule):
+        raise refused(f"'{public.__name__}' with out=")
     if rule is not None and (hasattr(public, "source") or not _passes_on(public, rule)):
         result = rule(*args, **kwargs)
         if result is not NotImplemented:
@@ -126,6 +129,11 @@ def ask(public: Any, impl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         if any(id(t) not in given for t in tensors([result])):
             raise refused(f"'{public.__name__}'")
     return result
+
+
+def _takes_out(rule: Any) -> bool:
+    kinds = inspect.signature(rule).parameters
+    return "out" in kinds or any(p.kind is p.VAR_KEYWORD for p in kinds.values())
 
 
 def _passes_on(public: Any, rule: Any) -> bool:

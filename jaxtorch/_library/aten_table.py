@@ -244,6 +244,31 @@ def _letter(a: Any) -> str:
     return a.annotation.id if a.annotation is not None else ""
 
 
+_OUT = {
+    "default": "out",
+    "Tensor": "out",
+    "Tensor_mode": "out_mode",
+    "dim_IntList": "IntList_out",
+    "dim_int": "int_out",
+}
+_OUT |= {"mean.default": "dtype_out", "any.default": "all_out", "all.default": "all_out", "xlogy.Tensor": "OutTensor"}
+_OUT |= dict.fromkeys(("any.dim", "all.dim", "mean.dim"), "out")
+_OUT |= {
+    f"{name}.Tensor": "Tensor_out"
+    for name in "rsub remainder fmod eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor lerp clamp clamp_min clamp_max".split()
+}
+_NO_OUT = """t transpose permute unsqueeze squeeze select expand view unbind diagonal detach new_empty_strided as_strided topk
+    sort median aminmax""".split()
+
+
+def _writing(form: Form) -> Any:
+    """The overload of an operation that writes to `out=`; None where there is none, or one with several results."""
+    if form.packet in _NO_OUT or form.packet.endswith("_"):
+        return None
+    overload = _OUT.get(f"{form.packet}.{form.overload}") or _OUT.get(form.overload, f"{form.overload}_out")
+    return getattr(getattr(namespace("aten"), form.packet), overload)
+
+
 forms: dict[str, list[Form]] = {}
 """The overloads of each function in the table."""
 
@@ -261,8 +286,16 @@ _read()
 
 def show(name: str, /, *args: Any, **kwargs: Any) -> Any:
     """Call the ATen operation that a function of the table is for these arguments."""
+    out = kwargs.get("out")
+    if out is not None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     for form in forms[name]:
         given = form.bound(args, kwargs)
+        if given is not None and out is not None:
+            overload = _writing(form)
+            if overload is None or not isinstance(out, Tensor):
+                break
+            return dispatching.call(overload, given[0], {**given[1], "out": out})
         if given is not None:
             return as_given(name, dispatching.call(form.operation(), *given))
     raise dispatching.refused(f"'{name}' of these arguments")
@@ -280,7 +313,8 @@ def rule(name: str) -> Callable[..., Any]:
     """The rule of a function that is an ATen operation."""
 
     def shown(*args: Any, **kwargs: Any) -> Any:
-        if all(form.bound(args, kwargs) is None for form in forms[name]):
+        given = {k: v for k, v in kwargs.items() if k != "out"}
+        if all(form.bound(args, given) is None for form in forms[name]):
             return NotImplemented
         return show(name, *args, **kwargs)
 

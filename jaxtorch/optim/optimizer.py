@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._absent import undefined
-from .._core import capture, dtypes, modes, program
+from .._core import capture, dispatching, dtypes, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.removable import RemovableHandle
@@ -90,7 +90,10 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                         )
                     args, kwargs = changed
-        result = step(*args, **kwargs)
+        if dispatching.opened and dispatching.active() and _shown().is_ours(step):
+            result = _shown().run(self, *args[1:], **kwargs)
+        else:
+            result = step(*args, **kwargs)
         if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:
             for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
                 hook(self, args, kwargs)
@@ -99,6 +102,12 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return wrapper
+
+
+def _shown() -> Any:
+    from . import _shown as shown
+
+    return shown
 
 
 class Optimizer:
