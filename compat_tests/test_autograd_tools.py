@@ -455,3 +455,39 @@ def test_switches_of_streams(torch: Any, name: str) -> Any:
     change = getattr(torch.autograd.graph, name)
     error = attempt(lambda: change(3))
     return [change(False)], error.kind, error.message
+
+
+@parity_test
+def test_hooks_get_the_gradient_that_earlier_hooks_hold(torch: Any) -> Any:
+    """What one hook keeps is the very tensor that the next one gets: attributes put on it are found."""
+    told: list[Any] = []
+    seen: list[Any] = []
+
+    def see(name: str, change: Any = None) -> Any:
+        def hook(g: Any) -> Any:
+            told.append((name, [n for n, h in seen if h is g], getattr(g, "note", None)))
+            seen.append((name, g))
+            g.note = name
+            return change(g) if change else None
+
+        return hook
+
+    other = torch.full((3,), 5.0, dtype=torch.float64)
+    x, seed = leaf(torch), torch.ones(3, dtype=torch.float64)
+    x.register_hook(see("leaf"))
+    x.register_hook(see("leaf again"))
+    y = x * 2
+    for name, change in [("first", None), ("same", lambda g: g), ("written", lambda g: (g.add_(1), None)[1]),
+                         ("twice", lambda g: g * 2), ("after", None), ("other", lambda g: other)]:  # fmt: skip
+        y.register_hook(see(name, change))
+    y.register_hook(lambda g: told.append(g is other))
+    y.grad_fn.register_prehook(lambda gs: told.append(gs[0] is other))
+    y.grad_fn.register_hook(lambda ins, outs: see("node")(ins[0]))
+    y.grad_fn.register_hook(lambda ins, outs: see("node again")(ins[0]))
+    y.register_hook(lambda g: told.append(g is seed))
+    torch.autograd.backward(y.exp().sum(), inputs=[x])
+    y = x * 3
+    y.register_hook(lambda g: told.append(g is seed))
+    (g,) = torch.autograd.grad(y, x, seed)
+    seen[-1][1].mul_(4)  # the caller's too, but not what has been accumulated
+    return told, g, x.grad, [h for _, h in seen]

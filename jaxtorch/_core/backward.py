@@ -19,6 +19,7 @@ from .capture import unobserved
 from .captured import Capture, edge_of
 from .entry import Entry, Kernel
 from .gradient import GradForm
+from .handed import hand_out, keep, let_go
 from .modes import Anomaly, state, watch
 from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
@@ -178,7 +179,10 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         under_way.append(walk)
         for edge, g in starts:
             given = walk.mode.of_tensor(g)
-            walk.send(*edge, given if isinstance(edge[0], Node) else _unshared(given))
+            if isinstance(edge[0], Node):
+                walk.send(*edge, keep(g, given, apart=False) if edge[0].pre_hooks else given)
+            else:
+                walk.send(*edge, keep(g, given) if edge[0]._hooks else _unshared(given))
             walk.arrived([edge])
         heap, buffers, visit, node = walk.heap, walk.buffers, walk.visit, None
         try:
@@ -191,13 +195,15 @@ def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool,
         for leaf, g in list(walk.leaves.values()):
             walk.finish_leaf(leaf, g)
         if capture is not None:
-            capture.found = [None if g is None else walk.mode.to_tensor(g) for g in capture.found]
+            capture.found = list(_tensors(capture.found, walk.mode))
         for callback in walk.callbacks:
             callback()
     finally:
         state.grad, state.capturing = before
         if walk in under_way:
             under_way.remove(walk)
+        if not under_way:
+            let_go()
 
 
 def queue_callback(callback: Any) -> None:
@@ -432,7 +438,7 @@ def _before_node(node: Any, grads: list[Any], mode: Any) -> None:
 
 
 def _tensors(grads: Any, mode: Any) -> tuple[Any, ...]:
-    return tuple([None if g is None else mode.to_tensor(g) for g in grads])
+    return tuple([None if g is None else hand_out(g, mode) for g in grads])
 
 
 def _name_of(hook: Any) -> str:
@@ -509,18 +515,20 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
             if result is not None:
                 _check_replacement(hook, result, None)
             continue
-        given = mode.to_tensor(g)
+        given = hand_out(g, mode)
+        before = None if mode.graph or is_sparse(given) else given._read()
         result = hook(given)
         if result is not None:
             if type(hook) is not GradDtype:
                 _check_replacement(hook, result, given)
             g = mode.of_tensor(result)
             if getrefcount(result) > _HELD + (result is given):
-                g = _unshared(g)
-        elif not mode.graph and not is_sparse(given) and given._read() is not g:
+                g = keep(result, g)
+            continue
+        if before is not None and given._read() is not before:
             g = mode.of_tensor(given)  # the hook wrote to its argument in place
-        elif getrefcount(given) > _HELD:
-            g = _unshared(g)
+        if getrefcount(given) > _HELD:
+            g = keep(given, g)
     return g
 
 
@@ -535,12 +543,14 @@ def _unshared(g: Any) -> Any:
 def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
     """Run a node's post hooks, which see (gradients of the inputs that are tensors, gradients of the outputs)."""
     shown, wanted = node.inputs(), node.form.wanted
-    results, outs = list(results), _tensors([grads[k] for k in _graded_outputs(node)], mode)
+    by_input, outs = dict(zip(wanted, results, strict=True)), _tensors([grads[k] for k in _graded_outputs(node)], mode)
+    ins = _tensors([by_input.get(i) for i in shown], mode)
     for hook in list(node.post_hooks.values()):
-        by_input = dict(zip(wanted, results, strict=True))
-        ins = _tensors([by_input.get(i) for i in shown], mode)
         result = hook(ins, outs)
         if result is not None:
-            new = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
-            results = [new[i] for i in wanted]
-    return results
+            by_input = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
+            ins, result = result, None
+    for i, t in zip(shown, ins, strict=True):
+        if getrefcount(t) > _HELD + 1 and by_input.get(i) is not None:
+            by_input[i] = keep(t, by_input[i])
+    return [by_input[i] for i in wanted]
