@@ -2,7 +2,8 @@
 
     python benchmarks/lowering.py --markdown docs/performance_cpu.md --plot lowering.png
 
-A second table has other operations, forward and with their gradients, with the kernels in C++ and without them.
+Other tables have other operations (`lowering_operations.py`), forward and with their gradients: with the kernels in C++ and without
+them; linear layers with all, none and the chosen products in the kernels; and what plain JAX has, as it has it and as it runs here.
 
 One process; the ways of one shape take turns, so that whatever else the machine does meets all alike. Times are medians of wall
 time. Every way's result is compared with XLA's before it is timed. `chosen` is the way that `jaxtorch/_core/convolution.py` takes.
@@ -11,28 +12,22 @@ time. Every way's result is compared with XLA's before it is timed. `chosen` is 
 from __future__ import annotations
 
 import argparse
-import functools
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
-from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
-import jax.numpy as jnp
+import lowering_operations as others
 import numpy as np
 import report
-from jax import lax
 
-from jaxtorch._core import convolution, lowering, native
+from jaxtorch._core import convolution, native
 from jaxtorch._core.convolution import Window
-from jaxtorch._ops import _recurrent_scans as scans
-from jaxtorch._ops import products
-from jaxtorch._ops.attention import _heads_p
 
 SHAPES = {
     "LeNet 3-6, 5x5, 64x32x32": (64, 32, 3, 6, 5, 1, 0),
@@ -119,73 +114,41 @@ def measured(compiled: dict[str, Callable[..., Any]], operands: tuple[Any, ...],
     return {name: median(t) for name, t in times.items()}
 
 
-def convolution_of(groups: int, stride: int, spread: int = 1) -> Callable[..., Any]:
-    """3x3, channels first as in PyTorch."""
-    pads = ((2, 2), (2, 2)) if spread > 1 else ((1, 1), (1, 1))
-
-    def fn(x: Any, w: Any) -> Any:
-        sides = (stride, stride), pads, (spread, spread), (1, 1), ("NCHW", "OIHW", "NCHW")
-        return lax.conv_general_dilated(x, w, *sides, feature_group_count=groups)
-
-    return fn
-
-
-def operations() -> dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]]:
-    """Name -> a function and the shapes of its arguments."""
-    h, t, b = 256, 64, 16
-    mask = jnp.asarray(np.where(np.arange(128) < 100, 0, -np.inf).astype(np.float32)[None, None])
-    heads, small = [(64, 128, 32)] * 3, (16, 64, 32, 32)
-    attention = functools.partial(_heads_p.bind, inner=1)
-    valid = jnp.asarray(np.arange(t)[:, None] < 4 * np.arange(1, b + 1), np.float32)
-    return {
-        "LSTM, 64 steps of 16x256": (
-            lambda *a: scans.lstm_scan(*a, None, None, False)[0],
-            [(t, b, 4 * h), (b, h), (b, h), (4 * h, h)],
-        ),
-        "LSTM, packed": (
-            lambda *a: scans.lstm_scan(*a, None, valid, False)[0],
-            [(t, b, 4 * h), (b, h), (b, h), (4 * h, h)],
-        ),
-        "GRU, 64 steps of 16x256": (
-            lambda *a: scans.gru_scan(*a, None, False),
-            [(t, b, 3 * h), (b, h), (3 * h, h), (3 * h,)],
-        ),
-        "RNN, 64 steps of 16x256": (lambda *a: scans.rnn_scan(*a, None, "tanh", False), [(t, b, h), (b, h), (h, h)]),
-        "attention, 64 heads of 128x32": (lambda *a: attention(*a, causal=False), heads),
-        "attention, causal": (lambda *a: attention(*a, causal=True), heads),
-        "attention, masked": (lambda *a: attention(*a, mask, causal=False), heads),
-        "32 products of 128x128x128": (products.times, [(32, 128, 128)] * 2),
-        "64 products of 128x32x128, right one turned": (
-            lambda a, b: products.times(a, jnp.swapaxes(b, 1, 2)),
-            [(64, 128, 32)] * 2,
-        ),
-        "convolution by channel, 16x64x32x32": (convolution_of(64, 1), [small, (64, 1, 3, 3)]),
-        "the same, stride 2": (convolution_of(64, 2), [small, (64, 1, 3, 3)]),
-        "in 16 groups": (convolution_of(16, 1), [small, (64, 4, 3, 3)]),
-        "transposed, 64-32, stride 2": (convolution_of(1, 1, 2), [small, (32, 64, 3, 3)]),
-        "512-512, one image of 4x4": (convolution_of(1, 1), [(1, 512, 4, 4), (512, 512, 3, 3)]),
-    }
-
-
-def both_ways(fn: Callable[..., Any], operands: tuple[Any, ...]) -> dict[str, Any]:
-    """The program without and with the kernels, traced and compiled for each: both decide what runs."""
-
-    def program() -> Any:
-        return jax.jit(lowering.lowered(lambda *a: fn(*a))).lower(*operands).compile()
-
-    with mock.patch.multiple(native, available=lambda: False, matrix_units=lambda: False):
-        plain = program()
-    return {"xla": plain, "native": program()}
-
-
 def measure_operations(rounds: int) -> list[list[str]]:
-    rng = np.random.default_rng(0)
+    """Lines of the table of operations with kernels: XLA's time, theirs, and the quotient, forward and of the gradients."""
     lines = []
-    for name, (fn, shapes) in operations().items():
-        operands = tuple(jax.device_put(rng.standard_normal(s, np.float32) * np.float32(0.05)) for s in shapes)
-        back = jax.grad(lambda *a, fn=fn: (fn(*a) ** 2).sum(), tuple(range(len(operands))))
-        times = [measured(both_ways(f, operands), operands, rounds) for f in (fn, back)]
+    for name, (fn, shapes) in others.operations().items():
+        arrays = others.operands(shapes)
+        both = fn, others.gradients(fn, len(shapes))
+        times = [measured(others.with_and_without(f, arrays), arrays, rounds) for f in both]
         found = [x for t in times for x in (t["xla"], t["native"], t["xla"] / t["native"])]
+        lines.append([name, *[report.number(x, ".2f") for x in found]])
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def measure_layers(rounds: int) -> list[list[str]]:
+    """Lines of the table of linear layers, in microseconds: all products by XLA, all by the kernels, as chosen."""
+    lines = []
+    for name, (fn, shapes) in others.layers().items():
+        arrays = others.operands(shapes)
+        both = fn, others.gradients(fn, len(shapes))
+        times = [measured(others.layer_ways(f, arrays), arrays, 3 * rounds) for f in both]
+        found = [x for t in times for x in (1e3 * t["xla"], 1e3 * t["native"], 1e3 * t["chosen"])]
+        lines.append([name, *[report.number(x, ".0f") for x in found]])
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def measure_plain(rounds: int) -> list[list[str]]:
+    """Lines of the table of operations that plain JAX has: as it has them, as chosen, and the quotient."""
+    lines = []
+    for name, (plain, (ours, shapes)) in others.in_plain_jax().items():
+        arrays = others.operands(shapes)
+        count = len(shapes)
+        both = (plain, ours), (others.gradients(plain, count), others.gradients(ours, count))
+        times = [measured(others.beside_plain(p, o, arrays), arrays, rounds) for p, o in both]
+        found = [x for t in times for x in (t["xla"], t["chosen"], t["xla"] / t["chosen"])]
         lines.append([name, *[report.number(x, ".2f") for x in found]])
         print(lines[-1], file=sys.stderr, flush=True)
     return lines
@@ -234,15 +197,19 @@ def main() -> None:
     ]
     table = (["convolution, ms", *ways, "gain"], lines)
     about = report.describe(report.machine(2))
-    print("\n".join([*about, "", *report.aligned(table)]))
-    columns = ["operation, ms", "xla", "native", "gain", "gradients, xla", "native", "gain"]
-    kernels = (columns, measure_operations(options.rounds)) if native.available() else None
-    if kernels:
-        print("\n".join(["", *report.aligned(kernels)]))
-    if options.markdown:
-        report.write_markdown(options.markdown, "lowering", [*about, "", *report.markdown(table)])
-        if kernels:
-            report.write_markdown(options.markdown, "kernels", [*about, "", *report.markdown(kernels)])
+    made = {"lowering": table}
+    plain = ["operation, ms", "plain JAX", "chosen", "gain", "gradients, plain JAX", "chosen", "gain"]
+    made["plain"] = plain, measure_plain(options.rounds)
+    if native.available():
+        kernels = ["operation, ms", "xla", "native", "gain", "gradients, xla", "native", "gain"]
+        made["kernels"] = kernels, measure_operations(options.rounds)
+        ways = ["rows x inputs x outputs, us", "xla", "native", "chosen", "gradients, xla", "native", "chosen"]
+        made["layers"] = ways, measure_layers(options.rounds)
+    print("\n".join(about))
+    for name, found in made.items():
+        print("\n".join(["", *report.aligned(found)]))
+        if options.markdown:
+            report.write_markdown(options.markdown, name, [*about, "", *report.markdown(found)])
     if options.plot:
         plot(options.plot, rows)
 
