@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,45 @@ def test_shapes(shape: tuple[int, ...]):
         lambda t, x, y, r, c: ((x * 2 + r) / c - y).abs().sqrt() * x, floats(*shape), floats(*shape), row, column
     )
     assert max(chains(plan)) >= 5
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(65536,), (3, 224, 224), (2, 17, 1025), (3, 40000), (70000, 3)])
+def test_two_threads_share_long_chains(shape: tuple[int, ...]):
+    """The parts of a result meet wherever a thread's share ends; what was asked for while the other thread slept or looked is alike."""
+    x, column = floats(*shape), floats(*shape[:-1], 1) if len(shape) > 1 else floats(1)
+
+    def several(t: Any, x: Any, c: Any) -> Any:
+        a = x * c - 1
+        return (a / c + x).abs(), a
+
+    for pause in (0, 0.01):
+        time.sleep(pause)
+        assert max(chains(same(several, x, column))) > 2
+
+
+FORKED = """
+import os, jaxtorch as torch
+from jaxtorch._core import cold, program
+x = torch.arange(200000.0)
+def run():
+    for _ in range(cold.WRITTEN_AFTER + 3):
+        y = (x * 2 + 1) / 3 - x
+        with cold.patience():
+            program.flush_all()
+    return y.numpy().tobytes()
+first = run()
+child = os.fork()
+if child == 0:
+    os._exit(0 if run() == first else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert run() == first
+"""
+
+
+@needs_kernels
+def test_forked_processes_have_one_thread(run_python: Callable[..., Any]):
+    run_python("-c", FORKED)
 
 
 @needs_kernels

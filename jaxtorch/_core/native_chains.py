@@ -14,7 +14,7 @@ FEWEST = 2048
 """Numbers of a step from which on it is worth it."""
 
 BLOCK = 1024  # numbers, as in native/steps.inc
-_MOST = 16  # results of a chain that have the place of one block
+_MOST = 16  # results of a chain that have the place of one block, as in native/steps.inc
 _DIMS = 4
 _SIZES = slice(2, 2 + _DIMS)
 _OUT, _HEAD, _OPERAND = 6, 8, 2 + _DIMS  # words before where the result begins, before the operands, and of an operand

@@ -7,8 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include <pthread.h>
 
 #include "kernels.h"
 #include "xla/ffi/api/ffi.h"

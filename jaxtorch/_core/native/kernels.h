@@ -116,8 +116,8 @@ struct Kernels {
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
   // out = gelu(x), or g times its derivative where g is not null.
   void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
-  // bases[blocks] is memory for one block of results that only their chain reads.
-  void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks);
+  // bases[blocks], the last, is memory for blocks of results that only their chain reads.
+  void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks, const Parallel&);
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
