@@ -192,15 +192,13 @@ def test_what_cannot_be_shown_is_refused() -> None:
     x = _ar(t, 3, 4, 5)
     lstm = t.nn.LSTM(5, 2)
     refused = (
-        lambda: lstm(x), lambda: t.linalg.svd(x), lambda: t.einsum("abc,abd->acd", x, x), lambda: t.fft.rfft(x),
+        lambda: lstm(x), lambda: t.linalg.svd(x), lambda: t.fft.rfft(x),
         lambda: x.logsumexp(1).sum().backward(),
     )  # fmt: skip
     (x * 2).sum().backward()
     for call in refused:
         with _log(t), pytest.raises(NotImplementedError, match="TorchDispatchMode"):
             call()
-    with _log(t), t.autocast("cpu"), pytest.raises(NotImplementedError, match="TorchDispatchMode"):
-        t.add(x, 1)
     y = (x * 2).sum()
     with _log(t), pytest.raises(NotImplementedError, match="the backward pass of 'SumBackward0'"):
         y.backward()

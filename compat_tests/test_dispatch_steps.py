@@ -97,3 +97,29 @@ def test_out(place: int) -> None:
     for a, b in zip(seen[0][1] if isinstance(seen[0][1], list) else [seen[0][1]],
                     seen[1][1] if isinstance(seen[1][1], list) else [seen[1][1]], strict=True):  # fmt: skip
         assert b == pytest.approx(a)
+
+
+def _cast(t: Any) -> Any:
+    net = t.nn.Sequential(t.nn.Conv2d(2, 3, 3), t.nn.ReLU(), t.nn.Flatten(), t.nn.Linear(27, 4))
+    w = t.ones(4, 4, requires_grad=True)
+    with t.autocast("cpu", t.bfloat16):
+        y = net(t.arange(50.0).reshape(1, 2, 5, 5) / 50)
+        z = t.cat([y @ w, t.nn.functional.linear(y.float(), w)]).softmax(-1)
+        z = t.einsum("ij,kj->ik", z, w) + t.prod(z.detach()) + t.mm(w[:2].float(), w)
+        with t.autocast("cpu", enabled=False):
+            z = z + z.float() @ w
+        return t.nn.functional.cross_entropy(z, t.tensor([1, 2])) + t.nn.functional.mse_loss(y, y.float() + 1)
+
+
+def test_autocast() -> None:
+    seen = []
+    for t in (reference(), candidate()):
+        t.manual_seed(0)
+        with log(t) as mode:
+            loss = _cast(t)
+            loss.backward()
+        with t.autocast("cpu"), log(t) as inner:  # nothing is kept from before, nor cast where a mode computes
+            t.mm(t.ones(2, 2), t.ones(2, 2))
+        seen.append((mode.lines + inner.lines, loss.item()))
+    assert seen[1][0] == seen[0][0]
+    assert seen[1][1] == pytest.approx(seen[0][1], rel=1e-2)

@@ -57,6 +57,10 @@ _POLICIES = {
         ("banned", ["binary_cross_entropy"]),
     ),
 }
+_BANNED = (
+    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: combine the two layers with "
+    "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which are safe to autocast"
+)
 _AFFECTED = frozenset(name for table in _POLICIES.values() for name in table)
 
 _lock = threading.Lock()
@@ -136,10 +140,7 @@ def _make(op: Any, key: tuple[Any, ...]) -> Entry:
     if any(p.name == "dtype" and s is not None for p, s in zip(op.statics, statics, strict=True)):
         policy = None  # the program has said which type it wants
     if policy == "banned":
-        raise RuntimeError(
-            "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: combine the two layers with "
-            "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss, which are safe to autocast"
-        )
+        raise RuntimeError(_BANNED)
     target = _target(policy, flat, kind, casts)
 
     def cast(a: Aval) -> Aval:
@@ -174,6 +175,32 @@ def in_widest(composition: Any, a: Any, b: Any, *rest: Any) -> Any:
     if target is not None:
         a, b = (t.to(target) if _eligible(v, kind) else t for t, v in zip((a, b), avals, strict=True))
     return uncast(composition, a, b, *rest)
+
+
+_IN_PARTS = ("_cell", "_layer")
+"""Operations of ours that are several of PyTorch's, each of which casts."""
+
+
+def target_of(name: str, tensors: list[Any], typed: bool) -> tuple[str | None, Any]:
+    """The kind of device and the type that an operation's tensors are cast to; None where they stay.
+
+    typed: whether the program has said which type it wants.
+    """
+    casts = dict(state.casts or ())
+    avals = [t._value.aval for t in tensors]
+    kind = next((a.slot.device.type for a in avals if not a.wrapped and a.slot.device.type in casts), None)
+    if kind is None or typed or name.endswith(_IN_PARTS):
+        return None, None
+    table = _POLICIES["cpu" if kind == "cpu" else "cuda"]
+    policy = table.get("_attention" if name == "scaled_dot_product_attention" else name) or table.get("_" + name)
+    if policy == "banned":
+        raise RuntimeError(_BANNED)
+    return kind, _target(policy, avals, kind, casts)
+
+
+def eligible(t: Any, kind: str | None) -> bool:
+    """Is it a tensor that autocast on this kind of device casts?"""
+    return _eligible(t._value.aval, kind)
 
 
 def _eligible(a: Aval, kind: str | None) -> bool:

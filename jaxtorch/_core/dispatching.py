@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import backward, modes
+from . import autocasting, backward, dtypes, modes
 from .asking import asking
 from .tape import Node
 from .tensor import Tensor, wrap
@@ -30,9 +30,12 @@ class _State(threading.local):
     """How many operations were shown."""
     under: Any = None
     """The call whose mode is being asked."""
+    keeps_casts = True
+    """Is a parameter that autocast has cast kept until the region ends?"""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
+        self.kept_casts: dict[Any, tuple[Tensor, Tensor]] = {}
 
 
 state = _State()
@@ -111,9 +114,13 @@ def _guard(kernel: Any, values: list[Value], run: Callable[[], list[Value]]) -> 
 
 def ask(public: Any, impl: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A public function is called under a mode: the operations that it is made of."""
-    rule = rules.get(getattr(public, "alias_of", public.__name__))
-    if modes.state.casts is not None:
-        raise refused("torch.autocast")
+    name = getattr(public, "alias_of", public.__name__)
+    rule = rules.get(name)
+    if modes.state.casts is not None and rule is not None:
+        given = _cast(name, args, kwargs)
+        if given is not None:
+            with _without_casts():
+                return ask(public, impl, *given)
     if kwargs.get("out") is not None and rule is not None and not _takes_out(rule):
         raise refused(f"'{public.__name__}' with out=")
     if rule is not None and (hasattr(public, "source") or not _passes_on(public, rule)):
@@ -141,6 +148,43 @@ def _passes_on(public: Any, rule: Any) -> bool:
     return hasattr(rule, "of_table") and public.__module__.endswith("nn.functional")
 
 
+@contextmanager
+def _without_casts() -> Iterator[None]:
+    """Autocast off, and what it has cast kept."""
+    casts, modes.state.casts = modes.state.casts, None
+    try:
+        yield
+    finally:
+        modes.state.casts = casts
+
+
+def _cast(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The arguments as autocast gives them to an operation; None where it does not know that."""
+    found = list(tensors([*args, *kwargs.values()]))
+    kind, target = autocasting.target_of(name, found, kwargs.get("dtype") is not None)
+    if target is None:
+        return None
+    lower = dict(modes.state.casts or ())[kind] is target
+
+    def cast(x: Any) -> Any:
+        if isinstance(x, (list, tuple)):
+            return type(x)([cast(y) for y in x]) if type(x) in (list, tuple) else x
+        if not isinstance(x, Tensor) or x.dtype is target or not autocasting.eligible(x, kind):
+            return x
+        single = x.dtype is dtypes.float32 and x._rg and x._node is None and not x._is_view()
+        if not (lower and single and state.keeps_casts):
+            return rules["to"](x, target)
+        key = id(x), modes.state.grad
+        if key not in state.kept_casts:
+            state.kept_casts[key] = x, rules["to"](x, target)
+        return state.kept_casts[key][1]
+
+    with _without_casts():
+        named = {k: cast(v) for k, v in reversed(kwargs.items())}  # in PyTorch's order: the last argument first
+        values = [cast(x) for x in reversed(args)]
+    return tuple(reversed(values)), {k: named[k] for k in kwargs}
+
+
 def tensors(items: Any) -> Iterator[Tensor]:
     """The tensors among arguments, those in lists too."""
     for x in items:
@@ -152,6 +196,10 @@ def tensors(items: Any) -> Iterator[Tensor]:
 
 def call(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An ATen operation with its arguments as its schema wants them: asks the innermost mode, or computes."""
+    if modes.state.casts is not None:
+        args, kwargs = _cast(overload._opname, args, kwargs) or (args, kwargs)
+        with _without_casts():
+            return call(overload, args, kwargs)
     if not state.modes:
         return _run(overload, args, kwargs)
     made = _Call(overload, args, kwargs)

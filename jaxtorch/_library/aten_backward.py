@@ -151,6 +151,14 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 
 
 @_offer
+def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
+    """`softmax`, with zeros where there is nothing but -inf."""
+    from .._ops.activation import _safe_softmax as run
+
+    return run(self, dim, dtype)
+
+
+@_offer
 def select_backward(grad_output: Tensor, input_sizes: Any, dim: int, index: int) -> Tensor:
     """Zeros of the sizes with the gradient at one index of a dimension."""
     made = grad_output.new_zeros(input_sizes)
@@ -345,8 +353,13 @@ def _scaled_dot_product_flash_attention_for_cpu(
     scale: Any = None,
 ) -> tuple[Tensor, Tensor]:
     """`scaled_dot_product_attention`, and the logarithm of each query's sum of exponentials."""
-    out = _functional().scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale=scale)
+    grouped = query.shape[1] != key.shape[1]
+    out = _functional().scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=grouped
+    )
     with no_grad():
+        if grouped:
+            key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
         scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
         if attn_mask is not None:
             scores = scores + attn_mask
@@ -373,7 +386,9 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     """The gradients of attention's query, key and value."""
 
     def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return _functional().scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, scale=scale)
+        return _functional().scaled_dot_product_attention(
+            q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
 
     found = _gradients(run, [query, key, value], grad_out)
     first, second, third = [g.transpose(1, 2).contiguous().transpose(1, 2) for g in found]  # as they lie in PyTorch

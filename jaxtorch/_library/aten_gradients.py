@@ -79,7 +79,7 @@ def _pow(c: Derivative, self: Tensor, exponent: Any) -> Any:
 for (
     _name
 ) in """exp exp2 expm1 reciprocal relu rsqrt sigmoid sqrt tan tanh amax amin max min prod logsumexp linalg_vector_norm
-    _softmax _log_softmax _scaled_dot_product_flash_attention_for_cpu""".split():
+    _softmax _safe_softmax _log_softmax _scaled_dot_product_flash_attention_for_cpu""".split():
     saved_results[_name + ".default"] = saved_results[_name + "_.default"] = (0,)
 saved_results |= {"prod.dim_int": (0,), "std.correction": (0,), "pow.Tensor_Tensor": (0,), "pow.Scalar": (0,)}
 saved_results["native_group_norm.default"] = (1, 2)
@@ -152,7 +152,7 @@ def _log_softmax(c: Derivative, self: Tensor, dim: int, half_to_float: bool) -> 
     return aten("_log_softmax_backward_data")(c.grad, c.out, dim, self.dtype)
 
 
-@of("masked_fill.Scalar")
+@of("masked_fill.Scalar", "masked_fill_.Scalar")
 def _masked_fill(c: Derivative, self: Tensor, mask: Tensor, value: Any) -> Any:
     return [c.grad.masked_fill(mask, 0), None]
 

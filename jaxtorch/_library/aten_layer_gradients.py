@@ -53,7 +53,8 @@ def _binary_cross_entropy(c: Derivative, self: Tensor, target: Tensor, weight: A
     if c.wants(target):
         raise refused("the derivative of 'binary_cross_entropy' by its target")
     rest = () if reduction == 1 else (reduction,)
-    return [aten("binary_cross_entropy_backward")(c.grad, self, target, weight, *rest), None]
+    found = aten("binary_cross_entropy_backward")(c.grad, self, target, weight, *rest)
+    return [found, None, *[None] * (weight is not None)]
 
 
 @of("binary_cross_entropy_with_logits")
@@ -62,6 +63,12 @@ def _with_logits(
 ) -> Any:
     if c.wants(target):
         raise refused("the derivative of 'binary_cross_entropy_with_logits' by its target")
+    if pos_weight is not None:
+        positive = show("mul", pos_weight, target)
+        factor = show("sub", aten("add.Scalar")(positive, 1), target)
+        found = show("sub", show("mul", factor, self.sigmoid()), positive) * c.grad
+        found = aten("div_.Scalar")(found, self.numel()) if reduction == 1 else found
+        return [found, None, None]
     found = (self.sigmoid() - target) * c.grad
     return [aten("div_.Scalar")(found, self.numel()) if reduction == 1 else found, None]
 
@@ -92,7 +99,7 @@ def _norm(c: Derivative, self: Tensor, ord: Any = 2, dim: Any = None, keepdim: b
     return g * show("masked_fill_", self / out, show("eq", out, 0), 0)
 
 
-@of("clamp_min")
+@of("clamp_min", "clamp_min_")
 def _clamp_min(c: Derivative, self: Tensor, min: Any) -> Any:
     rest = nothing()
     return aten("where.self")(show("ge", self, min), c.grad, rest)

@@ -228,31 +228,6 @@ def _pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> 
     return aten("constant_pad_nd")(input, list(pad), 0.0 if value is None else value)
 
 
-# -- attention
-
-
-@made_of("scaled_dot_product_attention")
-def _attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Any = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: Any = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    graded = isinstance(attn_mask, Tensor) and attn_mask.requires_grad
-    kinds = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.float16)
-    if dropout_p or enable_gqa or graded or any(x.dim() != 4 or x.dtype not in kinds for x in (query, key, value)):
-        raise refused("'scaled_dot_product_attention' but of four dimensions without dropout and enable_gqa")
-    if attn_mask is not None and (attn_mask.dtype is dtypes.bool_ or attn_mask.dim() not in (2, 4)):
-        raise refused("'scaled_dot_product_attention' with a mask that is not of floats and 2 or 4 dimensions")
-    given = {} if attn_mask is None else {"attn_mask": attn_mask}
-    given |= {} if scale is None else {"scale": scale}
-    return aten("_scaled_dot_product_flash_attention_for_cpu")(query, key, value, *[0.0, True] * is_causal, **given)[0]
-
-
 # -- normalisation
 
 

@@ -79,6 +79,13 @@ def _keeping(name: str) -> Callable[..., Any]:
 rules["mul_"], rules["div_"] = _keeping("mul_"), _keeping("div_")
 
 
+@made_of("clamp_min_")
+def _clamp_min(self: Tensor, min: Any) -> Tensor:
+    if state.grad and self.requires_grad:
+        show("clone", self)
+    return show("clamp_min_", self, min)
+
+
 @made_of("square")
 def _square(input: Tensor) -> Tensor:
     return show("pow", input, 2)

@@ -443,6 +443,12 @@ def log_softmax(input: Array, dim: int, dtype: Any = None):
     return _softmax(input, dim, dtype, log_softmax_of, "log_softmax")
 
 
+@op(name="_safe_softmax", function=False, method=False, out=False, grad="SafeSoftmaxBackward0")
+def _safe_softmax(input: Array, dim: int, dtype: Any = None):
+    made = _softmax(input, dim, dtype, softmax_of, "softmax")
+    return jnp.where(jnp.all(input == -jnp.inf, dim, keepdims=True), jnp.zeros((), made.dtype), made)
+
+
 @op(function=False, method=False, out=False, grad="SoftmaxBackward0")
 def _softmin(input: Array, dim: int, dtype: Any = None):
     check_negation(input)

@@ -319,12 +319,46 @@ def _last(result: _Held, n_out: int) -> Moves:
     return (*result.in_order(), view)
 
 
-@functools.lru_cache(maxsize=1024)
-def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
+def _read_and_arranged(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[str], int, list[_Held]]:
     inputs, out, covered = _read(equation, shapes)
     order, n_out = _order(inputs, out, covered)
     held = [_arrange(k, labels, s, order, covered) for k, (labels, s) in enumerate(zip(inputs, shapes, strict=True))]
     _check_sizes(order, [h.shape for h in held])
+    return order, n_out, held
+
+
+def arranged(equation: str, shapes: tuple[Shape, ...]) -> tuple[list[str], int, list[_Held], Path | None]:
+    """All indices, how many the output has, how each operand gets them in this order, and the order of the products."""
+    return *_read_and_arranged(equation, shapes), _optimised(equation, shapes)
+
+
+def contraction(
+    a: Shape, b: Shape, summed: Sequence[int], left: dict[int, int]
+) -> tuple[list[int], tuple[list[int], list[int]]]:
+    """The dimensions that the product of two operands is summed over, and those that one of them is summed over alone.
+
+    left: how many operands still to come have each of the dimensions `summed`; is brought up to date.
+    """
+    contracted: list[int] = []
+    alone: tuple[list[int], list[int]] = [], []
+    for d in summed:
+        m, n = a[d], b[d]
+        if m != 1 and n != 1:
+            left[d] -= 1
+            if left[d] == 1:
+                contracted.append(d)
+        elif left[d] == 1 and (m != 1 or n != 1):
+            alone[m == 1].append(d)
+        else:
+            continue
+        if left[d] == 1:
+            left[d] = 0
+    return contracted, alone
+
+
+@functools.lru_cache(maxsize=1024)
+def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
+    order, n_out, held = _read_and_arranged(equation, shapes)
     summed = range(n_out, len(order))
     if len(held) == 1:
         sole = held[0]
@@ -337,20 +371,7 @@ def _plan(equation: str, shapes: tuple[Shape, ...], path: Path | None) -> _Plan:
     for k in range(len(held) - 1):
         i, j = sorted(path[k]) if path else (0, 1)
         b, a = held.pop(j), held.pop(i)
-        contracted: list[int] = []
-        alone: tuple[list[int], list[int]] = [], []
-        for d in summed:
-            m, n = a.shape[d], b.shape[d]
-            if m != 1 and n != 1:
-                left[d] -= 1
-                if left[d] == 1:
-                    contracted.append(d)
-            elif left[d] == 1 and (m != 1 or n != 1):
-                alone[m == 1].append(d)
-            else:
-                continue
-            if left[d] == 1:
-                left[d] = 0
+        contracted, alone = contraction(a.shape, b.shape, summed, left)
         step, result = _step((i, j), (a, b), (tuple(alone[0]), tuple(alone[1])), tuple(contracted))
         steps.append(step)
         held.insert(len(held) if path else 0, result)
@@ -369,20 +390,8 @@ def _optimised(equation: str, shapes: tuple[Shape, ...]) -> Path | None:
 # -- the operations ---
 
 
-@function("einsum")
-def einsum(*args: Any) -> Tensor:
-    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices.
-
-    An index that the output has not is summed over; `...` stands for the dimensions without a letter. RuntimeError for an equation
-    that does not fit the operands.
-
-        >>> a = torch.arange(6.0).reshape(2, 3)
-        >>> torch.einsum("ij,kj->ik", a, a)
-        tensor([[ 5., 14.],
-                [14., 50.]])
-        >>> torch.einsum("ii->i", torch.eye(2)), torch.einsum(a, [0, 1], [1])
-        (tensor([1., 1.]), tensor([3., 5., 7.]))
-    """
+def equation_of(args: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+    """The equation and the operands among the arguments of `einsum`."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
@@ -403,6 +412,24 @@ def einsum(*args: Any) -> Tensor:
     for k, t in enumerate(operands):
         if not isinstance(t, Tensor):
             raise TypeError(f"expected Tensor as element {k} in argument 1, but got {type(t).__name__}")
+    return equation, operands
+
+
+@function("einsum")
+def einsum(*args: Any) -> Tensor:
+    """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices.
+
+    An index that the output has not is summed over; `...` stands for the dimensions without a letter. RuntimeError for an equation
+    that does not fit the operands.
+
+        >>> a = torch.arange(6.0).reshape(2, 3)
+        >>> torch.einsum("ij,kj->ik", a, a)
+        tensor([[ 5., 14.],
+                [14., 50.]])
+        >>> torch.einsum("ii->i", torch.eye(2)), torch.einsum(a, [0, 1], [1])
+        (tensor([1., 1.]), tensor([3., 5., 7.]))
+    """
+    equation, operands = equation_of(args)
     shapes = tuple(tuple(t.shape) for t in operands)
     plan = _plan(equation, shapes, _optimised(equation, shapes))
     for step in plan.steps:

@@ -20,6 +20,7 @@ from .norm import _affine, _channel_shape, _check_channels, _check_float, _norma
 from .random import keep_mask
 from .resample import _affine_grid, _grid_sample
 from .rules import kind, unsupported
+from .shape import _apart
 from .standardising import moments
 
 
@@ -185,7 +186,10 @@ def _unsafe(name: str) -> None:
     split = functions[name]
 
     def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple([part.clone() for part in split(input, *args, **kwargs)])
+        views = split(input, *args, **kwargs)
+        if name == "split" and isinstance(args[0] if args else None, int) and len(views) > 1:
+            return _apart(input, args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0))
+        return tuple([part.clone() for part in views])
 
     parts.__name__ = parts.__qualname__ = "unsafe_" + name
     parts.__doc__ = f"`{name}` whose parts have memory of their own."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -394,3 +395,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")
     found = np.unravel_index(content.astype(np.int64), size)
     return tuple([from_host(np.asarray(a).astype(np.int64), indices.device) for a in found])
+
+
+@op(name="_apart", function=False, method=False, out=False, grad="UnsafeSplitBackward0")
+def _apart(input: Array, size: int, dim: int):
+    """The parts of `split`, each in memory of its own."""
+    axis = dim % input.ndim
+    ends = [*range(0, input.shape[axis], size), input.shape[axis]]
+    return tuple(jax.lax.slice_in_dim(input, i, j, axis=axis) for i, j in itertools.pairwise(ends))

@@ -6,7 +6,7 @@ import threading
 import warnings
 from typing import Any
 
-from .._core import dtypes
+from .._core import dispatching, dtypes
 from .._core.autocasting import set_casts
 
 _HALF = ("cuda", "mps", "xpu", "mtia", "maia", "privateuseone")
@@ -26,6 +26,7 @@ class _Settings(threading.local):
 
     def apply(self) -> None:
         """Tell the engine."""
+        dispatching.state.keeps_casts = self.cache
         set_casts(tuple(sorted(((k, self.types[k]) for k in self.enabled), key=lambda p: p[0])) or None)
 
 
@@ -80,7 +81,8 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 
 def clear_autocast_cache() -> None:
-    """Nothing to do: there is no cache of casts beside XLA's sharing."""
+    """Forget what was cast for modes with a `__torch_dispatch__`; there is no cache of casts beside that and XLA's sharing."""
+    dispatching.state.kept_casts.clear()
 
 
 def autocast_increment_nesting() -> int:
@@ -92,6 +94,8 @@ def autocast_increment_nesting() -> int:
 def autocast_decrement_nesting() -> int:
     """Count a region that is left."""
     settings.nesting -= 1
+    if not settings.nesting:
+        dispatching.state.kept_casts.clear()
     return settings.nesting
 
 

@@ -19,7 +19,13 @@ def _prepare() -> None:
     """Have every operation's function tell modes of its calls, and load what they are made of."""
     if _ready:
         return
-    from .._library import aten_layer_gradients, aten_layers, aten_losses  # noqa: F401 - fill the tables of rules and derivatives
+    from .._library import (  # noqa: F401 - fill the tables of rules and derivatives
+        aten_layer_gradients,
+        aten_layers,
+        aten_losses,
+        aten_products,
+        aten_resampling,
+    )
 
     _overrides.activate()
     public = [made.public for made in list(_op.registry.values())]
