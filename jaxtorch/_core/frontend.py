@@ -24,10 +24,11 @@ from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, overrides, refuse_stranger
-from .parameters import Parameter, freeze, refuse_kind, refuse_sizes
+from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
+from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
-from .value import Value, wrap_number
+from .value import Value, python_number, wrap_number
 from .views import finish_view
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
@@ -48,6 +49,11 @@ _SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
 
 _TOLD_APART = {"bool": "bool", "bool | None": "bool", "int": "int", "int | None": "int"}
 """Annotations of arguments whose kind is looked at in every call, and the kind."""
+_LOOKED_AT = frozenset(("float", "float | None", "Real", "Number", "Number | None"))
+"""Annotations of arguments whose kind is looked at where an entry is built."""
+_WORDS_APART = frozenset(("_embedding_bag",))
+"""Operations whose PyTorch functions look their words up themselves."""
+_NUMBERS = frozenset((int, float, bool, complex))
 
 _EMPTY = inspect.Parameter.empty
 _writing = threading.Lock()
@@ -203,7 +209,11 @@ class _Source:
                 self.namespace[f"_p_{n}"] = p
                 self.add(f"if {optional}{test} and {n} is not _MISSING: _KIND({op.name!r}, _p_{n}, {n})")
             elif p.note.startswith(("Ints", "Sizes")) and not p.star:  # the items of a tuple: where the entry is built
-                test = f"{n}.__class__ is not tuple" + f" and {n}.__class__ is not int" * p.note.startswith("Ints")
+                test = (
+                    f"{n} is not None and " * p.note.endswith(" | None")
+                    + f"{n}.__class__ is not tuple"
+                    + f" and {n}.__class__ is not int" * p.note.startswith("Ints")
+                )
                 self.namespace[f"_p_{n}"] = p
                 self.add(f"if {test} and {n} is not _MISSING: _SIZES({op.name!r}, _p_{n}, {n})")
 
@@ -312,7 +322,7 @@ class _Source:
     def _read_scalar(self, i: int, n: str, depth: int) -> None:
         factor = n in ("alpha", "beta") or (n == "value" and self.op.promote is not None)
         others = [p.name for p in self.op.operands if p.kind in ("array", "operand", "optional", "operand_optional")]
-        self.add(f"_v = _SCALAR(_OP, {n}, ({''.join(o + ', ' for o in others * factor)}))", depth)
+        self.add(f"_v = _SCALAR(_OP, {n!r}, {n}, ({''.join(o + ', ' for o in others * factor)}))", depth)
         self.add(f"_vals.append(_v); _ops.append(None); _k{i} = _v.aval", depth)
 
 
@@ -368,6 +378,9 @@ def _star(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
     if items:
         if len(items) == 1 and isinstance(items[0], (tuple, list)):
             return tuple(items[0])
+        for item in items:
+            if item.__class__ is not int:
+                return need_sizes(op, name, items, 1)
         return items
     if keyword is _MISSING:
         raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
@@ -396,9 +409,11 @@ def _bound(op: Op, name: str, x: Any, kind: str, operands: tuple[Any, ...]) -> V
     return value
 
 
-def _scalar(op: Op, x: Any, operands: tuple[Any, ...]) -> Value:
+def _scalar(op: Op, name: str, x: Any, operands: tuple[Any, ...]) -> Value:
     """The value of a number beside the operands; given these, it is multiplied with them, so that it must fit their type."""
-    x = x.item() if isinstance(x, Tensor) else x
+    if x.__class__ not in _NUMBERS:
+        need_kind(op.name, name, "Number", x)
+        x = x.item() if isinstance(x, Tensor) else python_number(x)
     if operands:
         check_common(x, operands, bool(op.promote), op.name not in _ROUNDED)
     return wrap_number(x)
@@ -443,10 +458,17 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
             raise _missing(op, p.name)
         if p.name == "dtype" and given is not None:
             statics[i] = as_dtype(given, op.name)
-        if p.note in ("float", "float | None", "Real"):
+        number: Any = given[1] if p.kind == "number" and isinstance(given, tuple) else given
+        if p.note in _LOOKED_AT:
+            refuse_kind(op.name, p, number)
+        if p.kind == "number":
+            statics[i] = (number.__class__, python_number(number))
+        elif p.note == "Real":
+            check_number(given.item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
+        elif p.name == "reduction" and not isinstance(given, str):
+            raise ValueError(f"{given} is not a valid value for reduction")
+        elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":
             refuse_kind(op.name, p, given)
-        if p.note == "Real":
-            check_number(statics[i].item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
     key = (*key[:n], *freeze(statics))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key

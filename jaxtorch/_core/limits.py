@@ -14,7 +14,7 @@ from . import dtypes
 from .checks import flag
 from .op import common_type
 from .tensor import Tensor
-from .value import check_long, wrap_number
+from .value import check_long, python_number, wrap_number
 
 SCALAR_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
@@ -37,6 +37,8 @@ def check_number(value: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> 
 
     to_infinity: types of half precision take numbers that are too large, as infinity: single elements do.
     """
+    if isinstance(value, np.generic):
+        value = python_number(value)
     check_long(value)
     if dtype.is_complex or dtype is dtypes.bool_:
         return

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .size import need_sizes
+from .size import kind_name, need_sizes
+from .value import python_number
 
 _KINDS = {
     "Array": "array",
@@ -57,7 +58,9 @@ def freeze(static: Any) -> Any:
     """A static argument in hashable form: lists become tuples, NumPy numbers Python ones."""
     if isinstance(static, (list, tuple)):
         return tuple([freeze(s) for s in static])
-    if isinstance(static, (np.generic,)):
+    if isinstance(static, np.generic):
+        return bool(static) if isinstance(static, np.bool_) else python_number(static)
+    if isinstance(static, np.ndarray) and not static.ndim:
         return static.item()
     if isinstance(static, slice):
         return ("slice", freeze(static.start), freeze(static.stop), freeze(static.step))
@@ -86,11 +89,12 @@ def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:
     return found
 
 
-_NO_NUMBERS = (str, complex, list, tuple, dict, np.ndarray, dtypes.dtype)
+_NO_NUMBERS = (str, list, tuple, dict, np.ndarray, dtypes.dtype)
 _REFUSED = {
-    "int": (bool, np.bool_, float, np.floating, *_NO_NUMBERS),
-    "float": _NO_NUMBERS,
-    "Real": tuple(kind for kind in _NO_NUMBERS if kind is not complex),
+    "int": (bool, np.bool_, float, np.floating, complex, np.complexfloating, *_NO_NUMBERS),
+    "float": (complex, *_NO_NUMBERS),
+    "Real": _NO_NUMBERS,
+    "Number": _NO_NUMBERS,
 }
 _SHOWN = {"Real": "Number"}
 """What PyTorch does not take for a number, though Python may be able to make one of it."""
@@ -103,16 +107,30 @@ def refuse_kind(op: str, p: Parameter, given: Any) -> None:
         need_kind(op, p.name, wanted, given)
 
 
+_SIZE_LIKE = frozenset(
+    """embedding.padding_idx fft_fft.n fft_hfft.n fft_ifft.n fft_ihfft.n fft_irfft.n fft_rfft.n kthvalue.k nll_loss.ignore_index
+    cross_entropy.ignore_index split_with_sizes.split_sizes topk.k tril.diagonal triu.diagonal local_response_norm.size
+    eye.n eye.m randint.low randint.high randint_like.low randint_like.high randperm.n interpolate.size bincount.minlength
+    multinomial.num_samples tensor_split.indices_or_sections select.index slice.start narrow.start
+    repeat_interleave.repeats""".split()
+)
+"""Whole numbers that PyTorch takes for sizes: a tensor or array with one whole number stands for it."""
+
+
 def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
-    """TypeError where an argument that should be a `bool`, `int` or `float` is of another kind, as PyTorch tells them apart: a
-    flag is a bool and nothing else, a whole number is no flag."""
-    if wanted == "bool":
-        bad = not isinstance(given, bool)
+    """TypeError where an argument that should be a `bool`, `str`, `int`, `float` or any `Number` is of another kind, as PyTorch
+    tells them apart: a flag is a bool and nothing else, a whole number is no flag, a tensor is a number where it has no
+    dimensions and requires no gradient."""
+    if wanted in ("bool", "str"):
+        bad = not isinstance(given, bool if wanted == "bool" else str)
     elif given is not None and hasattr(given, "_value"):  # a tensor
-        bad = wanted == "int" and (given.dtype.is_floating_point or given.dtype is dtypes.bool_)
+        bad = given.requires_grad or (wanted == "int" and dtypes.category(given.dtype) != 1)
+        bad = bad or (given.ndim and (given.numel() != 1 or f"{function.lstrip('_')}.{argument}" not in _SIZE_LIKE))
+    elif isinstance(given, np.ndarray) and f"{function.lstrip('_')}.{argument}" in _SIZE_LIKE:
+        bad = given.ndim or not np.issubdtype(given.dtype, np.integer)
     else:
         bad = given is None or type(given) is object or isinstance(given, _REFUSED[wanted])
     if bad and (hasattr(given, "_value") or not hasattr(type(given), "__torch_function__")):
         raise TypeError(
-            f"{function}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {type(given).__name__}"
+            f"{function.lstrip('_')}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {kind_name(given)}"
         )

@@ -117,7 +117,9 @@ def kind_name(given: Any) -> str:
 
 def _no_whole_number(given: Any) -> bool:
     kind = type(given)
-    if hasattr(kind, "__torch_function__"):  # a tensor, or what asks to be asked
+    if hasattr(kind, "_value"):  # a tensor: any single whole number
+        return given.dtype.is_floating_point or given.dtype.is_complex or given.numel() != 1
+    if hasattr(kind, "__torch_function__"):  # what asks to be asked
         return False
     return isinstance(given, (bool, np.bool_, np.ndarray)) or not hasattr(kind, "__index__")
 

@@ -8,6 +8,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from math import prod
+from typing import Any
+
+import numpy as np
+
+from .size import kind_name
 
 Ints = tuple[int, ...]
 Dims = int | Sequence[int]
@@ -22,8 +27,19 @@ def _check(fine: object, message: str) -> None:
 # -- dimensions and shapes
 
 
+def _dimension(given: Any) -> int:
+    """A dimension that is no int of Python's, as one; TypeError where it stands for none."""
+    if isinstance(given, (bool, np.ndarray)) or not hasattr(given, "__index__") or getattr(given, "ndim", 0):
+        raise TypeError(f"argument 'dim' must be int, not {kind_name(given)}")
+    if hasattr(given, "_value") and (given.dtype.is_floating_point or given.dtype.name == "bool"):
+        raise TypeError("argument 'dim' must be int, not Tensor")
+    return given.__index__()
+
+
 def wrap_dim(dim: int, ndim: int, scalar: bool = True) -> int:
     """The dimension counted from the front. With `scalar`, a 0-d tensor has one dimension to name."""
+    if dim.__class__ is not int:
+        dim = _dimension(dim)
     bound = ndim
     if ndim == 0:
         if not scalar:

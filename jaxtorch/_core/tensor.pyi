@@ -462,7 +462,7 @@ class Tensor:
         """In-place form of `cosh`."""
     def count_nonzero(self, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
-    def cov(self, *, correction: _Number | None = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
+    def cov(self, *, correction: Any = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), with weights."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor on the CPU."""

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import jax
+import numpy as np
 
 from . import dtypes
 from .device import DeviceSlot, cpu
@@ -99,11 +100,25 @@ COMPLEX = aval_of((), dtypes.complex128, cpu.slot, True)
 _WRAPPED = {float: FLOAT, int: INT, bool: BOOL, complex: COMPLEX}
 
 
+def python_number(number: Any) -> Any:
+    """The Python number that PyTorch takes a NumPy number for: an int, a float (for flags and short complex numbers too) or a
+    complex one. What is no NumPy number comes back as it is, or as the one number that it holds."""
+    if not isinstance(number, np.generic):
+        return number.item() if hasattr(number, "item") else number
+    return (
+        int(number)
+        if isinstance(number, np.integer)
+        else number.item()
+        if isinstance(number, complex)
+        else float(number)
+    )  # pyright: ignore[reportArgumentType]
+
+
 def wrap_number(number: Any) -> Value:
     """The value of a Python (or NumPy) number."""
     aval = _WRAPPED.get(type(number))
     if aval is None:
-        number = number.item() if hasattr(number, "item") else number
+        number = python_number(number)
         aval = _WRAPPED.get(type(number))
         if aval is None:
             for kind, aval in ((bool, BOOL), (int, INT), (float, FLOAT), (complex, COMPLEX)):

@@ -61,6 +61,8 @@ class Words:
 
     def manual_seed(self, seed: int) -> Any:
         """Start the stream of `seed`, an int in [-2^63, 2^64); a negative one counts from 2^64 down."""
+        if isinstance(seed, np.integer):
+            raise TypeError("an integer is required")
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(2**63) <= seed < 2**64:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, native
+from .._core import dtypes, native, strides
 from .._core.device import cpu
 from .._core.limits import check_number
 from .._core.op import Array, Real, function, op
@@ -39,6 +39,8 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 def normal_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front; IndexError where the tensor has none such."""
     n = max(ndim, 1)
+    if dim.__class__ is not int:
+        return strides.wrap_dim(dim, ndim)
     if not -n <= dim < n:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return dim % n
@@ -162,6 +164,10 @@ def _randomly_leaky(
 ) -> Tensor:
     """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
     need_kind("rrelu", "training", "bool", training)
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if bound.__class__ is not float:
+            need_kind("rrelu", name, "Number", bound)
+            check_number(bound, dtypes.float64)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:

@@ -21,6 +21,7 @@ from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
 from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
+from .._core.value import python_number
 from .._core.views import set_at, several_in_one_place
 from .._core.warned import once
 from .casting import _LEGACY, convert, move
@@ -45,6 +46,8 @@ def assignable(number: Any, dtype: dtypes.dtype, to_infinity: bool = False) -> A
 
     to_infinity: types of half precision take numbers that are too large, as infinity.
     """
+    if isinstance(number, np.generic):
+        number = python_number(number)
     if isinstance(number, int) and not -(2**63) <= number < 2**64:
         raise ValueError("Overflow when unpacking long long")
     name = _OVERFLOWING.get(dtype.name) or C_NAMES.get(dtype.name, dtype.name)

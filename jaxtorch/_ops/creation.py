@@ -18,6 +18,7 @@ from .._core.permissions import check_fillable
 from .._core.size import Size, refuse_size
 from .._core.sparsity import NO_MEMORY, answers, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
+from .._core.value import python_number
 from . import constants
 from .casting import as_dtype, convert
 
@@ -197,11 +198,11 @@ empty = _factory("empty", 0)
 def _fill_number(value: Any, name: str, position: int) -> Any:
     """The number of a `fill_value` argument, which may be a 0-dimensional tensor."""
     if isinstance(value, Tensor):
-        if value._value.aval.ndim:
+        if value._value.aval.ndim or value._rg:
             raise TypeError(f"{name}(): argument 'fill_value' (position {position}) must be Number, not Tensor")
         return value.item()
     if isinstance(value, np.generic):
-        return value.item()
+        return python_number(value)
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(
             f"{name}(): argument 'fill_value' (position {position}) must be Number, not {type(value).__name__}"

@@ -41,6 +41,8 @@ def check_probability(p: float, error: type[Exception] = ValueError) -> None:
     """Raise ValueError, or the error given, unless 0 <= p <= 1."""
     if p < 0 or p > 1:
         raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+    if p.__class__ is not float:
+        need_kind("dropout", "p", "float", p)
 
 
 def check_dropped(aval: Any, alpha: bool = False) -> None:

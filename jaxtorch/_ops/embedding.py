@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
+from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.sparsity import makers
 from .._core.tensor import Tensor, need_tensor
@@ -121,9 +122,13 @@ def embedding(
         n = weight.shape[0]
         if not -n <= padding_idx < n:
             raise AssertionError("Padding_idx must be within num_embeddings")
+        if padding_idx.__class__ is not int:
+            need_kind("embedding", "padding_idx", "int", padding_idx)
         padding_idx %= n
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
+    if sparse is not True and sparse is not False:
+        need_kind("embedding", "sparse", "bool", sparse)
     if sparse and weight.requires_grad and state.grad:
         return makers["embedding"](weight, input, padding_idx, scale_grad_by_freq)
     return _embedding(input, weight, padding_idx, scale_grad_by_freq)
@@ -138,6 +143,8 @@ def _torch_embedding(
     sparse: bool = False,
 ) -> Tensor:
     """Rows of `weight`, with the arguments in the order of `torch.embedding`."""
+    if sparse is not True and sparse is not False:
+        need_kind("embedding", "sparse", "bool", sparse)
     if sparse and weight.requires_grad and state.grad:
         return makers["embedding"](weight, indices, padding_idx, scale_grad_by_freq)
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)

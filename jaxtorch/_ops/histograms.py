@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
+from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
@@ -211,6 +212,8 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     need_tensor(input, "bincount")
     if weights is not None:
         need_tensor(weights, "bincount", "weights", 2)
+    if minlength.__class__ is not int:
+        need_kind("bincount", "minlength", "int", minlength)
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):

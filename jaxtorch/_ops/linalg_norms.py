@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import strides
-from .._core.op import Array, Number, numpy_names, op
+from .._core.op import Array, Ints, Number, Sizes, numpy_names, op
 from .._core.tensor import Tensor, write_out
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
@@ -17,7 +17,9 @@ from .vector_norm import checked_norm, vector_norm
 
 
 @op(function=False, method=False, saved=["result"], also={"input": "x"})
-def linalg_vector_norm(x: Array, ord: Number = 2, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
+def linalg_vector_norm(
+    x: Array, ord: Number = 2, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None
+):
     """The p-norm over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     if isinstance(ord, str) or not isinstance(ord, (int, float)):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
@@ -72,7 +74,7 @@ def _norm_name(operands: Any, statics: Any) -> str:
 
 
 @op(function=False, method=False, out=False, grad=_norm_name, saved=["result"])
-def _matrix_norm(A: Array, ord: Number, dim: Any, keepdim: bool, dtype: object):
+def _matrix_norm(A: Array, ord: Any, dim: Sizes, keepdim: bool, dtype: object):
     name = "linalg.matrix_norm"
     numbers(name, A, halves=True)
     if A.ndim < 2:
@@ -149,7 +151,7 @@ def _condition_name(operands: Any, statics: Any) -> str:
 
 
 @op(function=False, method=False, out=False, grad=_condition_name, unsaved=["A"])
-def _condition(A: Array, p: Number):
+def _condition(A: Array, p: Any):
     name = "linalg.cond"
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor must have at least 2 dimensions.")

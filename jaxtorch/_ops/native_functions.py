@@ -13,10 +13,19 @@ from jax import lax
 
 from .._core import strides
 from .._core.op import Array, Arrays, Number, function, functions, methods, op
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from .activation import normal_dim
 from .dropout import check_dropped
-from .norm import _affine, _channel_shape, _check_channels, _check_float, _normalised_axes, _wide, store_running
+from .norm import (
+    _affine,
+    _channel_shape,
+    _check_channels,
+    _check_float,
+    _check_running,
+    _normalised_axes,
+    _wide,
+    store_running,
+)
 from .random import keep_mask
 from .resample import _affine_grid, _grid_sample
 from .rules import kind, unsupported
@@ -74,6 +83,7 @@ def _native_batch_norm(
     eps: float,
 ):
     """(normalised, saved mean, saved inverse deviation, new running mean, new running variance)."""
+    _check_running("native_batch_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
     channels = input.shape[1]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
@@ -128,6 +138,9 @@ def _native_batch_norm_legit(
 ) -> Any:
     """`native_batch_norm`; the running moments may be left out altogether."""
     running = args[:2] if len(args) == 5 else (None, None)
+    if len(args) == 5:
+        for place, name in enumerate(("running_mean", "running_var")):
+            need_tensor(running[place], "native_batch_norm_legit", name, 4 + place)
     return native_batch_norm(input, weight, bias, *running, *args[-3:], out=out)
 
 

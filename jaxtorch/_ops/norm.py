@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, Scalar, op
+from .._core.op import Array, Ints, Scalar, op
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .activation import normal_dim
 from .pool import check_averaged
@@ -57,6 +58,13 @@ def _check_channels(channels: int, **given: Any) -> None:
     for name, x in given.items():
         if x is not None and x.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {x.size}")
+
+
+def _check_running(name: str, mean: Any, var: Any, momentum: Any) -> None:
+    if (mean is None) != (var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if jnp.iscomplexobj(momentum):
+        raise TypeError(f"{name}(): argument 'momentum' (position 7) must be float, not complex")
 
 
 def _check_more_than_one(shape: Any) -> None:
@@ -105,6 +113,7 @@ def _batch_norm_train(
     eps: float,
 ):
     """(normalised by the batch's own moments, new running mean, new running variance)."""
+    _check_running("batch_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
     _check_parameters(input, weight, bias, running_mean, running_var)
     channels = input.shape[1] if input.ndim > 1 else input.shape[0]
@@ -161,6 +170,9 @@ def batch_norm(
 
     In training the running moments, where given, are updated in place.
     """
+    if training is not True and training is not False:
+        bool(training)  # its own error first
+        need_kind("batch_norm", "training", "bool", training)
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
     if eps <= 0.0:
@@ -201,6 +213,8 @@ def _instance_norm(
     eps: float,
 ):
     """(normalised, new running mean, new running variance); the running moments are means over the batch."""
+    if use_input_stats:
+        _check_running("instance_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
     _check_parameters(input, weight, bias)
     x, shape = _wide(input), _channel_shape(input)
@@ -425,14 +439,14 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
 
 
 @op(function=False, method=False, grad="DivBackward0", elementwise=True)
-def normalize(input: Array, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12):
+def normalize(input: Array, p: float | None = 2.0, dim: Ints | None = 1, eps: float = 1e-12):
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
     p = 2.0 if p is None else p
     if kind(input) in ("int", "bool"):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_name(input)}"
         )
-    axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim))
+    axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim or range(input.ndim)))
     norm = vector_norm(input, p, axes if input.ndim else None, keepdims=True)
     return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
 

@@ -119,7 +119,7 @@ def logit(input: Array, eps: Number | None = None):
     @derivatives(lambda t, ans, x: masked((x >= eps) & (x <= 1 - eps), t, 1 / (x * (1 - x))))
     @in_single
     def clamped(x: Any) -> Any:
-        return _logit(jnp.minimum(jnp.maximum(x, eps), 1 - eps))
+        return _logit(jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x)).astype(x.dtype))
 
     return clamped(input)
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.checks import flag
-from .._core.op import Array, op
+from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported
@@ -126,7 +126,7 @@ def _saved_by(n: int) -> Any:
 
 
 @op(method=False, out=False, grad="SqueezeBackward1", saved=_saved_by(1))
-def adaptive_avg_pool1d(input: Array, output_size: Any):
+def adaptive_avg_pool1d(input: Array, output_size: Ints):
     """Means over windows that divide the last dimension into `output_size` parts."""
     return _adaptive_avg(input, 1, output_size)
 

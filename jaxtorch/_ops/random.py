@@ -13,6 +13,7 @@ from .._core import device as devices
 from .._core import draws, dtypes, strides
 from .._core.mersenne import in_memory_order
 from .._core.op import Array, Arrays, Scalar, function, op
+from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Value, aval_of
@@ -203,7 +204,7 @@ def randn(
 
 def _integer(value: Any, name: str, argument: str, position: int) -> int:
     if isinstance(value, Tensor):
-        return int(value.item())
+        need_kind(name, argument, "int", value)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"

@@ -16,6 +16,7 @@ from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.value import python_number
 from .._core.warned import once
 from .assignment import assignable
 from .casting import as_dtype, convert, move
@@ -33,8 +34,10 @@ def placed(array: np.ndarray[Any, Any], device: Any) -> Tensor:
 
 def _number(value: Any, name: str, argument: str, position: int) -> Any:
     """A Python number, of one that may be a tensor or NumPy's."""
-    if isinstance(value, (Tensor, np.generic)):
+    if isinstance(value, Tensor):
+        need_kind(name, argument, "Number", value)
         return value.item()
+    value = python_number(value) if isinstance(value, np.generic) else value
     if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be Number, not {type(value).__name__}"
@@ -148,10 +151,15 @@ def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
                     f"end with {d1} dimension(s)."
                 )
             value = value.item()
+        elif value.__class__ not in (int, float):
+            need_kind(name, "end" if numbers else "start", "Number", value)
+            value = python_number(value)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise OverflowError("int too big to convert")
         numbers.append(value)
-    if isinstance(steps, bool) or not hasattr(steps, "__index__"):
+    if isinstance(steps, Tensor):
+        need_kind(name, "steps", "int", steps)
+    if isinstance(steps, (bool, np.ndarray)) or not hasattr(steps, "__index__"):
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(start).__name__}, {type(end).__name__}, "
             f"{type(steps).__name__}): 'steps' must be int"
@@ -241,6 +249,8 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """`steps` numbers from base**start to base**end, their exponents evenly spaced."""
     first, last, n = _ends(start, end, steps, "logspace")
+    if base.__class__ is not float:
+        need_kind("logspace", "base", "float", base)
     dtype = _spaced_dtype(first, last, dtype, out, "logspace")
     wide = dtypes.complex128 if dtype.is_complex else dtypes.float64
     exact = dtype.itemsize >= 4 and (dtype.is_floating_point or dtype.is_complex)
@@ -265,6 +275,8 @@ def eye(
 ) -> Tensor:  # fmt: skip
     """A matrix (n, m) with ones on its diagonal and zeros elsewhere."""
     for name, size, position in (("n", n, 1), ("m", n if m is None else m, 2)):
+        if isinstance(size, Tensor):
+            need_kind("eye", name, "int", size)
         if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
         if size < 0:
@@ -279,7 +291,9 @@ def _triangle(name: str, pick: Any) -> Any:
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = "cpu", layout: Any = None,
         pin_memory: bool = False, requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
+        need_kind(name, "offset", "int", offset)
         for label, size in (("row", row), ("col", col)):
+            need_kind(name, label, "int", size)
             if size < 0:
                 raise RuntimeError(f"{label} must be non-negative, got{size}")
         found = dtypes.int64 if dtype is None else as_dtype(dtype, name)
@@ -353,6 +367,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @function("combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of `r` elements of a vector, in order: (number, r)."""
+    need_kind("combinations", "r", "int", r)
     need_kind("combinations", "with_replacement", "bool", with_replacement)
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, function, functions, op
+from .._core.op import Array, Ints, Sizes, function, functions, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
@@ -102,7 +102,7 @@ def _sum(x: Any, axes: tuple[int, ...], keepdim: bool) -> Any:
 
 
 @op(grad=full_or_dims("Sum"))
-def sum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
+def sum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None):
     """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
     x = _summand(input, dtype)
     if kind(x) == "bool":
@@ -111,7 +111,7 @@ def sum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object =
 
 
 @op()
-def nansum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
+def nansum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None):
     """The sum with NaN counted as zero; no complex inputs."""
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
@@ -135,7 +135,7 @@ def _averaged(input: Any, dtype: Any) -> Any:
 
 
 @op(grad=full_or_dims("Mean"))
-def mean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
+def mean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None):
     """The mean over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     x = _averaged(input, dtype)
     axes = axes_of("mean", dim, x.ndim)
@@ -145,7 +145,7 @@ def mean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object 
 
 
 @op(grad="DivBackward0")
-def nanmean(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: object = None):
+def nanmean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None):
     """The mean of what is not NaN; no integers, no complex numbers."""
     if kind(input) in ("bool", "int"):
         raise RuntimeError(
@@ -189,7 +189,7 @@ def _start_of(size: Any, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 
 
 @op(function=False, out=False, star="size", grad="SumBackward1")
-def sum_to_size(input: Array, size: tuple):
+def sum_to_size(input: Array, size: Sizes):
     """The sum over the dimensions that broadcasting from `size` would have added or stretched."""
     lead, size = _start_of(size, input.shape)
     axes = [*range(lead), *[lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]]
@@ -197,7 +197,7 @@ def sum_to_size(input: Array, size: tuple):
 
 
 @op(differentiable=False)
-def count_nonzero(input: Array, dim: Any = None):
+def count_nonzero(input: Array, dim: Ints | None = None):
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
     return jnp.sum(input != 0, axes_of("count_nonzero", dim, input.ndim), dtype=np.int64)
 
@@ -217,7 +217,7 @@ def log_sum_exp(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 @op(saved=["result"])
-def logsumexp(input: Array, dim: Any, keepdim: bool = False):
+def logsumexp(input: Array, dim: Ints, keepdim: bool = False):
     """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     x = to_float(input)
     axes = axes_of("logsumexp", dim, x.ndim)
@@ -234,13 +234,13 @@ def _truth(input: Any, reduce: Any, axes: tuple[int, ...], keepdim: bool) -> Any
 
 
 @op(differentiable=False)
-def any(input: Array, dim: Any = None, keepdim: bool = False):
+def any(input: Array, dim: Ints | None = None, keepdim: bool = False):
     """Is some element true (not zero)? uint8 answers uint8."""
     return _truth(input, jnp.any, axes_of("any", dim, input.ndim, empty_is_all=False), keepdim)
 
 
 @op(differentiable=False)
-def all(input: Array, dim: Any = None, keepdim: bool = False):
+def all(input: Array, dim: Ints | None = None, keepdim: bool = False):
     """Are all elements true (not zero)? uint8 answers uint8."""
     return _truth(input, jnp.all, axes_of("all", dim, input.ndim, empty_is_all=False), keepdim)
 
@@ -319,13 +319,13 @@ def _amax(name: str, reduce: Any, input: Any, dim: Any, keepdim: bool) -> Any:
 
 
 @op()
-def amax(input: Array, dim: Any = (), keepdim: bool = False):
+def amax(input: Array, dim: Ints | None = (), keepdim: bool = False):
     """The largest element over dimensions; equal ones share the gradient evenly."""
     return _amax("amax", jnp.max, input, dim, keepdim)
 
 
 @op()
-def amin(input: Array, dim: Any = (), keepdim: bool = False):
+def amin(input: Array, dim: Ints | None = (), keepdim: bool = False):
     """The smallest element over dimensions; equal ones share the gradient evenly."""
     return _amax("amin", jnp.min, input, dim, keepdim)
 

@@ -12,6 +12,7 @@ from .._core import device as devices
 from .._core import draws, dtypes, sampling, strides
 from .._core.layouts import strides_of
 from .._core.op import Array, function, functions, op
+from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, key_of
 from .._core.runner import is_tracer, known
 from .._core.tensor import Tensor, from_host, need_tensor, write_out
@@ -105,6 +106,8 @@ def bernoulli(
             raise TypeError(
                 "bernoulli() received an invalid combination of arguments: 'p' and 'out' exclude each other"
             )
+        if p.__class__ is not float and not isinstance(p, Tensor):
+            need_kind("bernoulli", "p", "float", p)
         empty = like_filled(input, 0, None, None, False, constants.contiguous_format, "bernoulli")
         result = bernoulli_(empty, p, generator=generator)
     else:
@@ -144,6 +147,11 @@ def normal(
     dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers of the given means and standard deviations (one or both tensors), or of a `size` for numbers."""
+    if size is not None:
+        mean, std = (x.item() if isinstance(x, Tensor) and not x.ndim else x for x in (mean, std))
+    for name, x in (("mean", mean), ("std", std)):
+        if x.__class__ is not float and not isinstance(x, Tensor):
+            need_kind("normal", name, "float", x)
     tensors = [x for x in (mean, std) if isinstance(x, Tensor)]
     if not tensors:
         if size is None:
@@ -159,8 +167,6 @@ def normal(
         slot = devices.resolve(device)
         t = sample(slot, generator, shape, found, ("normal", shape, found.np, mean, std), "normal", mean, std)
         return finish_factory(t, out, requires_grad, "normal")
-    for t in tensors:
-        check_normal(t._value.aval.dtype)
     found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
     check_normal(found)
     node = f"NormalBackward{3 if len(tensors) == 2 else 1 if isinstance(mean, Tensor) else 2}"
@@ -201,6 +207,10 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
+    if num_samples.__class__ is not int:
+        need_kind("multinomial", "num_samples", "int", num_samples)
+    if replacement is not True and replacement is not False:
+        need_kind("multinomial", "replacement", "bool", replacement)
     if out is not None and out.dtype is not dtypes.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {dtypes.scalar_name(out.dtype)}")
     if _traced(input) and (num_samples == 1 or not replacement):

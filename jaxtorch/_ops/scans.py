@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Arrays, Number, Scalar, function, method, methods, numpy_names, op
+from .._core.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
@@ -211,6 +211,8 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> Any:
 
 
 def _check_trapezoid(name: str, x: Any, dx: Any) -> None:
+    if jnp.iscomplexobj(dx):
+        raise TypeError(f"{name}(): argument 'dx' must be float, not complex")
     if x is not None and dx is not None:
         bad_call(
             name,
@@ -285,7 +287,7 @@ def _slopes(x: Any, steps: Any, axis: int, edge_order: int, even: bool) -> Any:
 
 
 @op(function=False, method=False, out=False, grad="CatBackward0")
-def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Number, edge_order: int):
+def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Any, edge_order: int):
     if input.dtype == np.uint8:
         raise RuntimeError("torch.gradient does not support uint8 input.")
     if kind(input) == "bool":

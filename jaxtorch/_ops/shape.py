@@ -15,6 +15,7 @@ from .._core.op import Array, Ints, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
 from .._core.tensor import Tensor, from_host
+from .._core.value import python_number
 from .._core.views import _put_back
 from .indexing import _content
 from .rules import diagonal_of
@@ -266,7 +267,10 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if wrap and len(size) == 2 and size[0] > size[1] + 1:
         every = np.arange(0, self._value.aval.numel, size[1] + 1)
         steps = every
-    if not isinstance(fill_value, Tensor):
+    if isinstance(fill_value, Tensor):
+        need_kind("fill_diagonal_", "fill_value", "Number", fill_value)
+    else:
+        fill_value = python_number(fill_value)
         check_number(fill_value, self._value.aval.dtype, to_infinity=len(steps) == 1)
     self[from_host(np.isin(numbers, steps), self.device)] = fill_value
     return self
@@ -339,6 +343,13 @@ def _the_way(name: str, *ways: Any) -> Any:
     if len(given) != 1 or isinstance(given[0], str):
         kinds = ", ".join(type(x).__name__ for x in given) or "nothing"
         raise TypeError(f"{name}(): expected an int or a tuple of ints to split by, but got {kinds}")
+    ways_given = given[0] if isinstance(given[0], (list, tuple)) else given[:1]
+    for way in ways_given:
+        if isinstance(way, Tensor) and way.dtype is not dtypes.int64:
+            found = dtypes.scalar_name(way.dtype)
+            raise RuntimeError(f"{name} expected tensor_indices_or_sections to have dtype of long, but got {found}")
+        if way.__class__ is not int and not (isinstance(way, Tensor) and way.ndim):
+            need_kind(name, "indices_or_sections", "int", way)
     return _numbers(given[0])
 
 

@@ -11,7 +11,7 @@ from jax import lax
 
 from .._core import dtypes
 from .._core.checks import flag
-from .._core.op import Array, Number, Operand, function, numpy_names, op
+from .._core.op import Array, Ints, Number, Operand, function, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .._core.warned import warn
@@ -89,22 +89,22 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
 
 
 @op(function=False, method=False, out=False, grad="VarBackward0")
-def _var(input: Array, dim: Any, correction: Number, keepdim: bool):
+def _var(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("var", input, dim, correction, keepdim, False)[0]
 
 
 @op(function=False, method=False, out=False, grad="StdBackward0", saved=["result"])
-def _std(input: Array, dim: Any, correction: Number, keepdim: bool):
+def _std(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("std", input, dim, correction, keepdim, True)[0]
 
 
 @op(function=False, method=False, out=False, grad="VarMeanBackward0")
-def _var_mean(input: Array, dim: Any, correction: Number, keepdim: bool):
+def _var_mean(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("var_mean", input, dim, correction, keepdim, False)
 
 
 @op(function=False, method=False, out=False, grad="StdMeanBackward0", saved=["result"])
-def _std_mean(input: Array, dim: Any, correction: Number, keepdim: bool):
+def _std_mean(input: Array, dim: Ints | None, correction: Number, keepdim: bool):
     return _spread("std_mean", input, dim, correction, keepdim, True)
 
 
@@ -422,7 +422,7 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
 
 
 @op(out=False, grad="SqueezeBackward0", unsaved=["input"])
-def cov(input: Array, *, correction: Number = 1, fweights: Array | None = None, aweights: Array | None = None):
+def cov(input: Array, *, correction: int = 1, fweights: Array | None = None, aweights: Array | None = None):
     """The covariance matrix of variables (rows) over observations (columns), with weights."""
     return _covariance("cov", input, correction, fweights, aweights)
 

@@ -8,7 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, Number, function, functions, op
+from .._core.op import Array, Ints, Number, function, functions, op
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor, write_out
 from .reductions import axes_of, extent, wide
 from .rules import derivatives, kind, scalar_name, zeros_mask
@@ -89,9 +90,16 @@ def checked_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any) -> A
     return found if keepdim else jnp.squeeze(found, axes)
 
 
+def order_of(p: Any) -> float:
+    """The order of a norm; RuntimeError for a complex one."""
+    if isinstance(p, complex):
+        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    return float(p)
+
+
 @op(function=False, method=False, out=False, grad="LinalgVectorNormBackward0", saved=["result"])
-def _norm(input: Array, p: Number, dim: Any, keepdim: bool, dtype: object):
-    return checked_norm(input, float(p), dim, bool(keepdim), dtype)
+def _norm(input: Array, p: Number, dim: Ints | None, keepdim: bool, dtype: object):
+    return checked_norm(input, order_of(p), dim, bool(keepdim), dtype)
 
 
 @function("norm", method=True)
@@ -109,6 +117,7 @@ def norm(
             raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
         return _nuclear(input, dim, keepdim, out, dtype)
     if isinstance(p, Tensor):
+        need_kind("linalg_vector_norm", "ord", "Number", p)
         p = p.item()
     found = _norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
     return found if out is None else write_out(out, found, "norm")
@@ -136,12 +145,15 @@ def dist(input: Array, other: Array, p: Number = 2):
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {scalar_name(bad)} instead."
         )
-    return checked_norm(input - other, float(p), None, False, None)
+    return checked_norm(input - other, order_of(p), None, False, None)
 
 
 @op(inplace=True)
 def renorm(input: Array, p: Number, dim: int, maxnorm: Number):
     """The slices along a dimension, those of a p-norm above `maxnorm` scaled down to it."""
+    for name, given in (("p", p), ("maxnorm", maxnorm)):
+        if isinstance(given, complex):
+            raise RuntimeError(f"renorm: {name} must be real-valued")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     if p <= 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
-from .._core.op import Array, Scalar, Sizes, function, method, numpy_names, op
+from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
 from .._core.tensor import Tensor, need_tensor
@@ -291,6 +291,10 @@ def t(input: Array):
 @function("movedim", method=True, aliases=["moveaxis"])
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """The dimensions at `source` moved to `destination`; the others keep their order."""
+    if source.__class__ is not int and not isinstance(source, (tuple, list)):
+        source = strides.wrap_dim(source, input.ndim)
+    if destination.__class__ is not int and not isinstance(destination, (tuple, list)):
+        destination = strides.wrap_dim(destination, input.ndim)
     if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
         kinds = f"{type(source).__name__}, {type(destination).__name__}"
         raise TypeError(f"movedim() received an invalid combination of arguments - got (Tensor, {kinds})")
@@ -339,7 +343,7 @@ def _squeeze_name(operands: Any, statics: Any) -> str:
 
 
 @op(name="squeeze", inplace=False, view=ViewRule(viewstrides.squeeze, _reshaped_back), grad=_squeeze_name)
-def squeeze(input: Array, dim: Any = None):
+def squeeze(input: Array, dim: Ints | None = None):
     """Without the dimensions of size 1, all of them or those in `dim`."""
     size, _, _ = viewstrides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
     return input.reshape(size)
@@ -378,6 +382,8 @@ def select(input: Array, dim: int, index: Scalar):
     """The slice at one index of a dimension, which is dropped."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    if jnp.result_type(index) == np.bool_:
+        raise TypeError("select(): argument 'index' must be int, not bool")
     d = strides.wrap_dim(dim, input.ndim)
     if not input.shape[d]:
         raise IndexError(
@@ -505,7 +511,10 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(tensor, split_size_or_sections, dim)
     if split_size_or_sections.__class__ is not int:
-        need_kind("split_with_sizes", "split_sizes", "int", split_size_or_sections)
+        if not isinstance(split_size_or_sections, Tensor):  # NumPy's whole numbers are none of its kinds either
+            need_sizes("split_with_sizes", "split_sizes", split_size_or_sections, 2)
+        elif split_size_or_sections.numel() != 1:
+            raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not Tensor")
     size = int(split_size_or_sections)
     if not aval.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")

@@ -42,7 +42,7 @@ def _window(
     dtype: Any, layout: Any, device: Any, requires_grad: bool,
 ) -> Tensor:  # fmt: skip
     """A window of `length` samples of a function of (0, 1, ..., the period)."""
-    if isinstance(length, bool) or not hasattr(length, "__index__"):
+    if isinstance(length, (bool, np.ndarray)) or not hasattr(length, "__index__") or getattr(length, "ndim", 0):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
     check_layout(layout, name)
     found = dtypes.default() if dtype is None else as_dtype(dtype, name)

@@ -60,11 +60,8 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     full = self._value.aval.size
     if dim is None:
         return full
-    try:
-        if -len(full) <= dim < len(full):
-            return full[dim]
-    except TypeError:
-        pass
+    if dim.__class__ is int and -len(full) <= dim < len(full):
+        return full[dim]
     return full[strides.wrap_dim(dim, len(full))]
 
 

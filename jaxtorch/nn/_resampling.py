@@ -8,6 +8,8 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
+
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .._ops import resample as _resample
@@ -99,7 +101,14 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any) -> tuple[A
             f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
         )
     if size is not None:
+        for v in values:
+            if v.__class__ is not int:
+                need_kind("interpolate", "size", "int", v)
         return tuple(int(v) for v in values), None
+    if any(isinstance(v, (Tensor, np.ndarray)) for v in values):
+        raise TypeError(
+            f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
+        )
     return None, tuple(float(v) for v in values)
 
 
