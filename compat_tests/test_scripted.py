@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import jaxtorch
+from parity import parity_test
 
 
 def _asserted(x: torch.Tensor):
@@ -141,3 +142,23 @@ def test_a_scripted_module_is_the_module() -> None:
     loss = scripted(x).sum()
     loss.backward()
     assert module.inner.weight.grad is not None
+
+
+@parity_test
+def test_script_of_a_traced_module(torch: Any) -> Any:
+    """A `GraphModule` has a class of its own, which scripting keeps."""
+
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):  # the annotation is TorchScript's
+            return x * self.weight + 1
+
+    traced = torch.fx.symbolic_trace(Scaled())
+    scripted = torch.jit.script(traced)
+    with torch.no_grad():
+        traced.weight.mul_(4)
+    x = torch.arange(3.0)
+    return scripted(x).detach(), copy.deepcopy(scripted)(x).detach(), list(scripted.state_dict()), traced(x).detach()

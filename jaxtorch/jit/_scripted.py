@@ -115,7 +115,7 @@ class Scripted:
 
 def _sharing(kind: Any, module: Any) -> Any:
     """An object of a class that has another's attributes."""
-    made = kind.__new__(kind)
+    made = object.__new__(kind)  # not the class's own, by which a `GraphModule` makes another class
     made.__dict__ = module.__dict__
     return made
 
