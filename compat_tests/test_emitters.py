@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch as theirs
 
 import jaxtorch as torch
 from jaxtorch._core import allocator, cold, emitters, program, runner
@@ -90,3 +94,26 @@ def test_free_memory_is_given_back_before_a_large_program_is_compiled(released: 
     expected = total(1203, 30)
     assert [total(1203, 30) for _ in range(2)] == pytest.approx([expected] * 2, rel=1e-5)
     assert len(released) == 1
+
+
+MANY_DIMENSIONS = """
+import jaxtorch as torch
+x = torch.arange(57600.0).reshape(2, 2, 9, 4, 4, 10, 10) / 57600
+y = (torch.arange(3600.0) / 3600).reshape(2, 2, 9, 1, 1, 10, 10)
+step = lambda: ((x + 1) * y).sum(1).mul(2)
+print([round(step().sum().item(), 1) for _ in range(12)])
+"""
+
+
+@pytest.mark.skipif(not emitters.known(emitters.PRODUCTS_ONLY), reason="an XLA without YNNPACK")
+def test_sums_over_products_of_seven_dimensions_leave_the_process_alive() -> None:
+    """In a process of its own: without the option it ends by SIGSEGV."""
+    kernel = kernel_of(wave, 2, 1, 2, 1, 2, 1, 2)
+    assert emitters.needed(None, [kernel_of(wave, 4, 5), kernel]) == emitters.PRODUCTS_ONLY
+    assert emitters.needed(None, [kernel_of(wave, 2, 1, 2, 1, 2, 1)]) is None
+    ran = subprocess.run([sys.executable, "-c", MANY_DIMENSIONS], capture_output=True, text=True, timeout=300)
+    x = theirs.arange(57600.0).reshape(2, 2, 9, 4, 4, 10, 10) / 57600
+    y = (theirs.arange(3600.0) / 3600).reshape(2, 2, 9, 1, 1, 10, 10)
+    expected = ((x + 1) * y).sum(1).mul(2).sum().item()
+    assert ran.returncode == 0, ran.stderr
+    np.testing.assert_allclose(ast.literal_eval(ran.stdout), [expected] * 12, rtol=1e-4)

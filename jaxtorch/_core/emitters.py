@@ -1,4 +1,5 @@
-"""XLA's options for a program: which of its two sets of emitters makes the code on the CPU, and that half precision is rounded.
+"""XLA's options for a program: which of its two sets of emitters makes the code on the CPU, that half precision is rounded, and
+that what XLA's library of kernels cannot do is not given to it.
 
 The newer ones, XLA's default, make a module of MLIR and one of LLVM for each kind of fused operation: about 1 MiB each, all held
 until the program is compiled. The older ones write the whole program into one module, in half the time for each fused operation
@@ -20,6 +21,9 @@ from .context import caching
 
 OLDER = {"xla_cpu_use_fusion_emitters": False}
 ROUNDED = {"xla_allow_excess_precision": False}
+PRODUCTS_ONLY = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
+DEEP = 7
+"""Dimensions from which on YNNPACK's sums over a product that was broadcast in the middle end the process (jaxlib 0.10.2)."""
 REPEATED = 0.4
 """The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
 
@@ -40,6 +44,15 @@ def calls_python(jaxpr: Any) -> bool:
     """Does it call a Python function each time it runs?"""
     return any(
         eqn.primitive.name == "pure_callback" or any(map(calls_python, _core.jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
+def is_deep(jaxpr: Any) -> bool:
+    """Is any array in it of so many dimensions that YNNPACK's sums may fail?"""
+    return any(
+        any(v.aval.ndim >= DEEP for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "ndim"))
+        or any(map(is_deep, _core.jaxprs_in_params(eqn.params)))
         for eqn in jaxpr.eqns
     )
 
@@ -78,6 +91,14 @@ def with_rounding(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dic
     """
     if any(kernel.halves for kernel in kernels) and known(ROUNDED):
         return {**(options or {}), **ROUNDED}
+    return options
+
+
+def needed(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dict[str, Any] | None:
+    """These options for a program of these kernels, with those without which it would fail or round otherwise."""
+    options = with_rounding(options, kernels)
+    if any(kernel.deep for kernel in kernels) and known(PRODUCTS_ONLY):
+        return {**(options or {}), **PRODUCTS_ONLY}
     return options
 
 

@@ -31,6 +31,7 @@ class Kernel:
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
     halves: is anything of it in half precision?
+    deep: does it run on the CPU with arrays of many dimensions, so that XLA needs an option for it (see emitters.py)?
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
           with it (see emitters.py).
@@ -44,7 +45,7 @@ class Kernel:
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "guards", "captured", "traced",
-                 "on_numpy", "cold_runs", "cold_limit", "cost", "halves", "lowered", "size", "size_once", "by_older_emitters",
+                 "on_numpy", "cold_runs", "cold_limit", "cost", "halves", "deep", "lowered", "size", "size_once", "by_older_emitters",
                  "has_effects", "_alone", "_body", "_quiet")  # fmt: skip
 
     def __init__(
@@ -74,6 +75,7 @@ class Kernel:
             self.jitted = jax.jit(whole)
         self.size, self.size_once = emitters.sizes(jaxpr)
         self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
+        self.deep = on_cpu and emitters.is_deep(jaxpr)
         self._body = lowering.lowered(whole) if self.lowered else whole
         self._alone: Any = None
         self.traced: Any = traced.jaxpr if on_cpu else None
@@ -91,7 +93,7 @@ class Kernel:
     def alone(self) -> Any:
         """The kernel as it runs by itself, jitted at its first run."""
         if self._alone is None:
-            options = emitters.with_rounding(emitters.chosen([self]), [self])
+            options = emitters.needed(emitters.chosen([self]), [self])
             self._alone = (
                 self.jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
             )

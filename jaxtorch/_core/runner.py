@@ -523,7 +523,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
         program = lowered(program)
     if options is None:
         options = emitters.chosen(kernels)
-    options = emitters.with_rounding(options, kernels)
+    options = emitters.needed(options, kernels)
     given_up = [*range(len(first)), *([len(tensors)] if taken else [])]
     device = slot.jax
     there = None if is_first(device) else jax.sharding.SingleDeviceSharding(device)
