@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -252,3 +253,65 @@ def _state_by_plain_names(t: Any) -> list[Any]:
 @pytest.mark.filterwarnings("ignore:Getting submodules")
 def test_states_by_plain_names() -> None:
     assert _state_by_plain_names(jaxtorch) == _state_by_plain_names(torch)
+
+
+def _text(t: Any, x: Any) -> Any:
+    if isinstance(x, dict):
+        return {k: _text(t, v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return [_text(t, y) for y in x]
+    return _text(t, x.tolist()) if isinstance(x, t.Tensor) else float(f"{x:.4g}") if isinstance(x, float) else x
+
+
+def _refused(call: Any) -> Any:
+    try:
+        return call()
+    except (RuntimeError, KeyError) as error:
+        return type(error).__name__, str(error)
+
+
+def _optimizer_states(t: Any) -> list[Any]:
+    """The states of optimizers by the names of parameters: made, flattened, loaded into others, in part."""
+    names = importlib.import_module(t.__name__ + ".distributed.checkpoint.state_dict")
+    flat = names.StateDictOptions(flatten_optimizer_state_dict=True)
+
+    def made(kind: Any, n: int = 2) -> tuple[Any, Any]:
+        model = t.nn.Sequential(*[t.nn.Linear(2, 2) for _ in range(n)])
+        with t.no_grad():
+            for i, p in enumerate(model.parameters()):
+                p.fill_(i + 1)
+        first, *rest = model.parameters()
+        return model, kind([{"params": [first], "lr": 0.5}, {"params": rest}], 0.25)
+
+    adam, sgd = t.optim.Adam, functools.partial(t.optim.SGD, momentum=0.9)
+    seen: list[Any] = []
+    for kind in (adam, sgd, t.optim.SGD):
+        model, optimizer = made(kind)
+        seen += [names.get_optimizer_state_dict(model, optimizer), [p.grad for p in model.parameters()]]
+        seen += [_text(t, list(model.parameters())), optimizer.param_groups[0]["lr"]]
+        model(t.ones(1, 2)).sum().backward()
+        optimizer.step()
+        state = names.get_optimizer_state_dict(model, optimizer)
+        flattened = names.get_optimizer_state_dict(model, optimizer, options=flat)
+        both = names.get_state_dict(model, [optimizer, t.optim.SGD(model[0].parameters(), 3.0)])
+        seen += [state, flattened, both]
+        for given, options in ((state, None), (flattened, flat)):
+            other, another = made(kind)
+            another.param_groups[1]["lr"] = 7.0
+            seen += [names.set_optimizer_state_dict(other, another, given, options=options), another.state_dict()]
+        if state["state"]:
+            other, another = made(kind, 1)
+            seen += [names.set_optimizer_state_dict(other, another, state), another.state_dict()]
+            other, another = made(kind, 3)
+            seen += [_refused(lambda o=other, a=another, s=state: names.set_optimizer_state_dict(o, a, s))]
+        other, another = made(kind)
+        found = names.set_state_dict(other, another, model_state_dict=both[0], optim_state_dict=state)
+        seen += [str(found), another.state_dict(), _text(t, list(other.parameters()))]
+    seen += [_refused(lambda: names.get_optimizer_state_dict(model, []))]
+    seen += [_refused(lambda: names.set_optimizer_state_dict(model, optimizer, {})), names.get_state_dict(model, [])]
+    return [_text(t, x) for x in seen]
+
+
+def test_states_of_optimizers_by_names() -> None:
+    for a, b in zip(_optimizer_states(torch), _optimizer_states(jaxtorch), strict=True):
+        assert b == a

@@ -1,7 +1,11 @@
 """Arguments, results and errors at the edges of public functions, each compared with PyTorch's."""
 
+import copy
+import importlib
 import io
+import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -346,3 +350,41 @@ def test_the_error_function_stays_within_its_bounds():
     torch.erf(theirs).sum().backward()
     y.sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), theirs.grad.numpy(), rtol=1e-4, atol=1e-30)
+
+
+def test_copies_of_subclasses() -> None:
+    def copies(t: Any) -> list[Any]:
+        class Plain(t.Tensor):
+            pass
+
+        class Makes(t.Tensor):
+            def new_empty(self, *args: Any, **kwargs: Any) -> Any:
+                return super().new_empty(*args, **kwargs).as_subclass(Makes)
+
+        class Weight(t.nn.Parameter):
+            pass
+
+        seen: list[Any] = []
+        for x in (
+            t.ones(2).as_subclass(Plain),
+            t.ones(2).as_subclass(Makes),
+            Weight(t.ones(2)),
+            t.nn.Buffer(t.ones(2)),
+        ):
+            x.tag = [1]
+            try:
+                copied = copy.deepcopy(x)
+                seen.append((type(copied).__name__, copied.tolist(), sorted(copied.__dict__)))
+            except RuntimeError as error:
+                seen.append(str(error)[:150])
+        return seen
+
+    assert copies(jaxtorch) == copies(torch)
+
+
+def test_tensorboard_missing(monkeypatch: Any) -> None:
+    module = importlib.import_module("jaxtorch.utils.tensorboard")
+    for name in ("tensorboard", "tensorboardX", "jaxtorch.utils.tensorboard._writer"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'tensorboard'"):
+        module.SummaryWriter  # noqa: B018

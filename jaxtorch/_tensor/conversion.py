@@ -13,7 +13,7 @@ from .._core import checks, dtypes, forward, host, layouts, printing, runner, vi
 from .._core.device import cpu, default_device
 from .._core.modes import state
 from .._core.op import functions
-from .._core.overrides import admit
+from .._core.overrides import admit, disable_subclass
 from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
@@ -300,6 +300,14 @@ def __copy__(self: Tensor) -> Tensor:
     return out
 
 
+def _makes_its_like(self: Any) -> bool:
+    """Is it no subclass of a program's, or one with a `new_empty` that makes tensors of it?"""
+    if type(self).__module__.partition(".")[0] in ("torch", "jaxtorch"):
+        return True
+    with disable_subclass():
+        return type(self.new_empty([])) is type(self)
+
+
 @member
 def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
     if id(self) in memo:
@@ -309,6 +317,12 @@ def __deepcopy__(self: Tensor, memo: Any) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
             "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if type(self) is not Tensor and not _makes_its_like(self):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that "
+            "implement new_empty() and for which that function returns another instance of the same subclass. You should "
+            "either properly implement new_empty() for your subclass or override __deepcopy__()."
         )
     if self.is_conj() or self.is_neg():
         new = self.detach().clone()  # what the memory holds, its sign changed: no view of any kind

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """tensorboardX's names where it is installed. ImportError, as in PyTorch without its package, where neither is."""
+    """tensorboardX's names where it is installed. ModuleNotFoundError where neither is."""
     if name not in ("FileWriter", "RecordWriter", "SummaryWriter"):
         raise AttributeError(f"module 'torch.utils.tensorboard' has no attribute '{name}'")
     for module in ("tensorboardX", __name__ + "._writer"):
@@ -15,6 +15,7 @@ def __getattr__(name: str) -> Any:
             return getattr(importlib.import_module(module), name)
         except ImportError:
             continue
-    raise ImportError(
-        f"torch.utils.tensorboard.{name} needs tensorboardX or tensorboard, which are not installed: pip install tensorboardX"
+    raise ModuleNotFoundError(
+        f"No module named 'tensorboard': torch.utils.tensorboard.{name} needs it, or tensorboardX: pip install tensorboardX",
+        name="tensorboard",
     )
