@@ -26,7 +26,8 @@ NUMBERS = """torch.add(x, x, alpha={}); torch.sub(x, {}); x * {}; x / {}; F.leak
     torch.isclose(x, x, {}); torch.full((1,), {}); x.new_full((1,), {}); torch.linspace({}, 2, 3)
     F.cross_entropy(x, i, label_smoothing={})
     F.batch_norm(x, None, None, training=True, eps={}); F.batch_norm(x, None, None, training=True, momentum={})
-    F.interpolate(x[None], scale_factor={}); F.alpha_dropout(x, {}); torch.renorm(x, {}, 0, 1); torch.cdist(x, x, {})
+    F.interpolate(x[None], scale_factor={}); F.interpolate(x[None], scale_factor={}, mode='area')
+    F.alpha_dropout(x, {}); torch.renorm(x, {}, 0, 1); torch.cdist(x, x, {})
     torch.logspace(0, 1, 2, {}); torch.norm(x, {}); F.softplus(x, {}); torch.pow(x, {}); torch.nan_to_num(x, {})"""
 FLAGS = """F.gelu(x, approximate={}); torch.fft.fft(x, norm={}); F.embedding(i, x, sparse={}); torch.multinomial(x, 1, {}).shape
     F.batch_norm(x, r, r + 1, training={}); F.mse_loss(x, x, reduction={})"""
@@ -36,7 +37,13 @@ BESIDE = """b | {}; torch.bitwise_and(i, {}); i << {}; torch.result_type(i, {});
 STATISTICS = """F.batch_norm(x, None, r, training=True); F.batch_norm(x, r, None, training=True); F.batch_norm(x, None, r)
     F.instance_norm(x[None], None, r[:2]); F.instance_norm(x[None], r[:2], None); F.instance_norm(x[None], momentum=1j)
     torch.native_batch_norm(x, None, None, None, r, True, 0.1, 1e-5); F.batch_norm(x, r, r, training=True, momentum=1j)
+    nn.MultiheadAttention(3, 1)(x[None], x[None], x[None], 1.5); nn.utils.rnn.pad_sequence(['a'])
     torch._native_batch_norm_legit(x, None, None, None, r, True, 0.1, 1e-5)"""
+
+LAYERS = """nn.HuberLoss(delta={}); nn.Unflatten({}, (1, 2)).unflattened_size; nn.Embedding(2, 2, max_norm={})(i).shape
+    nn.utils.rnn.pack_padded_sequence(x[:, None, None], [2], {}); torch.distributions.Normal({}, 1.0).mean
+    torch.distributions.Gamma({}, 1.0).mean; torch.distributions.Binomial(2, {}).mean
+    torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD([g], 0.1), {}).mode"""
 
 
 def _listed(texts: str) -> list[str]:
@@ -45,7 +52,15 @@ def _listed(texts: str) -> list[str]:
 
 def _found(torch: Any, text: str) -> Any:
     x = torch.arange(6.0).reshape(2, 3)
-    names = {"torch": torch, "F": torch.nn.functional, "np": np, "x": x, "i": torch.tensor([1, 0]), "r": torch.ones(3)}
+    names = {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "nn": torch.nn,
+        "np": np,
+        "x": x,
+        "i": torch.tensor([1, 0]),
+        "r": torch.ones(3),
+    }
     names |= {"g": torch.tensor(1.0, requires_grad=True), "b": torch.tensor([True, False])}
     torch.manual_seed(0)
     with warnings.catch_warnings():
@@ -54,7 +69,7 @@ def _found(torch: Any, text: str) -> Any:
     return found.kind if isinstance(found, Raised) else found
 
 
-@pytest.mark.parametrize("text", [t for group in (DIMENSIONS, SIZES, NUMBERS, FLAGS) for t in _listed(group)])
+@pytest.mark.parametrize("text", [t for group in (DIMENSIONS, SIZES, NUMBERS, FLAGS, LAYERS) for t in _listed(group)])
 @parity_test
 def test_arguments(torch: Any, text: str) -> Any:
     return [(given, _found(torch, text.replace("{}", given))) for given in _listed(GIVEN)]

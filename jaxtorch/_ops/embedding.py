@@ -99,6 +99,8 @@ def _renormalised(weight: Array, index: Array, max_norm: float, norm_type: float
 
 def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_type: float) -> None:
     if max_norm is not None:
+        if max_norm.__class__ is not float:
+            need_kind("embedding_renorm_", "max_norm", "float", max_norm)
         weight._write(_renormalised(weight, index, float(max_norm), float(norm_type))._value)
 
 

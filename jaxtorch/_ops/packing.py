@@ -164,6 +164,9 @@ def pad_list(sequences: list[Tensor], batch_first: bool, padding_value: float, p
     """Sequences (L_b, *), padded with `padding_value` to the longest: (T, B, *), or (B, T, *) with `batch_first`."""
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    for i, s in enumerate(sequences):
+        if not isinstance(s, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(s).__name__}")
     lengths = np.array([s.size(0) for s in sequences])
     steps = int(lengths.max())
     rest = tuple(sequences[0].shape)[1:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from numbers import Number
 from typing import Any
 
 from .._core.modes import enable_grad
@@ -20,7 +19,7 @@ euler_constant = 0.57721566490153286060
 
 def broadcast_all(*values: Any) -> Any:
     """Numbers and tensors as tensors of one shape; numbers take the first tensor's type, or the default one."""
-    if not all(isinstance(v, (Tensor, Number)) for v in values):
+    if not all(isinstance(v, (Tensor, bool, int, float)) or hasattr(v, "__torch_function__") for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )

@@ -9,7 +9,7 @@ from typing import Any
 from .._core import dispatching
 from .._core.dtypes import bool_
 from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._ops.activation import softmax
 from .._ops.attention import scaled_dot_product_attention
 from .._ops.dropout import dropout
@@ -34,6 +34,7 @@ def _canonical_mask(
     """A mask to add: a float mask as it is, a bool one as -inf where it is True."""
     if mask is None:
         return None
+    need_tensor(mask, "is_floating_point")
     if mask.dtype is not bool_ and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype is not other_type:

@@ -50,7 +50,8 @@ def interpolate(
     else:
         need_kind(f"upsample_{mode}", "align_corners", "bool", align_corners)
     n = input.dim() - 2
-    sizes, factors = _target_size(input, n, size, scale_factor)
+    computed = mode == "area" or bool(recompute_scale_factor)
+    sizes, factors = _target_size(input, n, size, scale_factor, computed)
     if recompute_scale_factor is not None and recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if mode == "area" and sizes is None:
@@ -74,8 +75,9 @@ def interpolate(
     return _resample._upsample(input, sizes, mode, bool(align_corners), factors, antialias)
 
 
-def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any) -> tuple[Any, Any]:
-    """(size, None) or (None, factors), one number for each spatial dimension."""
+def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any, computed: bool) -> tuple[Any, Any]:
+    """(size, None) or (None, factors), one number for each spatial dimension. computed: the factors only give a size, so that
+    they may be tensors."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     given, short = (size, "o") if size is not None else (scale_factor, "s")
@@ -96,7 +98,7 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any) -> tuple[A
         values = tuple(given)
     else:
         values = (given,) * n
-    if size is None and any(isinstance(v, str) for v in values):
+    if size is None and not computed and any(isinstance(v, str) for v in values):
         raise TypeError(
             f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
         )
@@ -105,7 +107,7 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any) -> tuple[A
             if v.__class__ is not int:
                 need_kind("interpolate", "size", "int", v)
         return tuple(int(v) for v in values), None
-    if any(isinstance(v, (Tensor, np.ndarray)) for v in values):
+    if not computed and any(isinstance(v, (Tensor, np.ndarray)) for v in values):
         raise TypeError(
             f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
         )

@@ -99,6 +99,9 @@ class ReduceLROnPlateau(LRScheduler):
         return a < best if self.mode == "min" else a > best
 
     def _init_is_better(self, mode: str, threshold: float, threshold_mode: str) -> None:
+        for name, given in (("mode", mode), ("threshold mode", threshold_mode)):
+            if not isinstance(given, str):
+                raise TypeError(f"{name} must be str, not {type(given).__name__}")
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):

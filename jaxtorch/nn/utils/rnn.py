@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._core.dtypes import int64
+from ..._core.parameters import need_kind
 from ..._core.tensor import Tensor, from_host
 from ..._ops.construction import as_tensor, tensor
 from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
@@ -170,6 +171,7 @@ def pack_padded_sequence(
     1 and T.
     """
     given = lengths.to(dtype=int64) if isinstance(lengths, Tensor) else as_tensor(lengths, dtype=int64, device="cpu")
+    need_kind("_pack_padded_sequence", "batch_first", "bool", batch_first)
     if enforce_sorted:
         return PackedSequence._of_padded(*keep_padded(input, given, batch_first), None, None)
     sizes = np.asarray(given.tolist(), np.int64)
