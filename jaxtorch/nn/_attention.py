@@ -60,7 +60,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
             f"For {kind} `query`, expected `key` and `value` to be {n}-D but found {key.dim()}-D and {value.dim()}-D "
             "tensors respectively"
         )
-    if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
+    if key_padding_mask is not None and need_tensor(key_padding_mask, "is_floating_point").dim() != n - 1:
         raise AssertionError(
             f"For {kind} `query`, expected `key_padding_mask` to be `None` or {n - 1}-D but found "
             f"{key_padding_mask.dim()}-D tensor instead"
