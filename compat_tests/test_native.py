@@ -284,6 +284,23 @@ def test_products_of_layers(monkeypatch: pytest.MonkeyPatch, turned: bool) -> No
 
 
 @built
+def test_which_products_of_layers_are_in_the_kernels_with_avx2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones, and those of many rows with weights of a middle size."""
+    monkeypatch.setattr(native, "with_avx2_alone", lambda: True)
+    monkeypatch.setattr(native, "matrix_units", lambda: False)
+    for rows, inner, columns, taken in [
+        (64, 400, 120, True),
+        (512, 512, 520, True),
+        (511, 512, 520, False),
+        (512, 512, 500, False),
+    ]:
+        x, w, b = arrays((rows, inner), (columns, inner), (columns,))
+        assert ("jaxtorch" in jax.jit(times_and_plus).lower(x, w, b).as_text()) == taken
+        got = jax.jit(lambda *a: times_and_plus(*a))(x, w, b)
+        np.testing.assert_allclose(got, np.asarray(x) @ np.asarray(w).T + np.asarray(b), rtol=1e-4, atol=1e-4)
+
+
+@built
 @pytest.mark.parametrize("a_turned,b_turned", [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("batch,m,k,n", [((7,), 33, 40, 50), ((2, 3), 70, 33, 65), ((1,), 5, 200, 64)])
 def test_products_in_batches(

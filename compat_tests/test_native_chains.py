@@ -83,7 +83,7 @@ def test_shapes(shape: tuple[int, ...]):
 @needs_kernels
 @pytest.mark.parametrize("shape", [(65536,), (3, 224, 224), (2, 17, 1025), (3, 40000), (70000, 3)])
 def test_two_threads_share_long_chains(shape: tuple[int, ...]):
-    """The parts of a result meet wherever a thread's share ends; what was asked for while the other thread slept or looked is alike."""
+    """The parts of a result meet wherever a thread's share ends, whether the other thread slept before or looked for work."""
     x, column = floats(*shape), floats(*shape[:-1], 1) if len(shape) > 1 else floats(1)
 
     def several(t: Any, x: Any, c: Any) -> Any:
