@@ -41,9 +41,12 @@ STATISTICS = """F.batch_norm(x, None, r, training=True); F.batch_norm(x, r, None
     torch._native_batch_norm_legit(x, None, None, None, r, True, 0.1, 1e-5)"""
 
 LAYERS = """nn.HuberLoss(delta={}); nn.Unflatten({}, (1, 2)).unflattened_size; nn.Embedding(2, 2, max_norm={})(i).shape
-    nn.utils.rnn.pack_padded_sequence(x[:, None, None], [2], {}); torch.distributions.Normal({}, 1.0).mean
-    torch.distributions.Gamma({}, 1.0).mean; torch.distributions.Binomial(2, {}).mean
+    nn.utils.rnn.pack_padded_sequence(x[:, None, None], [2], {}); torch.distributions.Normal({}, 1.0, validate_args=True).mean
+    torch.distributions.Gamma({}, 1.0, validate_args=True).mean; torch.distributions.Binomial(2, {}, validate_args=True).mean
     torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD([g], 0.1), {}).mode"""
+
+
+# validate_args: PyTorch's torch.compile switches the checks of distributions off for the whole process
 
 
 def _listed(texts: str) -> list[str]:

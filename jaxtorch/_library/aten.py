@@ -123,7 +123,9 @@ _OURS = (
     lift_fresh,
     linalg_vector_norm,
 )
-FUNCTIONS: dict[str, Callable[..., Any]] = {f.__name__: f for f in _OURS} | aten_backward.FUNCTIONS
+FUNCTIONS: dict[str, Callable[..., Any]] = aten_backward.FUNCTIONS
+for _fn in _OURS:
+    FUNCTIONS.setdefault(_fn.__name__, _fn)
 
 
 def find(name: str) -> Callable[..., Any] | None:
@@ -132,6 +134,8 @@ def find(name: str) -> Callable[..., Any] | None:
         from .._foreach import FUNCTIONS as lists
 
         return lists.get(name)
+    from . import aten_resampling  # noqa: F401 - puts its operations among FUNCTIONS
+
     found = FUNCTIONS.get(name)
     if found is None:
         from ..nn import functional
