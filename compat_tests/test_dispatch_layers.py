@@ -96,3 +96,9 @@ def test_operations(name: str) -> None:
         seen.append((mode.lines, out.detach().flatten().tolist()))
     assert seen[1][0] == seen[0][0]
     assert seen[1][1] == pytest.approx(seen[0][1], rel=1e-4, abs=1e-5)
+
+
+def test_operations_are_there_before_a_mode_is_entered(run_python: Any) -> None:
+    asked = "a = torch.ops.aten; a.add; print(a.upsample_nearest2d(torch.ones(1, 1, 2, 2), [4, 4]).shape, a.grid_sampler_2d_backward)"
+    shown = run_python("-c", f"import jaxtorch as torch; {asked}").stdout
+    assert shown == "torch.Size([1, 1, 4, 4]) aten.grid_sampler_2d_backward\n"

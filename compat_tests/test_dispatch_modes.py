@@ -7,21 +7,12 @@ from typing import Any
 
 import pytest
 
+from dispatch_log import text as _text
 from parity import candidate, reference
 
 
 def _dispatch(t: Any) -> Any:
     return importlib.import_module(f"{t.__name__}.utils._python_dispatch")
-
-
-def _text(t: Any, x: Any) -> str:
-    if isinstance(x, t.Tensor):
-        kind = "Parameter" if isinstance(x, t.nn.Parameter) else "Tensor"
-        return f"{kind}{list(x.shape)}{x.dtype}"
-    if isinstance(x, (list, tuple)):
-        inside = ", ".join(_text(t, y) for y in x)
-        return f"[{inside}]" if isinstance(x, list) else f"({inside})"
-    return f"{x:.5g}" if isinstance(x, float) else repr(x).replace("jaxtorch", "torch")
 
 
 def _log(t: Any) -> Any:
