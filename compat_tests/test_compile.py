@@ -226,6 +226,63 @@ def test_backward_twice_and_double_backward_raise():
         torch.autograd.grad(f(torch.ones(3)).sum(), w, create_graph=True)
 
 
+@pytest.mark.parametrize("backend", ["eager", lambda graph, example: graph.forward])
+def test_backends_without_aot_autograd_allow_double_backward(backend):
+    w = torch.ones(2, requires_grad=True)
+    f = torch.compile(lambda x: (w * x).sin().sum(), backend=backend, fullgraph=True)
+    step = torch.compile(lambda x: x * 2, backend=backend)
+    for _ in range(4):
+        (g,) = torch.autograd.grad(f(torch.ones(2)), w, create_graph=True)
+        close(torch.autograd.grad(g.sum(), w), [-w.detach().sin()])
+        step(w.detach())
+    assert variants(f) == 0 and variants(step) == 1
+
+
+def test_a_graph_that_cannot_go_backward_raises_in_backward_only():
+    class Refusing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            raise ValueError("not here")
+
+    w = torch.ones(2, requires_grad=True)
+
+    def overwritten(x):
+        out = (w * x).sum()
+        x.add_(1)
+        return out
+
+    for f, error in ((torch.compile(overwritten), RuntimeError), (torch.compile(Refusing.apply), ValueError)):
+        for _ in range(4):
+            out = f(torch.ones(2) * w.detach() if error is RuntimeError else w)
+            with pytest.raises(error):
+                out.sum().backward()
+
+
+def test_results_made_in_inference_mode_are_marked_in_replays():
+    w = torch.ones(2, 2)
+
+    def f(x):
+        with torch.inference_mode():
+            a = x @ w
+            b = a[0]
+        return a, b, x * 2
+
+    def g(x):
+        with torch.inference_mode(False):
+            return x * 2
+
+    f, g = torch.compile(f), torch.compile(g)
+    for _ in range(4):
+        assert [t.is_inference() for t in f(torch.ones(2, 2))] == [True, True, False]
+        with torch.inference_mode():
+            assert not g(torch.ones(2)).is_inference()
+    assert variants(f) == 1
+
+
 def test_writing_to_what_a_compiled_call_saved_raises():
     w = torch.randn(3, requires_grad=True)
     f = torch.compile(lambda x: x * w)

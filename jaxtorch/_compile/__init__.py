@@ -80,9 +80,10 @@ def compile(
     captured (values read while it runs, printing, Python state that it changes) is recorded as without `torch.compile`; the
     reason is logged (`JAXTORCH_LOG=compile`), or raised as an error with `fullgraph=True`.
 
-    recompile_limit: captures that one kind of call may need before it is left to recording (8). The other arguments are
-    checked and change nothing. A module comes back as an object with the module at `_orig_mod`. RuntimeError for an unknown
-    mode or backend.
+    recompile_limit: captures that one kind of call may need before it is left to recording (8). The gradients of a captured
+    call's results cannot be differentiated again. With `backend="eager"`, or a function as the backend, they can: calls whose
+    results have a graph are recorded. The other arguments are checked and change nothing. A module comes back as an object with
+    the module at `_orig_mod`. RuntimeError for an unknown mode or backend.
 
         >>> model = torch.nn.Linear(2, 1)
         >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -114,6 +115,7 @@ def compile(
         return model
     if disable:
         return OptimizedModule(model) if isinstance(model, Module) else model
+    again = backend == "eager" or not isinstance(backend, str)
     if isinstance(model, Module):
-        return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit))
-    return calling.compiled(model, fullgraph, recompile_limit)
+        return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit, again))
+    return calling.compiled(model, fullgraph, recompile_limit, again)

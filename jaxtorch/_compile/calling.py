@@ -93,9 +93,12 @@ def _owner(t: Tensor) -> Any:
 
 
 class Trial:
-    """What is known of one kind of call: whether it was observed, the code it ran, and why it is not captured if it is not."""
+    """What is known of one kind of call: whether it was observed, the code it ran, and why it is not captured if it is not.
 
-    __slots__ = ("seen", "codes", "attempts", "reason", "variants")
+    recorded: it could be, but its results need the graph of each operation.
+    """
+
+    __slots__ = ("seen", "codes", "attempts", "reason", "variants", "recorded")
 
     def __init__(self) -> None:
         self.seen = False
@@ -103,19 +106,22 @@ class Trial:
         self.attempts = 0
         self.reason: str | None = None
         self.variants: list[Variant] = []
+        self.recorded = False
 
 
 class Compiled:
     """A function whose calls are captured and replayed.
 
     limit: how many captures one kind of call may need before it is left to recording.
+    again: may the gradients of its results be differentiated? A call whose results have a graph is then recorded.
     watched: all of its state that a call through it depends on.
     """
 
     watched = ("fn",)
 
-    def __init__(self, fn: Callable[..., Any], fullgraph: bool, limit: int) -> None:
+    def __init__(self, fn: Callable[..., Any], fullgraph: bool, limit: int, again: bool = False) -> None:
         self.fn = fn
+        self.again = again
         self.fullgraph = fullgraph
         self.limit = limit
         self.trials: dict[Any, Trial] = {}
@@ -151,6 +157,8 @@ class Compiled:
                 except Stale:
                     trial.variants.remove(variant)
                     break
+        if trial.recorded:
+            return self.fn(*args, **kwargs)
         if trial.reason is not None:
             self._insist(trial.reason)
             return self.fn(*args, **kwargs)
@@ -159,7 +167,7 @@ class Compiled:
         return self._capture(trial, called, args, kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
-        return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.limit)
+        return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.limit, self.again)
 
     def reset(self) -> None:
         """Forget everything that was captured."""
@@ -261,6 +269,9 @@ class Compiled:
             replay = Replay(made)
             replay.first(made)
             if any(isinstance(r, capturing.Result) and capturing.is_alive(r.node) for r in made.tensors):
+                if self.again:
+                    trial.recorded = True
+                    return result
                 replay.graph = Graph(work, made)
         except (Uncapturable, Unbuildable) as error:
             if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
@@ -337,14 +348,14 @@ def _check_reached(made: Captured, tensors: dict[int, tuple[Tensor, str]]) -> No
             raise Uncapturable("it gives a gradient to a tensor that jaxtorch cannot tell where it is from")
 
 
-def compiled_module(module: Any, fullgraph: bool, limit: int | None) -> Compiled:
+def compiled_module(module: Any, fullgraph: bool, limit: int | None, again: bool) -> Compiled:
     """The calls of a module, captured and replayed."""
-    return Compiled(module, fullgraph, 8 if limit is None else limit)
+    return Compiled(module, fullgraph, 8 if limit is None else limit, again)
 
 
-def compiled(fn: Callable[..., Any], fullgraph: bool, limit: int | None) -> Callable[..., Any]:
+def compiled(fn: Callable[..., Any], fullgraph: bool, limit: int | None, again: bool) -> Callable[..., Any]:
     """A function whose calls are captured and replayed, with the name and text of `fn`."""
-    run = Compiled(fn, fullgraph, 8 if limit is None else limit)
+    run = Compiled(fn, fullgraph, 8 if limit is None else limit, again)
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -24,7 +24,7 @@ from .._core.device import _slots
 from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
 from .._core.storage import owned_again
 from .._core.tape import Node
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, is_inference
 from .._core.value import Value
 from .conditions import Condition, Conditions
 from .rebinding import Rebound, Uncapturable
@@ -61,17 +61,19 @@ class Source:
 class Result:
     """A tensor that the call made and something outside it keeps: its place in the program, and what else it was.
 
-    slot:   where its content is, None where that is read from memory that existed before.
-    shared: whose memory it is on (see sharing.py), None for its own.
+    slot:     where its content is, None where that is read from memory that existed before.
+    shared:   whose memory it is on (see sharing.py), None for its own.
+    inferred: was it made in inference mode?
     """
 
-    __slots__ = ("slot", "aval", "requires_grad", "node", "index", "layout", "shared")
+    __slots__ = ("slot", "aval", "requires_grad", "node", "index", "layout", "shared", "inferred")
 
     def __init__(self, t: Tensor, computed: bool, shared: Shared | None = None) -> None:
         value = t._value
         self.slot, self.aval = value.slot if computed else None, value.aval
         self.requires_grad, self.node, self.index, self.layout = t._rg, t._node, t._index, t._layout
         self.shared = shared
+        self.inferred = is_inference(t)
 
 
 class Write:

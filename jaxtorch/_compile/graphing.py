@@ -132,6 +132,11 @@ class Graph:
         try:
             backward.run(roots, retain_graph=True, create_graph=False, capture=into)
             recorded, slot.program = slot.program, None
+        except (
+            Exception
+        ) as error:  # what it has saved was overwritten, or a Function's own: whoever calls backward is to see it
+            slot.program = None
+            raise Uncapturable(f"its backward raises {type(error).__name__}") from None
         finally:
             engine.active, random.on_draw = None, drawing
         if watcher.reason is not None or recorded is None:

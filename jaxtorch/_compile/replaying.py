@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import checks, interrupts, packs, program, random, runner
+from .._core import checks, interrupts, modes, packs, program, random, runner
 from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
@@ -451,6 +451,8 @@ class Replay:
             new._layout = t.layout
             if t.requires_grad:
                 new._rg, new._node, new._index = True, t.node, t.index
+            if t.inferred is not modes.state.inference:
+                new._inferred = t.inferred
             tensors.append(new)
         if self._views:
             silent: dict[int, Version] = {}
