@@ -381,7 +381,7 @@ def test_unsafe_globals_are_listed(tmp_path: Path):
 def test_what_jaxtorch_has_not_is_named():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
+        quantized = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint4x2)
     with pytest.raises(NotImplementedError, match="quantized tensors"):
         jaxtorch.load(io.BytesIO(saved(quantized)))
 

@@ -39,7 +39,13 @@ from ._ops.constants import (
     jagged,
     layout,
     memory_format,
+    per_channel_affine,
+    per_channel_affine_float_qparams,
+    per_channel_symmetric,
+    per_tensor_affine,
+    per_tensor_symmetric,
     preserve_format,
+    qscheme,
     sparse_bsc,
     sparse_bsr,
     sparse_coo,
@@ -160,6 +166,10 @@ _LATE = {
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe _convert_indices_from_coo_to_csr
         _convert_indices_from_csr_to_coo""".split(), "sparse"),
+    **dict.fromkeys("""_choose_qparams_per_tensor _empty_affine_quantized _empty_per_channel_affine_quantized
+        _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize int_repr
+        q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
+        quantize_per_tensor quantize_per_tensor_dynamic""".split(), "_quantized"),
     **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""

@@ -18,7 +18,7 @@ from ._core.dtypes import dtype
 from ._core.op import functions
 from ._core.size import Size
 from ._core.tensor import Tensor, from_host
-from ._ops.constants import _layout
+from ._ops.constants import _SCHEMES, _layout, qscheme
 from ._saving import OWN_PRIORITY, STORAGES, packages
 from ._utils import _rebuild_sparse_tensor
 from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
@@ -188,6 +188,25 @@ def _rebuild_meta_tensor_no_storage(d: dtype, size: Any, stride: Any, requires_g
     return t
 
 
+_QUANTIZED = {
+    dtypes.int8: dtypes._BY_NAME["qint8"], dtypes.uint8: dtypes._BY_NAME["quint8"], dtypes.int32: dtypes._BY_NAME["qint32"],
+}  # fmt: skip
+
+
+def _rebuild_qtensor(
+    storage: LoadedStorage, offset: int, size: Any, stride: Any, parts: Any, requires_grad: bool, backward_hooks: Any
+) -> Tensor:
+    from ._quantized._tensor import rebuilt
+
+    ints = _rebuild_tensor(storage, offset, size, stride)
+    known = isinstance(parts, tuple) and len(parts) in (3, 4) and isinstance(parts[0], qscheme)
+    if ints.dtype not in _QUANTIZED or not known:
+        raise RuntimeError("the file has a quantised tensor without a scheme, or whose storage holds no integers")
+    if len(parts) == 4 and not (isinstance(parts[1], Tensor) and isinstance(parts[2], Tensor)):
+        raise RuntimeError("the file has a tensor quantised per channel whose scales are no tensor")
+    return rebuilt(ints, parts, _QUANTIZED[ints.dtype])
+
+
 def _rebuild_from_type_v2(function: Callable[..., Any], kind: type, args: Any, state: Any) -> Tensor:
     t = function(*args)
     if kind is not type(t):
@@ -238,14 +257,17 @@ GLOBALS: dict[str, Any] = {
     "builtins.bytearray": _bytearray,
     "builtins.complex": complex,
     "_codecs.encode": _encode,
+    "torch._utils._rebuild_qtensor": _rebuild_qtensor,
     **{f"torch.{d.name}": d for d in dtypes.ALL},
+    **{f"torch.{d.name}": d for d in _QUANTIZED.values()},
+    **{f"torch.{name}": scheme for name, scheme in _SCHEMES.items()},
+    **{f"torch.{n}Storage": StorageKind(d) for n, d in zip(("QInt8", "QUInt8", "QInt32"), _QUANTIZED, strict=True)},
     **{f"torch.{prefix}{name}": StorageKind(d) for name, d in STORAGES.items() for prefix in ("", "cuda.")},
 }
 
 
 ABSENT: dict[str, str] = {
-    "torch._utils._rebuild_qtensor": "quantized tensors",
-    **{f"torch.{n}Storage": "quantized tensors" for n in ("QInt8", "QUInt8", "QInt32", "QUInt4x2", "QUInt2x4")},
+    **{f"torch.{n}Storage": "quantized tensors of fewer than 8 bits" for n in ("QUInt4x2", "QUInt2x4")},
     "torch._utils._rebuild_nested_tensor": "nested tensors",
     "torch._utils._rebuild_wrapper_subclass": "tensor subclasses that wrap others",
     "torch._utils._rebuild_device_tensor_from_numpy": "tensors of devices that JAX does not know",

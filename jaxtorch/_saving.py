@@ -26,9 +26,9 @@ from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.program import force
 from ._core.size import Size
-from ._core.sparsity import is_sparse
+from ._core.sparsity import is_sparse, lacks_content
 from ._core.tensor import Tensor, from_host
-from ._ops.constants import layout, memory_format
+from ._ops.constants import layout, memory_format, qscheme
 from ._tensor.conversion import to_numpy
 from .nn.parameter import Parameter
 from .utils.serialization import config
@@ -82,6 +82,7 @@ class _Memory:
 
     def __init__(self, key: str, content: np.ndarray[Any, Any], dtype: dtype, location: str, keep: Any) -> None:
         self.key, self.content, self.dtype, self.location, self.keep = key, content, dtype, location, keep
+        self.storage = _STORAGE_OF.get(dtype)
 
 
 _names: dict[tuple[str, str], Name] = {}
@@ -107,7 +108,7 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is not _Memory:
             return None
-        name = _STORAGE_OF.get(obj.dtype)
+        name = obj.storage
         kind = _name("torch", name) if name else _name("torch.storage", "UntypedStorage")
         count = obj.content.nbytes // (obj.dtype.itemsize if name else 1)
         pid = ("storage", kind, obj.key, obj.location, count)
@@ -126,6 +127,8 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
             return _name("torch", "device"), (obj.type,) if obj.index is None else (obj.type, obj.index)
         if isinstance(obj, layout):
             return _name("torch.serialization", "_get_layout"), (repr(obj),)
+        if isinstance(obj, qscheme):
+            return self._global(obj, "torch", obj.name)
         if isinstance(obj, memory_format):
             raise TypeError("cannot save a torch.memory_format: PyTorch's format has no place for it")
         return NotImplemented
@@ -171,6 +174,8 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
             return _name("torch._utils", "_rebuild_parameter_with_state"), (*parts, dict(t.__dict__))
         if is_sparse(t):
             return _name("torch._utils", "_rebuild_sparse_tensor"), t.__reduce_ex__(2)[1]
+        if lacks_content(t):
+            return self._quantised(t)
         if t._value.aval.slot.is_meta:
             size, stride = tuple(t.shape), layouts.strides_of(t)
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), (t.dtype, size, stride, t._rg)
@@ -179,6 +184,14 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
             return function, args
         kind = _name("torch", "Tensor") if type(t) is Tensor else type(t)
         return _name("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, dict(t.__dict__))
+
+    def _quantised(self, t: Any) -> tuple[Name, tuple[Any, ...]]:
+        from ._quantized._tensor import TITLES, scheme_parts
+
+        _, (memory, offset, size, stride, *_) = self._plain(t._ints)
+        memory.storage = TITLES[t._kind.name] + "Storage"
+        parts = scheme_parts(t)
+        return _name("torch._utils", "_rebuild_qtensor"), (memory, offset, size, stride, parts, False, OrderedDict())
 
     def _plain(self, t: Tensor) -> tuple[Name, tuple[Any, ...]]:
         memory = self._memory(t)

@@ -20,8 +20,16 @@ _FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
 class NoContent(Stranger, NotImplementedError):
     """The dense content of a sparse tensor was asked for."""
 
+    kind, way = "sparse", "to_dense"
+
     def __str__(self) -> str:
-        return f"{operation(self.__traceback__)}(): there is no form of it for sparse tensors; see Tensor.to_dense()"
+        return f"{operation(self.__traceback__)}(): there is no form of it for {self.kind} tensors; see Tensor.{self.way}()"
+
+
+class NoFloats(NoContent):
+    """The same of a quantised tensor."""
+
+    kind, way = "quantised", "dequantize"
 
 
 def operation(trace: Any) -> str:
@@ -37,17 +45,22 @@ def operation(trace: Any) -> str:
 class _Nothing:
     """Stands where a storage or a program would; any use of it raises."""
 
-    __slots__ = ()
+    __slots__ = ("_error",)
+
+    def __init__(self, error: type[NoContent] = NoContent) -> None:
+        self._error = error
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise NoContent
+        raise self._error
 
 
 NO_MEMORY: Any = _Nothing()
 NO_PROGRAM: Any = _Nothing()
+NO_FLOATS: Any = _Nothing(NoFloats)
+"""Where the storage and the program of a quantised tensor would be."""
 
 answers: list[Callable[..., Any]] = []
-"""answers[-1](public function, args, kwargs): what a generated function gives for sparse tensors."""
+"""answers[-1](public function, args, kwargs): what a generated function gives for sparse tensors, and for quantised ones."""
 
 
 makers: dict[str, Callable[..., Any]] = {}
@@ -77,6 +90,11 @@ def add_values(a: Value, b: Value) -> Value:
     x, y = (v.tensor if type(v) is SparseValue else wrap(v) for v in (a, b))
     total = x + y if type(a) is type(b) or type(b) is SparseValue else y + x
     return SparseValue(total) if is_sparse(total) else total._read()
+
+
+def lacks_content(x: Any) -> bool:
+    """Is it a tensor without dense content of its own: a sparse or a quantised one?"""
+    return type(getattr(x, "_alias", None)) is _Nothing
 
 
 def is_sparse(x: Any) -> bool:

@@ -77,6 +77,7 @@ _FAMILIES = (
     "segments",
     "linalg_lowrank",
     "fake_quantize",
+    "quantize",
     "sparse",
     "out_types",
 )

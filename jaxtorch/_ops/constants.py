@@ -35,6 +35,21 @@ class memory_format:
         return _format, (self.name,)
 
 
+class qscheme:
+    """How integers stand for the values of a quantised tensor."""
+
+    __module__ = "jaxtorch"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _qscheme, (self.name,)
+
+
 def need_format(function: str, given: Any) -> None:
     """TypeError where an argument is no memory format."""
     if not isinstance(given, memory_format):
@@ -55,7 +70,19 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
+per_tensor_affine = qscheme("per_tensor_affine")
+per_channel_affine = qscheme("per_channel_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
+
 _LAYOUTS = {o.name: o for o in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, jagged, _mkldnn)}
+_SCHEMES = {
+    o.name: o
+    for o in (
+        per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetric, per_channel_affine_float_qparams,
+    )
+}  # fmt: skip
 _FORMATS = {o.name: o for o in (contiguous_format, preserve_format, channels_last, channels_last_3d)}
 
 
@@ -65,3 +92,8 @@ def _layout(name: str) -> layout:
 
 def _format(name: str) -> memory_format:
     return _FORMATS[name]
+
+
+def _qscheme(name: str) -> qscheme:
+    """The one of its name, for pickles and copies."""
+    return _SCHEMES[name]

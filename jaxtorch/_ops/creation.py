@@ -16,7 +16,7 @@ from .._core.limits import check_number
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
 from .._core.size import Size, refuse_size
-from .._core.sparsity import NO_MEMORY, answers, makers
+from .._core.sparsity import answers, lacks_content, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from .._core.value import python_number
 from . import constants
@@ -250,7 +250,7 @@ def like_filled(
     input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
 ) -> Tensor:
     """A filled tensor that has its size, and what is not given, from a model."""
-    if need_tensor(input, name)._alias is NO_MEMORY:
+    if lacks_content(need_tensor(input, name)):
         return answers[-1](
             functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         )
