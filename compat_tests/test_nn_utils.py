@@ -151,6 +151,9 @@ REST = lines("""
     u.skip_init(nn.Sequential)
     u.skip_init(int)
     u.stateless.functional_call(q, {'weight': torch.ones(3, 3), 'bias': torch.zeros(3)}, (torch.ones(1, 3),))
+    u.stateless._functional_call(q, {'weight': torch.ones(3, 3)}, (torch.ones(1, 3),))
+    given = {'weight': torch.ones(3, 3), 'bias': torch.zeros(3)}; w = q.weight; c = u.stateless._reparametrize_module(q,
+      given); c.__enter__(); y = q(torch.ones(1, 3)); q.bias = None; c.__exit__(None, None, None); y, q.weight is w, q.bias, given
     c = nn.Conv2d(2, 3, 2).eval(); b = nn.BatchNorm2d(3).eval(); b.running_mean.add_(.5); b.running_var.mul_(2); x = torch.ones(1, 2,
       3, 3); f = u.fuse_conv_bn_eval(c, b); f, torch.allclose(f(x), b(c(x)), atol=1e-6), f.weight
     c = nn.ConvTranspose2d(2, 3, 2, bias=False).eval(); b = nn.BatchNorm2d(3).eval(); b.running_mean.add_(.5); x = torch.ones(1, 2, 3,

@@ -55,6 +55,7 @@ isinstance(s, torch.sparse.DoubleTensor); isinstance(d, torch.sparse.FloatTensor
 torch.zeros(2, 3, layout=torch.sparse_coo); torch.zeros(2, 3, layout=torch.sparse_csr); torch.ones(2, 3, layout=torch.sparse_coo)
 s.layout; csr.layout; s.is_sparse; s.is_sparse_csr; csr.is_sparse; csr.is_sparse_csr; d.is_sparse; s.shape; s.size(1); s.dim(); s.numel()
 s.sparse_dim(); h.sparse_dim(); h.dense_dim(); d.sparse_dim(); d.dense_dim(); s._nnz(); csr._nnz(); s.is_coalesced(); c.is_coalesced()
+s.new(i, v, s.size()); s.new(i, v.double()); s.new(); s.new(2, 3); s.new(torch.Size([2, 3])); s.new((2, 3)); s.new(i.int(), v); s.new([[1.0]]); csr.new(2, 3)
 s._indices(); s._values(); c.indices(); c.values(); csr.crow_indices(); csr.col_indices(); csr.values(); csc.ccol_indices(); csc.row_indices()
 s.indices(); s.values(); s.crow_indices(); csr.indices(); csr._indices(); csr.coalesce(); csr.ccol_indices(); csr.is_coalesced()
 d.indices(); d.values(); d.crow_indices(); d.coalesce(); d.is_coalesced(); d._nnz(); d._indices(); d._values(); d.to_dense() is d

@@ -79,7 +79,7 @@ def _elsewhere(module: Module, name: str) -> tuple[dict[str, Any], str]:
 
 
 @contextmanager
-def _holding(module: Module, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
+def holding(module: Module, given: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
     """Context in which the module has other parameters and buffers."""
     places = _places(module)
     full = _with_ties(given, places) if tie else given
@@ -127,7 +127,7 @@ def functional_call(
     """
     given = _merged(parameter_and_buffer_dicts)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _holding(module, given, tie_weights, strict):
+    with holding(module, given, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 

@@ -8,8 +8,9 @@ from .._core import dtypes
 from .._core.size import Size
 from .._core.tensor import Tensor
 from .._core.warned import once
+from . import _answers
 from ._create import empty, sparse_coo_tensor
-from ._tensor import COO, SparseTensor
+from ._tensor import COO, SparseTensor, method
 
 
 class _LegacyMeta(type):
@@ -47,3 +48,28 @@ CharTensor = _legacy("CharTensor", dtypes.int8)
 ShortTensor = _legacy("ShortTensor", dtypes.int16)
 IntTensor = _legacy("IntTensor", dtypes.int32)
 LongTensor = _legacy("LongTensor", dtypes.int64)
+
+
+@method
+def new(self: SparseTensor, *args: Any, device: Any = None) -> SparseTensor:
+    """A COO tensor as by the old constructor: (indices, values), (indices, values, size); (*size), a `torch.Size`: an empty one.
+
+    `values` keep their element type. TypeError for anything else; of COO tensors only.
+    """
+    if self._kind is not COO:
+        _answers.unsupported("new", (self,), True)
+    if 2 <= len(args) <= 3 and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
+        if args[0].dtype is not dtypes.int64:
+            raise RuntimeError("indices must be an int64 tensor")
+        return sparse_coo_tensor(*args, device=self.device if device is None else device)
+    if len(args) == 1 and isinstance(args[0], Size):
+        args = tuple(args[0])
+    elif len(args) == 1 and isinstance(args[0], tuple):
+        raise TypeError(
+            "SparseTensor.new(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() or construct a strided tensor "
+            "and convert it to sparse via to_sparse."
+        )
+    if not all([isinstance(n, int) for n in args]):  # noqa: C419
+        given = ", ".join([type(a).__name__ for a in args])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({given})")
+    return empty(args or (0,), COO, self.dtype, self.device if device is None else device)

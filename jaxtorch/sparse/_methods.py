@@ -378,7 +378,7 @@ for (
     _name
 ) in """view view_as resize_ resize_as_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_ new_tensor
 as_strided as_subclass uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ new_zeros new_ones
-new_empty new_full new_empty_strided new split split_with_sizes chunk tensor_split""".split():
+new_empty new_full new_empty_strided split split_with_sizes chunk tensor_split""".split():
     _unsupported_method(_name)
 
 
