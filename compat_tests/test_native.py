@@ -163,19 +163,65 @@ def test_convolutions_with_few_results(seed: int) -> None:
 
 
 @built
-@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e-38])
-def test_convolutions_with_unusual_numbers(value: float) -> None:
+@pytest.mark.parametrize("seed", range(10))
+def test_convolutions_in_winograds_form(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pads = tuple((int(a), int(b)) for a, b in rng.integers(-1, 4, (2, 2)))
+    window = Window((1, 1), pads, (1, 1), (1, 1))
+    h, w, channels, outs = (int(v) for v in rng.integers([4, 4, 48, 48], [20, 20, 100, 100]))
+    sizes = window.results((h, w), (3, 3))
+    images = -(-64 // (-(-sizes[0] // 2) * -(-sizes[1] // 2)))
+    x = rng.standard_normal((images, h, w, channels), np.float32)
+    kernels = rng.standard_normal((3, 3, channels, outs), np.float32)
+    order, turned = tuple(int(d) for d in rng.permutation(4)), ((), (0, 1), (1,))[seed % 3]
+    array, layout = scattered(kernels, order, turned)
+    expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, 1), jnp.asarray(kernels))
+    got = jax.jit(lambda x, w: native.convolve(x, w, layout, outs, sizes, window))(x, array)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5 * float(abs(expected).max()))
+    g = rng.standard_normal(got.shape, np.float32)
+    got = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, layout, window))(x, g)
+    want = scattered(np.asarray(back(g)[0]), order, turned)[0]
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * float(abs(want).max()))
+
+
+@built
+@pytest.mark.parametrize("channels", [32, 64])  # 64: in Winograd's form, which such numbers do not suit
+@pytest.mark.parametrize("pad", [0, 1])
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38, 1e8, 1e-38])
+def test_convolutions_with_unusual_numbers(value: float, pad: int, channels: int) -> None:
     rng = np.random.default_rng(0)
-    x, w = rng.standard_normal((2, 9, 9, 32), np.float32), rng.standard_normal((3, 3, 32, 40), np.float32) * 1e-3
-    x[1, 4, 5, 6] = value
-    window = Window((1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1))
+    x = rng.standard_normal((6, 9, 9, channels), np.float32)
+    w = rng.standard_normal((3, 3, channels, channels), np.float32) * 1e-3
+    x[1, 4 * pad, 5, 6] = value
+    window = Window((1, 1), ((pad, pad), (pad, pad)), (1, 1), (1, 1))
     array, kernel = scattered(w, (3, 2, 0, 1), ())
-    got = jax.jit(lambda x, w: native.convolve(x, w, kernel, 40, (9, 9), window))(x, array)
     expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, 1), jnp.asarray(w))
+    sizes = expected.shape[1:3]
+    got = jax.jit(lambda x, w: native.convolve(x, w, kernel, channels, sizes, window))(x, array)
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6)
     of_w = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window))(x, np.ones_like(got))
     expected = scattered(np.asarray(back(jnp.ones_like(got))[0]), (3, 2, 0, 1), ())[0]
     np.testing.assert_allclose(of_w, expected, rtol=1e-4, atol=1e-3)
+
+
+@built
+@pytest.mark.parametrize("value", [np.inf, np.nan, 1e8])
+def test_gradients_and_kernels_with_unusual_numbers(value: float) -> None:
+    """In Winograd's form, if they suited it."""
+    rng = np.random.default_rng(0)
+    x, g = (rng.standard_normal((6, 9, 9, 64), np.float32) for _ in range(2))
+    w = rng.standard_normal((3, 3, 64, 64), np.float32)
+    g[2, 8, 8, 3] = w[1, 2, 3, 4] = value
+    window = Window((1, 1), ((1, 1), (1, 1)), (1, 1), (1, 1))
+    array, kernel = scattered(w, (3, 2, 0, 1), ())
+    expected, back = jax.vjp(lambda w: as_xla_does(x, w, window, 1), jnp.asarray(w))
+    got = jax.jit(lambda x, w: native.convolve(x, w, kernel, 64, (9, 9), window))(x, array)
+    apart = np.delete(np.asarray(got), 4, -1), np.delete(np.asarray(expected), 4, -1)
+    np.testing.assert_allclose(*apart, rtol=1e-4, atol=1e-4)
+    of_w = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, array.shape, kernel, window))(x, g)
+    expected = scattered(np.asarray(back(g)[0]), (3, 2, 0, 1), ())[0]
+    apart = np.delete(np.asarray(of_w), 3, 0), np.delete(expected, 3, 0)
+    np.testing.assert_allclose(*apart, rtol=1e-4, atol=1e-3)
 
 
 @built
