@@ -154,6 +154,25 @@ def test_accumulation(torch: Any) -> Any:
 
 
 @parity_test
+def test_accumulation_after_data_has_another_type_or_shape(torch: Any) -> Any:
+    def accumulate(before: Any, after: Any) -> Any:
+        x = before.requires_grad_()
+        (x * 2).sum().backward()
+        grad, x.data = x.grad, after
+        (x * 2).sum().backward()
+        return x.grad is grad, x.grad.dtype, x.grad
+
+    return [
+        accumulate(torch.ones(3), torch.ones(3, dtype=torch.float64)),
+        accumulate(torch.ones(3, dtype=torch.float16), torch.ones(3)),
+        accumulate(torch.ones(2, 3), torch.ones(3)),
+        attempt(lambda: accumulate(torch.ones(1), torch.ones(5))),
+        attempt(lambda: accumulate(torch.ones(3), torch.ones(2, 3))),
+        attempt(lambda: accumulate(torch.ones(3), torch.ones(5))),
+    ]
+
+
+@parity_test
 def test_assigning_grad(torch: Any) -> Any:
     x = leaf(torch)
     x.grad = torch.ones(3, dtype=torch.float64)

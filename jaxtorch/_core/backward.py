@@ -400,7 +400,11 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
         t._grad = g + old if is_sparse(old) else old + g
     else:
         try:
-            old._write(emit(_sum_entry(g.aval).kernel, [old._read(), g])[0])
+            now = old._read()
+            if now.aval is g.aval:
+                old._write(emit(_sum_entry(g.aval).kernel, [now, g])[0])
+            else:  # `t.data` has got another type or shape since
+                old.add_(mode.to_tensor(g))
         except NoContent:
             t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
 
