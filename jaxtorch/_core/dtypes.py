@@ -108,6 +108,7 @@ _ABBREVIATIONS = {
     "float4_e2m1fn_x2": "f4e2m1fnx2",
 }  # fmt: skip
 _BY_NAME = {d.name: d for d in ALL + WITHOUT_STORAGE}
+qint8, quint8, qint32 = (_BY_NAME[name] for name in ("qint8", "quint8", "qint32"))
 _BY_NP = {d.np: d for d in ALL if d.np is not None}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 _TO_COMPLEX |= {complex32: complex32, complex64: complex64, complex128: complex128}

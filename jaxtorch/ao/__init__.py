@@ -1,3 +1,4 @@
-"""`torch.ao`: quantization's names."""
+"""`torch.ao`: quantization."""
 
+from . import nn as nn
 from . import quantization as quantization

@@ -1,4 +1,7 @@
-"""`torch.ao.quantization`: the stubs that models carry. Quantization itself raises NotImplementedError."""
+"""`torch.ao.quantization`: observers, fake quantisation, `quantize_dynamic` of linear layers, and the stubs that models carry.
+
+Static quantisation (`prepare`, `convert`) raises NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,52 @@ from typing import Any
 
 from ..._absent import absent as _absent
 from ...nn import Module
+from .fake_quantize import (
+    FakeQuantize,
+    FakeQuantizeBase,
+    default_fake_quant,
+    default_per_channel_weight_fake_quant,
+    default_weight_fake_quant,
+    disable_fake_quant,
+    disable_observer,
+    enable_fake_quant,
+    enable_observer,
+)
+from .observer import (
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    ObserverBase,
+    PerChannelMinMaxObserver,
+    UniformQuantizationObserverBase,
+    default_observer,
+    default_per_channel_weight_observer,
+    default_weight_observer,
+    per_channel_weight_observer_range_neg_127_to_127,
+    weight_observer_range_neg_127_to_127,
+)
+from .qconfig import QConfig, default_dynamic_qconfig, per_channel_dynamic_qconfig
+from .quantize import quantize_dynamic
 
-__all__ = ["DeQuantStub", "QuantStub", "QuantWrapper", "fuse_modules"]
+__all__ = [
+    "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "MinMaxObserver", "MovingAverageMinMaxObserver",
+    "MovingAveragePerChannelMinMaxObserver", "ObserverBase", "PerChannelMinMaxObserver", "QConfig", "QuantStub", "QuantWrapper",
+    "UniformQuantizationObserverBase", "default_dynamic_qconfig", "default_fake_quant", "default_observer",
+    "default_per_channel_weight_fake_quant", "default_per_channel_weight_observer", "default_weight_fake_quant",
+    "default_weight_observer", "disable_fake_quant", "disable_observer", "enable_fake_quant", "enable_observer", "fuse_modules",
+    "per_channel_dynamic_qconfig", "per_channel_weight_observer_range_neg_127_to_127", "quantize_dynamic",
+    "weight_observer_range_neg_127_to_127",
+]  # fmt: skip
 
 globals().update(
     _absent(
         __name__,
-        "QConfig QConfigMapping ObserverBase MinMaxObserver MovingAverageMinMaxObserver PerChannelMinMaxObserver HistogramObserver "
-        "FakeQuantizeBase FakeQuantize FixedQParamsFakeQuantize disable_observer enable_observer disable_fake_quant "
-        "enable_fake_quant default_observer default_weight_observer default_fake_quant get_default_qconfig get_default_qat_qconfig "
-        "get_default_qconfig_mapping quantize quantize_dynamic quantize_qat prepare prepare_qat convert "
-        "default_qconfig float_qparams_weight_only_qconfig",
-        "jaxtorch has no quantized tensors",
+        "QConfigMapping HistogramObserver FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize "
+        "FixedQParamsObserver PlaceholderObserver NoopObserver RecordingObserver get_default_qconfig "
+        "get_default_qat_qconfig get_default_qconfig_mapping "
+        "get_default_qat_qconfig_mapping quantize quantize_qat prepare prepare_qat convert default_qconfig default_qat_qconfig "
+        "propagate_qconfig_ swap_module add_quant_dequant float_qparams_weight_only_qconfig float16_dynamic_qconfig",
+        "jaxtorch quantises dynamically only, by quantize_dynamic",
     )
 )
 

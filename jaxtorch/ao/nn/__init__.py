@@ -1,0 +1,3 @@
+"""`torch.ao.nn`: quantised layers."""
+
+from . import quantized as quantized

@@ -1,0 +1,3 @@
+"""`torch.ao.nn.quantized`: layers that compute on integers; so far the dynamic ones."""
+
+from . import dynamic as dynamic
