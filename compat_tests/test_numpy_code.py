@@ -36,6 +36,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "order": lambda t: (a(t, 7).sort(), a(t, 3, 4).argmax(1), a(t, 9).topk(3), a(t, 3, 4).max(0)),
     "indices": lambda t: (a(t, 5, 2)[t.tensor([0, 3, 3])], a(t, 3, 4).gather(1, t.tensor([[0], [2], [1]])), a(t, 4).cumsum(0)),
     "norms": lambda t: t.nn.functional.gelu(t.nn.functional.layer_norm(a(t, 3, 8), (8,))).std(1),
+    "pseudo_inverse": lambda t: t.linalg.pinv(a(t, 1, 2) * 2),
     "division": lambda t: ((a(t, 5) * 9).long() // 2, (a(t, 5) * 9).long() % 4, a(t, 5) / 0.0),
 }  # fmt: skip
 

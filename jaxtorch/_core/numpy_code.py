@@ -156,7 +156,10 @@ class _Writer:
         ins = [f"{name}.astype('f4')" if i in step.halves else name for i, name in enumerate(ins)]
         text = self._shape_only(step, ins[0]) if ins else None
         if text is not None:
-            return [self._set(text)]
+            out = self._set(text)
+            if narrow is not None and narrow != step.made[0][0]:  # the operand under another name: as narrow
+                self.narrow[out] = narrow
+            return [out]
         if step.several:
             name = self._set(f"{self._called(step)}({', '.join(ins)})")
             return [self._typed(f"{name}[{k}]", kind) for k, (_, kind) in enumerate(step.made)]
