@@ -35,9 +35,11 @@ struct Memory {
 // What calls of kernels have given back (Lent). Never destroyed: XLA's threads end after this library's own objects. Nobody waits for it,
 // since in a forked process the lock may be held for ever: who does not get it does without.
 constexpr int kLendable = 16;
+constexpr size_t kLendableFloats = 6 << 20;  // that are kept
 struct Store {
   std::mutex mutex;
   int count = 0;
+  size_t held = 0;  // floats
   float* data[kLendable];
   size_t floats[kLendable];
 };
@@ -306,7 +308,7 @@ Lent::Lent(size_t floats) : data(nullptr), floats_(0) {
       if (of_best < floats ? size > of_best : size >= floats && size < of_best) best = i;
     }
     data = store.data[best], floats_ = store.floats[best];
-    --store.count, store.data[best] = store.data[store.count], store.floats[best] = store.floats[store.count];
+    --store.count, store.held -= floats_, store.data[best] = store.data[store.count], store.floats[best] = store.floats[store.count];
   }
   if (data && floats_ >= floats) return;
   std::free(data);
@@ -317,8 +319,8 @@ Lent::Lent(size_t floats) : data(nullptr), floats_(0) {
 
 Lent::~Lent() {
   const std::unique_lock<std::mutex> lock(store.mutex, std::try_to_lock);
-  if (lock && store.count < kLendable)
-    store.data[store.count] = data, store.floats[store.count++] = floats_;
+  if (lock && store.count < kLendable && store.held + floats_ <= kLendableFloats)
+    store.held += floats_, store.data[store.count] = data, store.floats[store.count++] = floats_;
   else
     std::free(data);
 }
