@@ -26,7 +26,7 @@ SAMPLED = {
     "test_construction.py": 2, "test_module_containers.py": 2, "test_module.py": 2, "test_random_ops.py": 2,
     "test_op_db.py": 40, "test_rnn.py": 6, "test_transformer.py": 3, "test_module_db.py": 14, "test_nn_utils.py": 3,
     "test_nn_rest.py": 3, "test_checkpoints.py": 2, "test_sparse.py": 8, "test_numpy_rules.py": 4,
-    "test_overwritten_db.py": 20, "test_second_backward_db.py": 20,
+    "test_overwritten_db.py": 20, "test_second_backward_db.py": 20, "test_native.py": 2, "test_programs.py": 2,
 }  # fmt: skip
 """Of each of these files, one test in so many runs unless `--whole` is given: the same ones every time."""
 
