@@ -102,3 +102,14 @@ def test_copies_of_quantised_tensors() -> None:
         if isinstance(t, jaxtorch.Tensor):
             assert jaxtorch.equal(copy.deepcopy(t), t) and jaxtorch.equal(pickle.loads(pickle.dumps(t)), t)
     assert pickle.loads(pickle.dumps(jaxtorch.per_tensor_affine)) is jaxtorch.per_tensor_affine
+
+
+@pytest.mark.parametrize("t", [jaxtorch, pytorch])
+def test_lists_by_their_names(t: Any) -> None:
+    parts = {"scales": t.tensor([0.1, 0.5]), "zero_points": t.tensor([3, 0]), "dtype": t.quint8}
+    both = t.quantize_per_tensor(tensors=[t.tensor([0.31, 1.0]), t.tensor([2.0])], **parts)
+    assert [x.tolist() for x in t.dequantize(tensors=both)] == [x.dequantize().tolist() for x in both]
+    assert [x.int_repr().tolist() for x in both] == [[6, 13], [4]]
+    for wrong in (t.dequantize, t.quantize_per_tensor):
+        with pytest.raises(TypeError):
+            wrong()

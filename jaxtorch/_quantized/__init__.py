@@ -42,12 +42,32 @@ def _check_zero(zero: int, dtype: Any, function: str) -> None:
         raise RuntimeError(f"{function} zero_point {zero} is {side} bound.")
 
 
-def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
+def _given(function: str, **arguments: Any) -> list[Any]:
+    """Arguments of which each has two names; TypeError where one is missing."""
+    for name, (one, other) in arguments.items():
+        if one is None and other is None:
+            raise TypeError(f"{function}(): missing argument '{name}'")
+    return [other if one is None else one for one, other in arguments.values()]
+
+
+def quantize_per_tensor(
+    input: Any = None,
+    scale: Any = None,
+    zero_point: Any = None,
+    dtype: Any = None,
+    *,
+    tensors: Any = None,
+    scales: Any = None,
+    zero_points: Any = None,
+) -> Any:
     """A float32 tensor as integers n of type `dtype` that stand for `(n - zero_point) * scale`.
 
-    scale, zero_point: numbers or tensors of one element; for a list of tensors, tensors with an entry for each.
+    scale, zero_point: numbers or tensors of one element; for a list of tensors, tensors with an entry for each. A list may be
+    given by the names `tensors`, `scales` and `zero_points`.
     RuntimeError for other tensors than float32 ones and for a zero point that the type does not hold.
     """
+    names = {"input": (input, tensors), "scale": (scale, scales), "zero_point": (zero_point, zero_points)}
+    input, scale, zero_point, dtype = _given("quantize_per_tensor", **names, dtype=(dtype, None))
     if isinstance(input, (list, tuple)):
         parts = zip(input, scale, zero_point, strict=True)
         return tuple([quantize_per_tensor(x, s.item(), z.item(), dtype) for x, s, z in parts])
@@ -132,8 +152,9 @@ def _empty_per_channel_affine_quantized(
     return make(ints, _per_channel(scales, zero_points, axis, ints.shape), dtype)
 
 
-def dequantize(input: Any) -> Any:
-    """What a quantised tensor, or each of several, stands for, in float32."""
+def dequantize(input: Any = None, *, tensors: Any = None) -> Any:
+    """What a quantised tensor, or each of several (by the name `tensors` too), stands for, in float32."""
+    (input,) = _given("dequantize", input=(input, tensors))
     return tuple([t.dequantize() for t in input]) if isinstance(input, (list, tuple)) else input.dequantize()
 
 
