@@ -104,6 +104,7 @@ def test_copies_of_quantised_tensors() -> None:
     assert pickle.loads(pickle.dumps(jaxtorch.per_tensor_affine)) is jaxtorch.per_tensor_affine
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.parametrize("t", [jaxtorch, pytorch])
 def test_lists_by_their_names(t: Any) -> None:
     parts = {"scales": t.tensor([0.1, 0.5]), "zero_points": t.tensor([3, 0]), "dtype": t.quint8}
