@@ -1,50 +1,42 @@
-"""Named constants of the torch namespace: layouts and memory formats."""
+"""Named constants of the torch namespace: layouts, memory formats, schemes of quantisation."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-class layout:
-    """The kind of storage of a tensor."""
-
-    __module__ = "jaxtorch"
+class _Named:
+    """A constant that prints as it is written."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
+
+
+class layout(_Named):
+    """The kind of storage of a tensor."""
+
+    __module__ = "jaxtorch"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _layout, (self.name,)
 
 
-class memory_format:
+class memory_format(_Named):
     """An order of dimensions in memory."""
 
     __module__ = "jaxtorch"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _format, (self.name,)
 
 
-class qscheme:
+class qscheme(_Named):
     """How integers stand for the values of a quantised tensor."""
 
     __module__ = "jaxtorch"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _qscheme, (self.name,)

@@ -21,15 +21,13 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """Call the module with other parameters and buffers."""
-    from ...func import functional_call as call
-
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future version of "
         "PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
         FutureWarning,
         stacklevel=2,
     )
-    return call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def _functional_call(
