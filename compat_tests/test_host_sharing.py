@@ -394,6 +394,13 @@ def dlpack_shares(torch):
 
 
 @body
+def dlpack_bfloat16(torch):
+    t = torch.arange(6, dtype=torch.bfloat16).view(2, 3)
+    capsule = torch.utils.dlpack.to_dlpack(t[1])
+    return torch.from_dlpack(t), torch.utils.dlpack.from_dlpack(capsule)
+
+
+@body
 def dlpack_from_numpy(torch):
     a = grid(2, 3)
     t = torch.from_dlpack(a)

@@ -80,3 +80,21 @@ def test_a_size_that_is_no_whole_number(torch: Any) -> Any:
                 call(2, size)
             told.append(str(error.value))
     return told
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+@parity_test
+def test_one_number_of_another_type_through_a_mask(torch: Any, dtype: str) -> Any:
+    mask, seen = np.array([True, False]), []
+    places = [mask, [True, False], (mask, 0), (0, [False, True]), (mask, slice(None)), (slice(None), mask)]
+    for place in [*places, (mask, [0, 1]), (mask, mask), (None, mask), [0], True]:
+        for value in (torch.tensor(3), torch.tensor([3.5]), torch.ones(2, 2), torch.ones(2)):
+            x = torch.zeros(2, 2, dtype=getattr(torch, dtype))
+
+            def call(x: Any = x, place: Any = place, value: Any = value) -> Any:
+                x[place] = value
+                return x
+
+            seen.append(outcome(call))
+    mask[0] = False  # what was recorded has the mask as it was
+    return seen

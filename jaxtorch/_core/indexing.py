@@ -33,16 +33,20 @@ class Plan:
         slices for None it is an index tuple for NumPy and JAX. Lists and NumPy masks are int64 arrays by now.
     at: where the dimensions of the index arrays go in the result: in place if neighbours, else in front (0).
     size: the size of the view that the steps make (set with operands only).
+    mask: the list or NumPy mask, if the operands stand for one and nothing else: writing one number is a fill then.
     """
 
-    __slots__ = ("at", "numbers", "operands", "size", "steps")
+    __slots__ = ("at", "mask", "numbers", "operands", "size", "steps")
 
-    def __init__(self, steps: Any, operands: Any = (), at: int = 0, size: Ints = (), numbers: Any = ()) -> None:
+    def __init__(
+        self, steps: Any, operands: Any = (), at: int = 0, size: Ints = (), numbers: Any = (), mask: Any = None
+    ) -> None:
         self.steps: tuple[tuple[Any, ...], ...] = steps
         self.operands: tuple[Any, ...] = operands
         self.at = at
         self.size = size
         self.numbers: tuple[Any, ...] = numbers
+        self.mask: np.ndarray | None = mask
 
     def __repr__(self) -> str:
         return f"Plan(steps={self.steps}, operands={self.operands}, at={self.at})"
@@ -315,7 +319,9 @@ class _Planner:
         if not waiting:
             check_operands(operands, [size[d] for d in dims], size)
         at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
-        return Plan(steps, tuple(operands), at, size, numbers)
+        lone = self.found[0][1] if len(self.found) == 1 else None
+        mask = lone if isinstance(lone, np.ndarray) and lone.dtype == np.bool_ else None
+        return Plan(steps, tuple(operands), at, size, numbers, mask)
 
     def _mask(self, mask: Any, dim: int, size: Ints) -> list[np.ndarray] | None:
         """Check a mask against the view. The index arrays of a NumPy mask; None for a tensor, read later."""

@@ -20,7 +20,7 @@ from .._core.modes import state
 from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
-from .._core.tensor import Tensor, check_writable, kept_value, need_tensor, refuse_inference
+from .._core.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
 from .._core.value import python_number
 from .._core.views import set_at, several_in_one_place
 from .._core.warned import once
@@ -276,8 +276,9 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
     aval = target._value.aval
     if isinstance(value, Tensor):
         value = move(value, aval.slot)
-    mask = _lone_mask(operands)
-    if mask is not None and (not isinstance(value, Tensor) or value._value.aval.numel == 1):
+    is_number = not isinstance(value, Tensor) or value._value.aval.numel == 1
+    mask = _lone_mask(found) if is_number else None
+    if mask is not None:
         if mask._value.aval.dtype is dtypes.uint8:
             raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
         mask = move(mask, aval.slot)
@@ -295,13 +296,16 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
     _put(target, settled, value, False)
 
 
-def _lone_mask(operands: Any) -> Tensor | None:
+def _lone_mask(found: Plan) -> Tensor | None:
     """The mask, if it is the only index array; with a dimension of size 1 for each one before it."""
-    given = [o for o in operands if o is not None]
+    given = [o for o in found.operands if o is not None]
+    mask = found.mask if found.mask is None else from_host(np.array(found.mask))
     if len(given) == 1 and isinstance(given[0], Tensor) and given[0]._value.aval.dtype in (dtypes.bool_, dtypes.uint8):
-        before = next(d for d, o in enumerate(operands) if o is not None)
-        return given[0].reshape((*(1,) * before, *given[0]._value.aval.shape)) if before else given[0]
-    return None
+        mask = given[0]
+    if mask is None:
+        return None
+    before = next(d for d, o in enumerate(found.operands) if o is not None)
+    return mask.reshape((*(1,) * before, *mask._value.aval.shape)) if before else mask
 
 
 def _scalar_tensor(value: Any, aval: Any) -> Tensor:
@@ -326,7 +330,7 @@ def _put_result(target: Tensor, result: Tensor) -> None:
 @op(name="_masked_fill", function=False, method=False, out=False, grad="IndexPutBackward0")
 def _masked_fill(self: Array, value: Array, mask: Array):
     mask = (mask != 0).reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
-    return jnp.where(mask, flag_overflow(value, self.dtype).reshape((1,) * self.ndim), self)
+    return jnp.where(mask, flag_overflow(value.reshape(()), self.dtype), self)
 
 
 def _result_shape(operands: Any, size: Any) -> tuple[int, ...]:

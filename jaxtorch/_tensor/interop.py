@@ -90,7 +90,7 @@ def __dlpack__(self: Tensor, **kwargs: Any) -> Any:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_conj():
         raise BufferError("Can't export tensors with the conjugate bit set")
-    if self._value.aval.slot is cpu.slot:
+    if self._value.aval.slot is cpu.slot and self._value.aval.dtype is not dtypes.bfloat16:
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if k != "stream"})
     return to_jax(self).__dlpack__(**kwargs)
 
@@ -103,7 +103,7 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on memory that another library exports through DLPack; shared on the CPU.
+    """A tensor on memory that another library exports through DLPack; shared on the CPU, but for bfloat16, of which it is a copy.
 
     A bare capsule, which does not tell its device, is taken to be of the CPU.
     """
@@ -118,7 +118,10 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
     if int(kind) == 1:
         from .._core.host import adopt
 
-        array = np.from_dlpack(ext_tensor)
+        try:
+            array = np.from_dlpack(ext_tensor)
+        except (RuntimeError, BufferError):  # NumPy has no bfloat16
+            return from_array(jax.dlpack.from_dlpack(ext_tensor, copy=True))
         return adopt(np.asarray(_Writable(array)) if type(ext_tensor) is _Capsule else array)
     return from_array(jax.dlpack.from_dlpack(ext_tensor))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import capture, cold, hostmode
+from jaxtorch._core import capture, cold, hostmode, neighbours
 from jaxtorch._core import random as _core_random
 from jaxtorch._core.device import cpu
 from jaxtorch._core.program import flush, forget_all
@@ -28,6 +28,7 @@ __all__ = [
     "has_accelerator",
     "hostmode",
     "multinomial",
+    "neighbours",
     "plain_host_array",
     "process_group",
     "randint",

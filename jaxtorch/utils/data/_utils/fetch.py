@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import getitem
 from typing import Any
 
@@ -17,9 +17,15 @@ __all__ = ["IterableFetcher", "MapFetcher", "create_fetcher"]
 
 
 class _Fetcher:
-    """computes: has a sample or a batch been seen to be computed with tensors?"""
+    """computes: has a sample or a batch been seen to be computed with tensors?
+
+    beside: are samples made beside one another, so that they are the batch? Not where that has not helped, or where some are kept.
+    """
 
     computes = False
+    beside = True
+    auto_collation: bool
+    _last: Sequence[Any] = ()
 
     def alone(self, prepare: Callable[..., Any], *args: Any) -> Any:
         """`prepare(*args)`, which makes a sample or a batch; what it records runs now, as a program of its own.
@@ -36,6 +42,22 @@ class _Fetcher:
             _engine.run_as_data()
         return made
 
+    def fetch(self, index: Any) -> Any:
+        """The collated samples of a task; `index` is a list of their keys, or one key without automatic batching."""
+        if self.beside and any(row() is not None for row in self._last):
+            self.beside = False
+        if not (self.beside and self.auto_collation and type(index) is list) or transport.in_worker():
+            return self._fetch(index)
+        batch = _engine.neighbours.Batch(len(index), transport.allocate)
+        with _engine.neighbours.making(batch):
+            made = self._fetch(index)
+        self.beside = batch.used or not batch.made_any()
+        self._last = batch.left()
+        return made
+
+    def _fetch(self, index: Any) -> Any:
+        raise NotImplementedError
+
 
 class MapFetcher(_Fetcher):
     """Batches of a map-style dataset."""
@@ -45,8 +67,7 @@ class MapFetcher(_Fetcher):
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
 
-    def fetch(self, index: Any) -> Any:
-        """The collated samples at `index`, a list of keys (or one key without automatic batching)."""
+    def _fetch(self, index: Any) -> Any:
         dataset, alone = self.dataset, self.alone
         if not self.auto_collation:
             return alone(self.collate_fn, alone(getitem, dataset, index))
@@ -69,8 +90,8 @@ class IterableFetcher(_Fetcher):
         self.samples = iter(dataset)
         self.ended = False
 
-    def fetch(self, index: Any) -> Any:
-        """The next batch; StopIteration at the end."""
+    def _fetch(self, index: Any) -> Any:
+        """The next batch, whatever the keys are; StopIteration at the end."""
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
