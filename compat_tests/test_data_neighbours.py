@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import torch as pytorch
 
 import jaxtorch
-from jaxtorch._core import native, neighbours, program
+from jaxtorch._core import cold, native, neighbours, program
+from jaxtorch.utils.data import _engine
 from jaxtorch.utils.data._utils import copying, transport
 
 SHAPE = (3, 40, 40)
@@ -201,6 +203,25 @@ def test_loaders_in_a_dataset_and_in_threads() -> None:
         thread.join()
     for ours in found:
         assert_same(ours, expected)
+
+
+def test_threads_that_prepare_data_at_once_leave_the_process_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, threads = threading.Event(), []
+
+    def flush(_: Any) -> None:
+        if threading.current_thread() is threads[0]:
+            both.wait(0.3)  # the other thread is to come in, if it can
+        else:
+            both.set()
+            threads[0].join()
+
+    monkeypatch.setattr(_engine, "flush", flush)
+    threads += [threading.Thread(target=_engine.run_as_data) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    threads[1].join()
+    assert not cold.is_patient()
 
 
 def test_ever_other_shapes_have_no_memory_for_a_batch_each() -> None:

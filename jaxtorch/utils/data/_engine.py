@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import capture, cold, hostmode, neighbours
+from jaxtorch._core import capture, cold, hostmode, neighbours, runner
 from jaxtorch._core import random as _core_random
 from jaxtorch._core.device import cpu
 from jaxtorch._core.program import flush, forget_all
@@ -148,14 +148,15 @@ class _Data:
 def run_as_data() -> None:
     """Run what has been recorded for the CPU, which prepares data: as if between two programs of the loop nothing ran."""
     if capture.active is None:
-        slot, last = cpu.slot, cpu.slot.ran
-        slot.ran = _Data.ran
-        try:
-            with cold.patience():
-                flush(slot.program)
-            _Data.ran = slot.ran
-        finally:
-            slot.ran = last
+        with runner.lock:  # another thread may prepare data too
+            slot, last = cpu.slot, cpu.slot.ran
+            slot.ran = _Data.ran
+            try:
+                with cold.patience():
+                    flush(slot.program)
+                _Data.ran = slot.ran
+            finally:
+                slot.ran = last
 
 
 def settle(value: Tensor) -> Any:
