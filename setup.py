@@ -1,13 +1,21 @@
-"""Builds the optional C++ kernels (`jaxtorch/_core/native`) where there is a compiler; everything else is in pyproject.toml."""
+"""Builds the optional extensions (`jaxtorch/_core/native`) where there is a compiler; everything else is in pyproject.toml."""
 
 import importlib.util
 import platform
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
 
 
-def extensions() -> list[Extension]:
+def recorder() -> list[Extension]:
+    """The common case of recording, on CPython with its lock and headers."""
+    if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return []
+    return [Extension("jaxtorch._core.native.recorder", ["jaxtorch/_core/native/recorder.c"], optional=True)]
+
+
+def kernels() -> list[Extension]:
     """The kernels, on x86 Linux with XLA's headers at hand; an installation goes on without them if they do not compile."""
     found = importlib.util.find_spec("jaxlib")
     if platform.system() != "Linux" or platform.machine() != "x86_64" or found is None or found.origin is None:
@@ -36,4 +44,4 @@ def extensions() -> list[Extension]:
     ]
 
 
-setup(ext_modules=extensions())
+setup(ext_modules=recorder() + kernels())

@@ -16,6 +16,7 @@ from . import _ops, _tensor
 from ._core import dtypes as _dtypes
 from ._core import op as _op
 from ._core import program as _program
+from ._core import recorder as _recorder
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.log import explain_recompiles
@@ -58,6 +59,7 @@ _collecting = _gc.isenabled()
 _gc.disable()  # until all is imported: what is made here stays, so that looking through it is in vain
 _ops.install()
 _tensor.install()
+_recorder.begin()
 
 globals().update(_op.functions)
 globals().update({_d.name: _d for _d in _dtypes.ALL + _dtypes.WITHOUT_STORAGE})

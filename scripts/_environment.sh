@@ -15,7 +15,7 @@ find_python() {
 
 environment() {
     local extra=$1 python
-    local sources=(pyproject.toml setup.py jaxtorch/_core/native/*.{h,inc,cpp})
+    local sources=(pyproject.toml setup.py jaxtorch/_core/native/*.{h,inc,c,cpp})
     local installed=.venv/installed-$extra  # a copy of what was installed last: requirements, and the sources that are compiled
     if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
         python=$(find_python)

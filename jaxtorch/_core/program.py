@@ -86,8 +86,16 @@ _threads: dict[Any, Any] = getattr(threading, "_active", {0: None, 1: None})
 one was started by the first, which cannot have been inside `emit` then."""
 
 
+record_in_c: Any = None
+"""`emit` in C for the common case, None in any other (see recorder.py); None where it was not built."""
+
+
 def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value]:
     """Record one instruction and return its pending outputs (concrete ones where recording is off or impossible)."""
+    if record_in_c is not None:
+        outs = record_in_c(kernel, values)
+        if outs is not None:
+            return outs
     if len(_threads) > 1 and not alone:
         with runner.lock:
             return emit(kernel, values, True)

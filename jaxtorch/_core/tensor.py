@@ -253,8 +253,16 @@ def _slot_of(array: Any) -> Any:
     return device(kind, jax_devices(kind).index(where)).slot
 
 
+finish_in_c: Any = None
+"""`finish` in C for the common case, None in any other (see recorder.py); None where it was not built."""
+
+
 def finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     """Emit an entry and wrap its outputs; `mask` says which operands require a gradient."""
+    if finish_in_c is not None:
+        made = finish_in_c(entry, mask, values, operands)
+        if made is not None:
+            return made
     if mask and state.grad and True in entry.out_float:
         return _graded(entry, mask, values, operands)
     outs = emit(entry.kernel, values)
