@@ -20,7 +20,7 @@ static struct { Py_ssize_t kernel, roots, kept, wanted, n_out, has_extra, node_t
 static struct { Py_ssize_t form, ends, indices, saved, own, seq, pre_hooks, post_hooks, node_pre_hooks, retains; } node_at;
 static struct { Py_ssize_t value, alias, node, index, rg, grad, layout, ver, hooks, post_hooks; } tensor_at;
 
-static PyTypeObject *Value, *Program, *Kernel, *Tensor, *Node, *DeviceSlot;
+static PyTypeObject *Value, *Program, *Kernel, *Entry, *Form, *Tensor, *Node, *DeviceSlot;
 static PyObject *plain[MOST_TYPES], *threads, *capture_dict, *emit, *emit_code, *watch, *finished, *inferring, *state, *counter;
 static PyObject *s_active, *s_grad, *zero, *minus_one;
 static Py_ssize_t plain_count;
@@ -235,7 +235,7 @@ static PyObject *new_node(PyObject *form, PyObject *values, PyObject *outs, PyOb
     }
   }
   PyObject *roots = SLOT(form, form_at.roots), *kept = SLOT(form, form_at.kept);
-  const int has_extra = SLOT(form, form_at.has_extra) == Py_True;
+  const int has_extra = PyObject_IsTrue(SLOT(form, form_at.has_extra)) > 0;
   if (PySequence_Fast_GET_SIZE(roots) || has_extra || PySequence_Fast_GET_SIZE(kept)) {
     saved = PyList_New(0);
     if (!saved || save(saved, roots, values, outs, n_out) < 0) goto done;
@@ -281,7 +281,7 @@ static int is_graded(PyObject *entry, PyObject *mask) {
 /* The form for these inputs, if one has been made and `new_node` can make its nodes of these operands. */
 static PyObject *form_of(PyObject *entry, PyObject *mask, PyObject *operands) {
   PyObject *form = PyDict_GetItemWithError(SLOT(entry, entry_at.forms), mask);
-  if (!form || PyList_GET_SIZE(finished) || !is_list(operands)) return NULL;
+  if (!form || !PyObject_TypeCheck(form, Form) || PyList_GET_SIZE(finished) || !is_list(operands)) return NULL;
   PyObject *wanted = SLOT(form, form_at.wanted), *type = SLOT(form, form_at.node_type);
   if (!PyType_Check(type) || ((PyTypeObject *)type)->tp_base != Node || !is_list(SLOT(form, form_at.roots)) || !is_list(SLOT(form, form_at.kept)))
     return NULL;
@@ -295,7 +295,7 @@ static PyObject *form_of(PyObject *entry, PyObject *mask, PyObject *operands) {
 }
 
 static PyObject *finished_tensor(PyObject *entry, PyObject *mask, PyObject *values, PyObject *operands) {
-  if (PyList_GET_SIZE(watch) || PyList_GET_SIZE(inferring) || PyFunction_GET_CODE(emit) != emit_code) return NULL;
+  if (!PyObject_TypeCheck(entry, Entry) || PyList_GET_SIZE(watch) || PyList_GET_SIZE(inferring) || PyFunction_GET_CODE(emit) != emit_code) return NULL;
   PyObject *pack = SLOT(entry, entry_at.pack), *form = NULL, *node = NULL, *t = NULL;
   const int graded = pack == Py_None ? is_graded(entry, mask) : -1;
   if (graded < 0 || (graded && !(form = form_of(entry, mask, operands)))) return NULL;
@@ -362,8 +362,7 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
     PyErr_SetString(PyExc_TypeError, "begin() takes a dict of the engine's classes and state");
     return NULL;
   }
-  PyTypeObject *Entry = class_of(engine, "Entry"), *Form = class_of(engine, "GradForm");
-  if (!Entry || !Form || !(Value = class_of(engine, "Value")) || !(Program = class_of(engine, "Program")) ||
+  if (!(Entry = class_of(engine, "Entry")) || !(Form = class_of(engine, "GradForm")) || !(Value = class_of(engine, "Value")) || !(Program = class_of(engine, "Program")) ||
       !(Kernel = class_of(engine, "Kernel")) || !(Tensor = class_of(engine, "Tensor")) || !(Node = class_of(engine, "Node")) ||
       !(DeviceSlot = class_of(engine, "DeviceSlot")))
     return NULL;
