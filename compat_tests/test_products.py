@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch as pytorch
 
 import jaxtorch
+from jaxtorch._core import native
+from jaxtorch._core.context import tracing_for
+from jaxtorch._ops import products
 
 
 def _derivatives(torch, fn, arrays):
@@ -68,3 +73,26 @@ def test_vmap_and_forward_mode(name):
         found.append([change.numpy(), many.numpy()])
     for mine, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.skipif(not native.available(), reason="the kernels were not built")
+@pytest.mark.parametrize(
+    ("units", "avx2", "taken"),
+    [(True, False, [1, 1, 1, 1]), (False, True, [1, 1, 1, 0]), (False, False, [1, 0, 0, 0])],
+)
+def test_which_layers_run_in_the_kernels_depends_on_the_processor(
+    monkeypatch: pytest.MonkeyPatch, units: bool, avx2: bool, taken: list[int]
+) -> None:
+    monkeypatch.setattr(native, "matrix_units", lambda: units)
+    monkeypatch.setattr(native, "with_avx2_alone", lambda: avx2)
+    found = []
+    for rows, inner, columns in ((128, 128, 512), (8, 1024, 1024), (2, 128, 4096), (1024, 128, 512)):
+        x, w, b = jnp.ones((rows, inner)), jnp.ones((columns, inner)), jnp.ones(columns)
+
+        def layer(x, w, b):
+            with tracing_for("cpu"):
+                return products.times_and_plus(x, w, b)
+
+        found.append(int("jaxtorch_linear" in jax.jit(layer).lower(x, w, b).as_text()))
+        np.testing.assert_allclose(layer(x, w, b), np.full((rows, columns), inner + 1.0))
+    assert found == taken

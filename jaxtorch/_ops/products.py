@@ -27,8 +27,9 @@ Array = jax.Array
 _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
 _LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
 _LARGE_IN_KERNELS = 1 << 13  # elements of a result for which the kernels pay on matrix units
-_LARGE_WITH_AVX2 = 1 << 12  # with AVX2 alone
-_SMALL = 1 << 24  # multiplications of a product up to which the kernels are faster with AVX2 alone
+_LARGE_IN_VECTORS = 1 << 12  # without these
+_SMALL = 1 << 24  # multiplications of a product up to which the kernels are faster without matrix units;
+_FEW, _SMALL_WEIGHT = 4, 1 << 17  # with AVX-512 from so many rows on, with weights of at most so many elements
 _MANY, _WEIGHTS = 512, (1 << 18, 1 << 20)  # and again from so many rows on, with weights of so many elements
 
 
@@ -53,7 +54,10 @@ def _turned(x: Array) -> Array:
 
 def _are_faster(rows: int, inner: int, columns: int) -> bool:
     """Is a product in the kernels, with its operands as they lie, faster than XLA's?"""
-    return native.matrix_units() or (native.with_avx2_alone() and rows * inner * columns <= _SMALL)
+    if native.matrix_units() or not native.available():
+        return native.matrix_units()
+    suits = native.with_avx2_alone() or (rows >= _FEW and inner * columns <= _SMALL_WEIGHT)
+    return suits and rows * inner * columns <= _SMALL
 
 
 def _layers_are_faster(rows: int, inner: int, columns: int) -> bool:
@@ -228,7 +232,7 @@ def plus_row(x: Array, row: Array) -> Array:
 
 
 def _pays(rows: int, columns: int) -> bool:
-    least = _LARGE_WITH_AVX2 if native.with_avx2_alone() else _LARGE_IN_KERNELS if native.matrix_units() else _LARGE
+    least = _LARGE_IN_KERNELS if native.matrix_units() else _LARGE_IN_VECTORS if native.available() else _LARGE
     return rows * columns >= least and on_cpu()
 
 
