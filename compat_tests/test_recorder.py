@@ -30,26 +30,34 @@ def use(in_c: bool) -> None:
 
 
 @pytest.fixture(autouse=True)
-def in_c_afterwards() -> Iterator[None]:
+def in_c_before_and_afterwards() -> Iterator[None]:
+    """As in a process of one thread: those that run tests may have more, which compute nothing."""
     program.flush_all()
+    threads, program._threads = program._threads, {0: None}
+    recorder.begin()
     yield
-    use(True)
+    program._threads = threads
+    recorder.begin()
 
 
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What C said to each call since."""
-    answers: list[Any] = []
+def asking(answers: list[Any]) -> list[Callable[..., Any]]:
+    """The calls of C, whose answers are kept."""
 
     def through(call: Callable[..., Any]) -> Callable[..., Any]:
-        def asking(*args: Any) -> Any:
+        def run(*args: Any) -> Any:
             answers.append(call(*args))
             return answers[-1]
 
-        return asking
+        return run
 
-    monkeypatch.setattr(program, "record_in_c", through(IN_C[0]))
-    monkeypatch.setattr(tensor, "finish_in_c", through(IN_C[1]))
+    return [through(call) for call in IN_C]
+
+
+@pytest.fixture
+def asked() -> list[Any]:
+    """What C said to each call since."""
+    answers: list[Any] = []
+    program.record_in_c, tensor.finish_in_c = asking(answers)
     return answers
 
 
@@ -149,6 +157,10 @@ def test_results_of_the_program_before_enter_as_they_are(asked: list[Any]) -> No
 
 
 def test_a_second_thread_is_left_to_python(asked: list[Any]) -> None:
+    threads: Any = vars(threading)["_active"]
+    program._threads = threads
+    recorder.begin()
+    program.record_in_c, tensor.finish_in_c = asking(asked)
     stop = threading.Event()
     thread = threading.Thread(target=stop.wait)
     thread.start()
