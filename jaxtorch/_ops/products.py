@@ -54,10 +54,10 @@ def _turned(x: Array) -> Array:
 
 def _are_faster(rows: int, inner: int, columns: int) -> bool:
     """Is a product in the kernels, with its operands as they lie, faster than XLA's?"""
-    if native.matrix_units() or not native.available():
-        return native.matrix_units()
+    if native.matrix_units():
+        return True
     suits = native.with_avx2_alone() or (rows >= _FEW and inner * columns <= _SMALL_WEIGHT)
-    return suits and rows * inner * columns <= _SMALL
+    return native.available() and suits and rows * inner * columns <= _SMALL
 
 
 def _layers_are_faster(rows: int, inner: int, columns: int) -> bool:

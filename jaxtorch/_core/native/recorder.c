@@ -322,11 +322,6 @@ static PyObject *finish(PyObject *self, PyObject *const *args, Py_ssize_t n) {
   return given(finished_tensor(args[0], args[1], args[2], args[3]));
 }
 
-static PyObject *wrap(PyObject *self, PyObject *value) {
-  if (PyList_GET_SIZE(inferring)) Py_RETURN_NONE;
-  return new_tensor(value);
-}
-
 static int offset(PyTypeObject *type, const char *name, Py_ssize_t *where) {
   PyObject *found = PyDict_GetItemString(type->tp_dict, name);
   if (!found || Py_TYPE(found) != &PyMemberDescr_Type) {
@@ -400,7 +395,6 @@ static PyMethodDef methods[] = {
     {"begin", begin, METH_O, "begin(engine): the engine's classes and state, by their names; TypeError where they are not as this was written for."},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, "record(kernel, values): `program.emit`, or None."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_FASTCALL, "finish(entry, mask, values, operands): `tensor.finish`, or None."},
-    {"wrap", wrap, METH_O, "wrap(value): `tensor.wrap`, or None."},
     {NULL, NULL, 0, NULL},
 };
 
