@@ -1,7 +1,7 @@
 """The common case of recording in C, where that was built: `program.emit` and `tensor.finish` ask `native/recorder.c` first.
 
-It writes the slots of the engine's objects itself, which makes an operation cost half of what it did, with a gradient two fifths. Anything unusual it leaves to the Python
-code, having changed nothing. `JAXTORCH_NATIVE=0` leaves it out, as the kernels.
+It writes the slots of the engine's objects itself: an operation costs half of what it did, with a gradient two fifths. Anything
+unusual it leaves to the Python code, having changed nothing. `JAXTORCH_NATIVE=0` leaves it out, as the kernels.
 """
 
 from __future__ import annotations
