@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import program, recorder, tensor
+from jaxtorch._core import modes, program, recorder, tensor
 from jaxtorch._core.device import cpu
 from jaxtorch._core.program import IMMEDIATE
 
@@ -31,12 +31,16 @@ def use(in_c: bool) -> None:
 
 @pytest.fixture(autouse=True)
 def in_c_before_and_afterwards() -> Iterator[None]:
-    """As in a process of one thread: those that run tests may have more, which compute nothing."""
+    """As in a new process of one thread: those that run tests may have more, and may have been in inference mode, after which nodes
+    are looked at."""
     program.flush_all()
     threads, program._threads = program._threads, {0: None}
+    watched = modes.watch[:]
+    modes.watch.clear()
     recorder.begin()
     yield
     program._threads = threads
+    modes.watch[:] = watched
     recorder.begin()
 
 
