@@ -194,6 +194,36 @@ def test_what_is_unusual_is_left_to_python(asked: list[Any]) -> None:
     assert y.is_inference() and z.is_inference() and not (x + 1).is_inference()
 
 
+def test_operations_stay_in_c_in_inference_mode_and_after_it(asked: list[Any]) -> None:
+    x, w = torch.arange(3.0), torch.ones(3, requires_grad=True)
+    with torch.inference_mode():
+        y = x + w
+        (x + w), (x * w)
+        asked.clear()
+        inside = x * w
+        assert asked[-1] is inside and inside.is_inference() and not inside.requires_grad
+        with torch.enable_grad():
+            assert not (x * w).requires_grad and (x * w).is_inference()
+        with torch.inference_mode(False):
+            assert (x * w).requires_grad and not (x * w).is_inference()
+    assert modes.watch == ["inference"]
+    for _ in range(2):
+        after = w * x
+    assert asked[-1] is after and after.requires_grad and not after.is_inference()
+    after.sum().backward()
+    assert w.grad is not None and w.grad.tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        w * y
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        w * y[:]
+    assert (w + y).requires_grad  # saves nothing
+    assert (y * x).tolist() == [0, 2, 6]
+    with torch.autograd.set_detect_anomaly(True):  # another reason besides
+        assert asked[-1] is not None
+        asked.clear()
+        assert (w * x).requires_grad and not any(isinstance(answer, torch.Tensor) for answer in asked)
+
+
 def test_a_program_that_grows_too_long_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "LIMIT", 60)
     y = torch.zeros(3)

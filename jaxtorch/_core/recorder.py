@@ -17,7 +17,7 @@ from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 1  # of recorder.c; what was built from another is not used
+VERSION = 2  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot)
 
@@ -40,6 +40,7 @@ def begin() -> bool:
                 "watch": modes.watch,
                 "finished": modes.finished,
                 "inferring": modes.inferring,
+                "is_inference": tensor.is_inference,
                 "state": modes.state,
                 "counter": program.counter,
             }

@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 1
+#define VERSION 2
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
@@ -21,8 +21,8 @@ static struct { Py_ssize_t form, ends, indices, saved, own, seq, pre_hooks, post
 static struct { Py_ssize_t value, alias, node, index, rg, grad, layout, ver, hooks, post_hooks; } tensor_at;
 
 static PyTypeObject *Value, *Program, *Kernel, *Entry, *Form, *Tensor, *Node, *DeviceSlot;
-static PyObject *plain[MOST_TYPES], *threads, *capture_dict, *emit, *emit_code, *watch, *finished, *inferring, *state, *counter;
-static PyObject *s_active, *s_grad, *zero, *minus_one;
+static PyObject *plain[MOST_TYPES], *threads, *capture_dict, *emit, *emit_code, *watch, *finished, *inferring, *is_inference, *state, *counter;
+static PyObject *s_active, *s_grad, *s_inference, *s_inferred, *zero, *minus_one;
 static Py_ssize_t plain_count;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -268,14 +268,40 @@ done:
   return node;
 }
 
+static int state_says(PyObject *name) {
+  PyObject *found = PyObject_GetAttr(state, name);
+  if (!found) return -1;
+  const int on = PyObject_IsTrue(found);
+  Py_DECREF(found);
+  return on;
+}
+
 /* Does the instruction get a node? 1, 0, or -1 where this is not the place to tell. */
 static int is_graded(PyObject *entry, PyObject *mask) {
   if (mask == zero) return 0;
-  PyObject *grad = PyObject_GetAttr(state, s_grad);
-  if (!grad) return -1;
-  const int on = PyObject_IsTrue(grad);
-  Py_DECREF(grad);
+  const int on = state_says(s_grad);
   return on <= 0 ? on : PySequence_Contains(SLOT(entry, entry_at.out_float), Py_True);
+}
+
+/* Need nobody look at a node of this form? `watch` names no reason, or only that there are inference tensors, none of them saved here. */
+static int unwatched(PyObject *form, PyObject *operands) {
+  const Py_ssize_t reasons = PyList_GET_SIZE(watch);
+  if (!reasons) return 1;
+  if (reasons > 1 || !PyUnicode_Check(PyList_GET_ITEM(watch, 0)) || PyUnicode_Compare(PyList_GET_ITEM(watch, 0), s_inference)) return 0;
+  PyObject *roots = SLOT(form, form_at.roots);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(roots); ++i) {
+    PyObject *place = PySequence_Fast_GET_ITEM(roots, i);
+    if (PyUnicode_READ_CHAR(PyTuple_GET_ITEM(place, 0), 0) != 'i') continue;
+    Py_ssize_t k = PyLong_AsSsize_t(PyTuple_GET_ITEM(place, 1));
+    if (k < 0 || k >= PySequence_Fast_GET_SIZE(operands)) return 0;
+    PyObject *x = PySequence_Fast_GET_ITEM(operands, k);
+    if (!PyObject_TypeCheck(x, Tensor)) continue;
+    PyObject *inferred = PyObject_CallOneArg(is_inference, x);
+    if (!inferred) return -1;
+    Py_DECREF(inferred);
+    if (inferred != Py_False) return 0;
+  }
+  return 1;
 }
 
 /* The form for these inputs, if one has been made and `new_node` can make its nodes of these operands. */
@@ -295,14 +321,18 @@ static PyObject *form_of(PyObject *entry, PyObject *mask, PyObject *operands) {
 }
 
 static PyObject *finished_tensor(PyObject *entry, PyObject *mask, PyObject *values, PyObject *operands) {
-  if (!PyObject_TypeCheck(entry, Entry) || PyList_GET_SIZE(watch) || PyList_GET_SIZE(inferring) || PyFunction_GET_CODE(emit) != emit_code) return NULL;
+  if (!PyObject_TypeCheck(entry, Entry) || PyFunction_GET_CODE(emit) != emit_code) return NULL;
+  const int inferred = PyList_GET_SIZE(inferring) ? state_says(s_inference) : 0;
+  if (inferred < 0) return NULL;
   PyObject *pack = SLOT(entry, entry_at.pack), *form = NULL, *node = NULL, *t = NULL;
-  const int graded = pack == Py_None ? is_graded(entry, mask) : -1;
+  const int graded = pack != Py_None ? -1 : inferred ? 0 : is_graded(entry, mask);
   if (graded < 0 || (graded && !(form = form_of(entry, mask, operands)))) return NULL;
   Py_XINCREF(form);
-  PyObject *outs = recorded(form ? SLOT(form, form_at.kernel) : SLOT(entry, entry_at.kernel), values);
+  PyObject *outs = NULL;
+  if (!form || unwatched(form, operands) > 0) outs = recorded(form ? SLOT(form, form_at.kernel) : SLOT(entry, entry_at.kernel), values);
   if (outs && (!form || (node = new_node(form, values, outs, operands)))) {
     t = new_tensor(PyList_GET_ITEM(outs, 0));
+    if (t && inferred && PyObject_SetAttr(t, s_inferred, Py_True) < 0) Py_CLEAR(t);
     if (t && node) {
       set(t, tensor_at.node, Py_NewRef(node));
       set(t, tensor_at.rg, Py_NewRef(Py_True));
@@ -364,6 +394,7 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
   if (!(threads = object_of(engine, "threads", &PyDict_Type)) || !(capture_dict = object_of(engine, "capture", &PyDict_Type)) ||
       !(emit = object_of(engine, "emit", &PyFunction_Type)) || !(watch = object_of(engine, "watch", &PyList_Type)) ||
       !(finished = object_of(engine, "finished", &PyList_Type)) || !(inferring = object_of(engine, "inferring", &PyList_Type)) ||
+      !(is_inference = object_of(engine, "is_inference", &PyFunction_Type)) ||
       !(state = object_of(engine, "state", NULL)) || !(counter = object_of(engine, "counter", NULL)))
     return NULL;
   emit_code = Py_NewRef(PyFunction_GET_CODE(emit));
@@ -404,9 +435,11 @@ PyMODINIT_FUNC PyInit_recorder(void) {
   PyObject *made = PyModule_Create(&module);
   s_active = PyUnicode_InternFromString("active");
   s_grad = PyUnicode_InternFromString("grad");
+  s_inference = PyUnicode_InternFromString("inference");
+  s_inferred = PyUnicode_InternFromString("_inferred");
   zero = PyLong_FromLong(0);
   minus_one = PyLong_FromLong(-1);
-  if (!made || !s_active || !s_grad || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0) {
+  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0) {
     Py_XDECREF(made);
     return NULL;
   }
