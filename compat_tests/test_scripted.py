@@ -162,3 +162,31 @@ def test_script_of_a_traced_module(torch: Any) -> Any:
         traced.weight.mul_(4)
     x = torch.arange(3.0)
     return scripted(x).detach(), copy.deepcopy(scripted)(x).detach(), list(scripted.state_dict()), traced(x).detach()
+
+
+def _square(x):
+    return x * x
+
+
+def _kinds(torch: Any) -> list[bool]:
+    class Written(torch.jit.ScriptModule):
+        pass
+
+    module = torch.jit.script(torch.nn.Linear(2, 2))
+    function = torch.jit.script(_square)
+    both = [torch.jit.ScriptModule, torch.jit.RecursiveScriptModule, torch.jit.ScriptFunction]
+    found = [
+        isinstance(x, kind) for x in (module, function, torch.nn.Linear(2, 2), _square, Written()) for kind in both
+    ]
+    return [
+        *found,
+        isinstance(module, Written),
+        isinstance(module, torch.nn.Module),
+        isinstance(copy.deepcopy(module), both[0]),
+    ]
+
+
+def test_what_is_scripted_counts_as_such():
+    ours = _kinds(jaxtorch)
+    assert ours == _kinds(torch)
+    assert any(ours)

@@ -33,16 +33,29 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ScriptModule(Module):
-    """Base of modules written for TorchScript; here a plain Module. `script` does not return one."""
+class _OfModules(type):
+    """What `script` gives for a module counts as a script module, though its class is the module's own."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        scripted = cls in (ScriptModule, RecursiveScriptModule) and builtins.isinstance(instance, _scripted.Scripted)
+        return scripted or super().__instancecheck__(instance)
+
+
+class ScriptModule(Module, metaclass=_OfModules):
+    """Base of modules written for TorchScript; here a plain Module. What `script` gives for a module is an instance."""
 
 
 class RecursiveScriptModule(ScriptModule):
-    """What PyTorch's `script(module)` returns. jaxtorch makes none."""
+    """What `script(module)` gives is an instance."""
 
 
-class ScriptFunction:
-    """What PyTorch's `script(function)` returns. jaxtorch makes none."""
+class _OfFunctions(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is FunctionType and instance in _scripted.functions
+
+
+class ScriptFunction(metaclass=_OfFunctions):
+    """What `script(function)` gives is an instance."""
 
 
 class CompilationUnit:
@@ -89,7 +102,9 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     if builtins.isinstance(obj, Module):
         return _scripted.scripted_module(obj)
     if type(obj) is FunctionType and not obj.__module__.startswith("jaxtorch") and not hasattr(obj, "_scripted"):
-        return _scripted.scripted_function(obj)
+        made = _scripted.scripted_function(obj)
+        _scripted.functions.add(made)
+        return made
     return obj
 
 

@@ -76,6 +76,10 @@ def _text(error: Exception, trace: Any) -> str:
     )
 
 
+functions: weakref.WeakSet[Any] = weakref.WeakSet()
+"""What `torch.jit.script` has given for functions."""
+
+
 def scripted_function(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function with TorchScript's exceptions."""
 
