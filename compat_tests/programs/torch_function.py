@@ -180,3 +180,55 @@ with Names():
         torch.ones(2).sum(dim=0),
         F.cross_entropy(torch.ones(2, 2), torch.tensor([0, 1])),
     )
+
+
+class Declining:
+    """Leaves every function to others; its operators answer."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+
+    def __radd__(self, other):
+        return "radd"
+
+    def __rmatmul__(self, other):
+        return "rmatmul"
+
+    def __rmod__(self, other):
+        return "rmod"
+
+    def __rand__(self, other):
+        return "rand"
+
+    def __gt__(self, other):
+        return "gt"
+
+    def __eq__(self, other):
+        return "eq"
+
+
+class Failing(Declining):
+    """A TypeError of its own leaves the operation to the other side too."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise TypeError("not for me")
+
+
+ones = torch.ones(2)
+for kind in (Declining, Failing):
+    x = kind()
+    print(ones + x, ones @ x, ones % x, ones & x, ones < x, ones == x)
+    y = ones
+    y += x
+    print(y)
+    for fails in (lambda x=x: ones - x, lambda x=x: ones > x, lambda x=x: x * ones):
+        try:
+            print(fails())
+        except TypeError as error:
+            print(error)
+    try:
+        torch.add(ones, x)
+    except TypeError as error:
+        print(str(error)[:20])

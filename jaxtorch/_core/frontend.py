@@ -535,14 +535,17 @@ def install_operator(operator: str, public: Callable[..., Any], methods: dict[st
         if changed is not None:
 
             def augmented(self: Any, other: Any) -> Any:
-                return changed(self, other) if isinstance(other, numbers) else NotImplemented
+                return changed(self, other) if isinstance(other, numbers) else _foreign(changed, self, other, False)
 
             augmented.__name__ = f"__i{operator}__"
             methods[f"__i{operator}__"] = augmented
 
 
 def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> Any:
-    """An operator met something that is no tensor or number: leave it to the other side, unless it overrides functions."""
+    """An operator met something that is no tensor or number: leave it to the other side, unless it overrides functions and has an answer."""
     if overrides(type(other)):
-        return public(other, self) if swap else public(self, other)
+        try:
+            return public(other, self) if swap else public(self, other)
+        except TypeError:  # also where it leaves the function to others: its operator of the other side comes next
+            pass
     return NotImplemented
