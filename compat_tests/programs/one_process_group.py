@@ -55,6 +55,17 @@ print(t.tolist(), *[f"{w.category.__name__}: {w.message}" for w in caught])
 dist.all_gather_single(t, torch.zeros(3))
 dist.reduce_scatter_single(gathered[0], t)
 print(gathered[0].tolist())
+print(
+    dist._rank_not_in_group(None),
+    dist._rank_not_in_group(dist.group.WORLD),
+    dist.distributed_c10d._rank_not_in_group(dist.GroupMember.NON_GROUP_MEMBER),
+)
+for function, shape in ((dist._all_gather_base, 3), (dist._reduce_scatter_base, 3)):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = torch.zeros(shape)
+        function(result, torch.arange(3.0))
+    print(result.tolist(), [(w.category.__name__, str(w.message)) for w in caught])
 dist.destroy_process_group()
 print(dist.is_initialized())
 try:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any as _Any
 
 from .._absent import absent as _absent
+from .collectives import _all_gather_base as _all_gather_base
+from .collectives import _reduce_scatter_base as _reduce_scatter_base
 from .collectives import (
     all_gather,
     all_gather_coalesced,
@@ -69,6 +71,7 @@ from .process_group import (
     new_subgroups,
     new_subgroups_by_enumeration,
 )
+from .process_group import _rank_not_in_group as _rank_not_in_group
 from .reduce_op import ReduceOp, supports_complex
 from .rendezvous import register_rendezvous_handler, rendezvous
 from .store import HashStore, PrefixStore, Store

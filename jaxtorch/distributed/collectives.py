@@ -5,7 +5,6 @@ the results once that has been waited for. In a group of one process nothing is 
 """
 
 from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -466,3 +465,19 @@ def _check_root_list(items: Any, is_root: bool, name: str, rank: str, what: str)
         raise ValueError(f"Argument ``{name}`` must be specified on {what} rank.")
     if not is_root and items:
         raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{what} ranks.")
+
+
+def _private_name(old: str, new: Any) -> Any:
+    def function(output: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+        warn(
+            f"`{_API}{old}` is a private function and will be deprecated. Please use `{_API}{new.__name__}` instead.",
+            FutureWarning,
+        )
+        return new(output, input, *args, **kwargs)
+
+    function.__name__ = function.__qualname__ = old
+    return function
+
+
+_all_gather_base = _private_name("_all_gather_base", all_gather_single)
+_reduce_scatter_base = _private_name("_reduce_scatter_base", reduce_scatter_single)

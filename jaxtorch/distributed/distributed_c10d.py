@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from .collectives import _all_gather_base as _all_gather_base
+from .collectives import _reduce_scatter_base as _reduce_scatter_base
 from .process_group import _get_default_group as _get_default_group
+from .process_group import _rank_not_in_group as _rank_not_in_group
 from .process_group import named_group as _resolve_process_group
 
 _package: Any = sys.modules[__package__]  # pyright: ignore[reportArgumentType]

@@ -267,6 +267,11 @@ def default_group() -> ProcessGroup:
 _get_default_group = default_group
 
 
+def _rank_not_in_group(group: Any) -> bool:
+    """Is this process outside the group that `new_group` gave it?"""
+    return group is not None and group is GroupMember.NON_GROUP_MEMBER
+
+
 def named_group(name: str) -> ProcessGroup:
     """The group of this name; RuntimeError where there is none, or no more."""
     for made in _groups:
