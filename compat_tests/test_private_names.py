@@ -176,3 +176,17 @@ def test_what_a_program_with_its_own_tensors_calls_first_asks_them(run_python: R
     )
     out = run_python("-W", "ignore", "-m", "jaxtorch", "program.py").stdout
     assert out == "stack split interpolate\nstack\nTrue False False None\nTrue False\ntorch.Size([1, 1])\n"
+
+
+@parity_test
+def test_each_tensor_has_its_own_number(torch: Any) -> Any:
+    a = torch.ones(2)
+    p = torch.nn.Parameter(a)
+    module = torch.nn.Linear(2, 2)
+    numbers = [x._cdata for x in (a, p, p.data, p.view(2))]
+    return [
+        type(numbers[0]),
+        a._cdata == numbers[0],
+        p._cdata == a._cdata,
+        module.weight._cdata == next(iter(module.parameters()))._cdata,
+    ]

@@ -542,7 +542,7 @@ def install_operator(operator: str, public: Callable[..., Any], methods: dict[st
 
 
 def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> Any:
-    """An operator met something that is no tensor or number: leave it to the other side, unless it overrides functions and has an answer."""
+    """An operator met what is no tensor or number: leave it to the other side, unless it overrides functions, and answers."""
     if overrides(type(other)):
         try:
             return public(other, self) if swap else public(self, other)

@@ -175,6 +175,8 @@ class Tensor:
         """In-place form of `abs`."""
     @property
     def _base(self) -> Tensor | None: ...
+    @property
+    def _cdata(self) -> _int: ...
     def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
     def _cpu_array(self) -> Any:

@@ -256,6 +256,12 @@ def _version(self: Tensor) -> int:
     return alias.version.n - alias.version.hidden if alias.silent is None else alias.silent.n
 
 
+@prop
+def _cdata(self: Tensor) -> int:
+    """A number that only this tensor has while it lives; PyTorch's is an address."""
+    return id(self)
+
+
 @member
 def _is_view(self: Tensor) -> bool:
     return self._alias is not None and self._alias.base is not None
