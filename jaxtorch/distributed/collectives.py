@@ -5,6 +5,7 @@ the results once that has been waited for. In a group of one process nothing is 
 """
 
 from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
