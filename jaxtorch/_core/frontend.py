@@ -78,7 +78,7 @@ class _Source:
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
             "_OPERAND": _operand, "_BOUND": _bound, "_SCALAR": _scalar, "_FINISH": finish, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
-            "_CHANNELS": lay_channels,
+            "_CHANNELS": lay_channels, "_LEADING": _leading,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
@@ -317,6 +317,9 @@ class _Source:
         """The expression for the value of an operand that is no tensor."""
         if p.name in _BOUNDED.get(self.op.name, ()):
             return f"_BOUND(_OP, {p.name!r}, {p.name}, {p.kind!r}, ({', '.join(self._operand_names())},))"
+        others = [o for o in self.op.operands[1:] if o.kind != "scalar"]
+        if p is self.op.operands[0] and others and all(o.kind.startswith("operand") for o in others):
+            return f"_LEADING(_OP, {p.name!r}, {p.name}, {p.kind!r}, ({', '.join([o.name for o in others])},))"
         return f"_OPERAND(_OP, {p.name!r}, {p.name}, {p.kind!r})"
 
     def _read_scalar(self, i: int, n: str, depth: int) -> None:
@@ -402,6 +405,18 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     return _tensor.need_tensor(x, op.name, name, position)._read()
 
 
+def _leading(op: Op, name: str, x: Any, kind: str, others: tuple[Any, ...]) -> Value:
+    """The value of a first operand that is not a tensor: a number, where one of the others is none."""
+    for other in others:
+        if other.__class__ is Tensor:
+            break
+    else:
+        plain = (int, float, complex, np.number, np.bool_)
+        if isinstance(x, plain) and all(other is None or isinstance(other, plain) for other in others):
+            _tensor.need_tensor(x, op.name, name)
+    return _operand(op, name, x, kind)
+
+
 def _bound(op: Op, name: str, x: Any, kind: str, operands: tuple[Any, ...]) -> Value:
     """The value of a limit, which as a number must fit the type of the result."""
     value = _operand(op, name, x, kind)
@@ -461,6 +476,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         number: Any = given[1] if p.kind == "number" and isinstance(given, tuple) else given
         if p.note in _LOOKED_AT:
             refuse_kind(op.name, p, number)
+        if given.__class__ is tuple and p.note.startswith(("Ints", "Sizes")):
+            statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(given)])
         if p.kind == "number":
             statics[i] = (number.__class__, python_number(number))
         elif p.note == "Real":
