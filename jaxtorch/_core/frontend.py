@@ -78,7 +78,7 @@ class _Source:
             "_OP": op, "_T": Tensor, "_ENTRIES": op.inplace_entries if inplace else op.entries,
             "_OPERAND": _operand, "_BOUND": _bound, "_SCALAR": _scalar, "_FINISH": finish, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
-            "_CHANNELS": lay_channels,
+            "_CHANNELS": lay_channels, "_LEADING": _leading,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
@@ -91,6 +91,8 @@ class _Source:
         self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
         self.first = self.function.__code__
         self.written = False
+        self.leading: tuple[str, str] | None = None
+        """How a method reads a first operand that may be a number, and how a function does."""
         self.forms = [self.function]
         """The functions that have this text: the public one, and the method where that is another object."""
 
@@ -119,11 +121,13 @@ class _Source:
             self.add("raise", 2)
         text = "\n".join(self.lines) + "\n"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
-        written = self._compile(text).__code__
+        written = of_methods = self._compile(text).__code__
+        if self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
+            written = self._compile(text.replace(*self.leading)).__code__
         self.namespace[op.name] = self.function
         for form in self.forms:
             if form.__code__ is self.first:
-                form.__code__ = written
+                form.__code__ = of_methods if form.__qualname__.startswith("Tensor.") else written
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -317,7 +321,13 @@ class _Source:
         """The expression for the value of an operand that is no tensor."""
         if p.name in _BOUNDED.get(self.op.name, ()):
             return f"_BOUND(_OP, {p.name!r}, {p.name}, {p.kind!r}, ({', '.join(self._operand_names())},))"
-        return f"_OPERAND(_OP, {p.name!r}, {p.name}, {p.kind!r})"
+        given = f"_OP, {p.name!r}, {p.name}, {p.kind!r}"
+        others = [o for o in self.op.operands[1:] if o.kind != "scalar"]
+        if p is self.op.operands[0] and others and all(o.kind.startswith("operand") for o in others):
+            rest = "".join([o.name + ", " for o in others])
+            self.leading = f"_LEADING({given}, ({rest}))", f"_OPERAND({given})"
+            return self.leading[0]
+        return f"_OPERAND({given})"
 
     def _read_scalar(self, i: int, n: str, depth: int) -> None:
         factor = n in ("alpha", "beta") or (n == "value" and self.op.promote is not None)
@@ -402,6 +412,18 @@ def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     return _tensor.need_tensor(x, op.name, name, position)._read()
 
 
+def _leading(op: Op, name: str, x: Any, kind: str, others: tuple[Any, ...]) -> Value:
+    """The value of what a method is called on, where that is no tensor: a number, where one of the others is none."""
+    for other in others:
+        if other.__class__ is Tensor:
+            break
+    else:
+        plain = (int, float, complex, np.number, np.bool_)
+        if isinstance(x, plain) and all(other is None or isinstance(other, plain) for other in others):
+            _tensor.need_tensor(x, op.name, name)
+    return _operand(op, name, x, kind)
+
+
 def _bound(op: Op, name: str, x: Any, kind: str, operands: tuple[Any, ...]) -> Value:
     """The value of a limit, which as a number must fit the type of the result."""
     value = _operand(op, name, x, kind)
@@ -461,6 +483,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         number: Any = given[1] if p.kind == "number" and isinstance(given, tuple) else given
         if p.note in _LOOKED_AT:
             refuse_kind(op.name, p, number)
+        if given.__class__ is tuple and p.note.startswith(("Ints", "Sizes")):
+            statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(given)])
         if p.kind == "number":
             statics[i] = (number.__class__, python_number(number))
         elif p.note == "Real":

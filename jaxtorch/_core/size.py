@@ -80,11 +80,11 @@ def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
 def need_sizes(function: str, argument: str, given: Any, position: int = 0, alone: bool = False) -> Any:
     """`given`, where it is a tuple or list of ints, as PyTorch takes it for sizes or dimensions; TypeError where not.
 
-    alone: one int will do. position: the argument's, to be told.
+    alone: one int will do. position: the argument's, to be told. Behind the first item, True counts as 1.
     """
     if isinstance(given, (tuple, list)):
         for place, item in enumerate(given):
-            if type(item) is not int and _no_whole_number(item):
+            if type(item) is not int and not (place and type(item) is bool) and _no_whole_number(item):
                 refuse_size(function, argument, position, place, item)
     elif (
         _no_whole_number(given)
@@ -126,7 +126,7 @@ def _no_whole_number(given: Any) -> bool:
 
 def _size(given: Any, name: str, argument: str, place: int) -> int:
     try:
-        if isinstance(given, bool):
+        if isinstance(given, bool) and not place:
             raise TypeError
         return given.__index__()
     except (AttributeError, TypeError):

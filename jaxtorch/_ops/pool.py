@@ -70,6 +70,21 @@ def _check_windows(x: Any, n: int, kernel: Any, stride: Any, padding: Any, dilat
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({found}). Output size is too small")
 
 
+def _check_content(x: Any, n: int, name3d: str) -> None:
+    """RuntimeError where a dimension but the batch's is empty; in one dimension PyTorch pools in two."""
+    if 0 not in x.shape[-n - 1 :]:
+        return
+    if n == 3:
+        raise RuntimeError(
+            f"{name3d}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{list(x.shape)} and non-batch dimension {x.shape[-4:].index(0)} has length zero!"
+        )
+    shape = list(x.shape) if n == 2 else [*x.shape[:-1], 1, x.shape[-1]]
+    raise RuntimeError(
+        f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}"
+    )
+
+
 def _check_pads(kernel: Any, padding: Any, dilation: Any) -> None:
     for k, p, d in zip(kernel, padding, dilation, strict=True):
         if p < 0:
@@ -200,18 +215,7 @@ def _max_pool(
         if x.ndim not in (n + 1, n + 2):
             raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
         _check_pads(kernel, padding, dilation)
-        if n == 3 and 0 in x.shape[-4:]:
-            place = x.ndim - 4 + x.shape[-4:].index(0)
-            raise RuntimeError(
-                "max_pool3d(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
-                f"{list(x.shape)} and non-batch dimension {place} has length zero!"
-            )
-        if 0 in x.shape[-n - 1 :]:
-            raise RuntimeError(
-                f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for "
-                "input, but "
-                f"got:{list(x.shape)}"
-            )
+        _check_content(x, n, "max_pool3d_with_indices_out_cpu_template")
         _check_strides(stride, dilation, n)
     sizes = _sizes(x, n, kernel, stride, padding, dilation, ceil_mode)
     _check_windows(x, n, kernel, stride, padding, dilation, sizes)
@@ -326,6 +330,7 @@ def _avg_pool(
     _check_average(x, n, kernel, stride, divisor)
     dilation = (1,) * n
     _check_pads(kernel, padding, dilation)
+    _check_content(x, n, "avg_pool3d")
     sizes = _sizes(x, n, kernel, stride, padding, dilation, ceil_mode)
     if n == 3 and any(s < 1 for s in sizes):
         shown = [" ".join(f"{p}{a}: {v}" for a, v in zip("THW", vs, strict=True)) for p, vs in

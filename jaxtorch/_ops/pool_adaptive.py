@@ -53,12 +53,15 @@ def _check(x: Any, n: int, name: str, colon: str) -> None:
             )
     elif x.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got{colon} {list(x.shape)}")
-    for i in range(x.ndim - n - 1 if x.ndim == n + 1 else 1, x.ndim):
-        if i > 0 and x.shape[i] == 0:
+    averaged = (
+        "avg" in name and n < 3
+    )  # these look at the sizes of what they divide only, and at one dimension as at two
+    shape = [*x.shape[:-1], 1, x.shape[-1]] if averaged and n == 1 else list(x.shape)
+    for i in range(x.ndim - n if averaged else 1, len(shape)):
+        if shape[i] == 0:
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has "
-                "sizes "
-                f"{list(x.shape)} with dimension {i} being empty"
+                f"{'adaptive_avg_pool2d' if averaged else name}(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but input has sizes {shape} with dimension {i} being empty"
             )
 
 
@@ -76,7 +79,8 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
         if all(s == 1 for s in sizes):
             axes = tuple(range(x.ndim - n, x.ndim))
             return in_single(lambda v: jnp.mean(v, axes, keepdims=True))(x)
-        return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
+        if x.size:
+            return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
 
     def averaged(v: Any) -> Any:
         for i in range(n):
@@ -239,9 +243,16 @@ def _define_unpool(n: int) -> Any:
                 "but got indices "
                 f"tensor with shape: {list(indices.shape)}"
             )
+        for i in range(1, input.ndim):
+            if input.shape[i] == 0:
+                raise RuntimeError(
+                    f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+                    f"dimensions, but got {list(input.shape)} with dimension {i} being empty."
+                )
         volume = math.prod(output_size)
         shown = "x".join(map(str, output_size))
-        flat, where = input.reshape(*input.shape[:-n], -1), indices.reshape(*indices.shape[:-n], -1)
+        rows = (*input.shape[:-n], math.prod(input.shape[-n:]))
+        flat, where = input.reshape(rows), indices.reshape(rows)
         bad = (where < 0) | (where >= volume)
         if where.size:
             first = where.reshape(-1)[jnp.argmax(bad.reshape(-1))]
@@ -291,6 +302,11 @@ def _samples_for(x: Any, samples: Any, n: int) -> Any:
 
 def _define_fractional(n: int) -> Any:
     def fractional_max_pool(input: Array, random_samples: Array, kernel_size: Any, output_size: Any) -> Any:
+        if 0 in input.shape[1:]:
+            raise RuntimeError(
+                f"fractional_max_pool{n}d{'_out' * (n == 3)}(): Expected input to have non-zero size for non-batch dimensions, "
+                f"but got{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty."
+            )
         x = input[None] if input.ndim == n + 1 else input
         names = ("time", "height", "width")[-n:]
         for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):

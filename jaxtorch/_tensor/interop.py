@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import jax
@@ -90,25 +91,54 @@ def __dlpack__(self: Tensor, **kwargs: Any) -> Any:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_conj():
         raise BufferError("Can't export tensors with the conjugate bit set")
-    if self._value.aval.slot is cpu.slot and self._value.aval.dtype is not dtypes.bfloat16:
+    on_host, stream = self._value.aval.slot is cpu.slot, kwargs.get("stream")
+    if on_host and stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    if (
+        on_host
+        and self._value.aval.dtype is not dtypes.bfloat16
+        and not self._value.aval.dtype.name.startswith("float8")
+    ):
         return self.numpy().__dlpack__(**{k: v for k, v in kwargs.items() if k != "stream"})
-    return to_jax(self).__dlpack__(**kwargs)
+    return to_jax(self).__dlpack__(**{k: v for k, v in kwargs.items() if k != "stream" or not on_host})
+
+
+class DLDeviceType(enum.IntEnum):
+    """DLPack's numbers for kinds of devices."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
 
 
 @member
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     if self._value.aval.slot is cpu.slot:
-        return (1, 0)
+        return (DLDeviceType.kDLCPU, 0)
     return to_jax(self).__dlpack_device__()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on memory that another library exports through DLPack; shared on the CPU, but for bfloat16, of which it is a copy.
+    """A tensor on memory that another library exports through DLPack; shared on the CPU, but for
+    bfloat16 and float8, of which it is a copy.
 
     A bare capsule, which does not tell its device, is taken to be of the CPU.
     """
-    if type(ext_tensor).__name__ == "PyCapsule":
-        if '"used' in repr(ext_tensor):
+    capsule = type(ext_tensor).__name__ == "PyCapsule"
+    if capsule or not hasattr(ext_tensor, "__dlpack__"):
+        if not capsule or '"used' in repr(ext_tensor):
             raise RuntimeError(
                 "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
                 "already constructed a tensor from it once."
@@ -120,7 +150,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
         try:
             array = np.from_dlpack(ext_tensor)
-        except (RuntimeError, BufferError):  # NumPy has no bfloat16
+        except (RuntimeError, BufferError) as error:  # NumPy has no bfloat16 and no float8
+            if "nsupported" not in str(error):
+                raise
             return from_array(jax.dlpack.from_dlpack(ext_tensor, copy=True))
         return adopt(np.asarray(_Writable(array)) if type(ext_tensor) is _Capsule else array)
     return from_array(jax.dlpack.from_dlpack(ext_tensor))

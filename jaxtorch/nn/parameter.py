@@ -43,6 +43,8 @@ def settle(t: Tensor) -> None:
         and sys.getrefcount(alias.storage) == 2
     ):
         value = t._read()
+        if alias.storage.inferred:
+            t._inferred = True
         t._ver = alias.version.n - alias.version.hidden
         t._alias = None
         t._value = value

@@ -189,6 +189,16 @@ def resize_as_sparse_(self: SparseTensor, other: Any) -> SparseTensor:
 
 
 @method
+def resize_as_(self: SparseTensor, the_template: Any, *, memory_format: Any = None) -> SparseTensor:
+    """`resize_as_sparse_`, which it is for two sparse tensors; NotImplementedError for a dense one or compressed ones."""
+    if self._kind is not COO or getattr(the_template, "_kind", None) is not COO:
+        raise NotImplementedError(
+            "Could not run 'aten::resize_' with arguments from the 'SparseCPU' backend: both must be COO"
+        )
+    return resize_as_sparse_(self, the_template)
+
+
+@method
 def sparse_resize_(self: SparseTensor, size: Any, sparse_dim: int, dense_dim: int) -> SparseTensor:
     """Change the size, keeping the values; sparse dimensions may only grow while there are values."""
     size = tuple(size)
@@ -374,9 +384,7 @@ def _unsupported_method(name: str) -> None:
     method(refuse)
 
 
-for (
-    _name
-) in """view view_as resize_ resize_as_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_ new_tensor
+for _name in """view view_as resize_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_ new_tensor
 as_strided as_subclass uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ new_zeros new_ones
 new_empty new_full new_empty_strided split split_with_sizes chunk tensor_split""".split():
     _unsupported_method(_name)

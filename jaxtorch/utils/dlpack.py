@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.tensor import Tensor
-from .._tensor.interop import from_dlpack
+from .._tensor.interop import DLDeviceType, from_dlpack
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> Any:

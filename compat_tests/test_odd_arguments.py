@@ -1,0 +1,79 @@
+"""Odd arguments: flags among sizes, tensors without elements, methods of the class that are given no tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parity import Raised, attempt, parity_test
+
+SIZES = """torch.ones(2).view(2, True); torch.ones(2).view((2, True)); torch.ones(2).view([2, True]); torch.ones(2).reshape(2, True)
+    torch.ones(2, 1).reshape((2, 1, True)); torch.ones(2, 1).expand(2, True); torch.ones(2, 1).expand(-1, True)
+    torch.ones(2).repeat((2, True)); torch.ones(2, 1).flip(0, True); torch.ones(2, 1).permute((0, True))
+    torch.ones(2, 1).amax((0, True)); torch.ones(4).as_strided((2, True), (1, 1)); torch.ones(4).as_strided((2, 2), (1, True))
+    torch.ones(4).unflatten(0, (2, True, 2)); torch.ones(3).split([2, True]); torch.randn((2, True)); torch.zeros((2, True))
+    F.max_pool2d(torch.ones(1, 1, 2, 2), (1, True)); F.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 1), stride=(1, True))
+    torch.zeros((True, 2)); torch.ones(2).view((2, 1.0)); torch.ones(2).resize_((2, True))
+    F.layer_norm(torch.ones(2, 1), (2, True)); torch.broadcast_to(torch.ones(2, 1), (2, True))"""
+POOLED = (
+    ["2, 0, 4", "0, 2, 4", "0, 4", "2, 2, 0"],
+    ["2, 0, 4, 4", "0, 2, 4, 4", "0, 4, 4", "2, 2, 0, 3"],
+    ["2, 0, 4, 4, 4", "0, 4, 4, 4"],
+)
+POOLINGS = ["F.avg_pool{n}d(x, 2)", "F.max_pool{n}d(x, 2)", "F.lp_pool{n}d(x, 2, 2)", "F.adaptive_avg_pool{n}d(x, 2)",
+            "F.adaptive_max_pool{n}d(x, 2)"]  # fmt: skip
+UNUSUAL = """F.fractional_max_pool2d(torch.ones(2, 0, 4, 4), 2, output_size=2)
+    F.fractional_max_pool2d(torch.ones(0, 2, 4, 4), 2, output_size=2)
+    F.fractional_max_pool3d(torch.ones(2, 0, 4, 4, 4), 2, output_size=2)
+    F.max_unpool2d(torch.ones(0, 2, 4, 4), torch.ones(0, 2, 4, 4, dtype=torch.long), 2)
+    F.max_unpool2d(torch.ones(2, 0, 4, 4), torch.ones(2, 0, 4, 4, dtype=torch.long), 2)"""
+UNBOUND = """torch.Tensor.add(3, 4); torch.Tensor.mul(3, 2.5); torch.Tensor.sub(True, 4); torch.Tensor.__add__(3, 4); torch.add(3, 4)
+    torch.add(3, torch.ones(2)); torch.mul(3, 4); torch.sub(3, 4); torch.Tensor.div(3, 4); torch.Tensor.bitwise_and(3, 4); torch.Tensor.remainder(3, 4); torch.Tensor.sum(3); torch.Tensor.relu("a")
+    torch.Tensor.eq(3, 3); torch.Tensor.maximum(3, 4)"""
+
+
+def _expressions(texts: str) -> list[str]:
+    return [e.strip() for line in texts.splitlines() for e in line.split("; ")]
+
+
+def _result(torch: Any, text: str, **names: Any) -> Any:
+    torch.manual_seed(0)
+    return attempt(lambda: eval(text, {"torch": torch, "F": torch.nn.functional, **names}))
+
+
+def _told(found: Any) -> Any:
+    return (found.kind, found.message) if isinstance(found, Raised) else found
+
+
+@pytest.mark.parametrize("text", _expressions(SIZES) + _expressions(UNUSUAL))
+@parity_test
+def test_sizes_and_empty_tensors(torch: Any, text: str) -> Any:
+    return _told(_result(torch, text))
+
+
+@pytest.mark.parametrize("text", POOLINGS)
+@pytest.mark.parametrize(("n", "shape"), [(n + 1, shape) for n, shapes in enumerate(POOLED) for shape in shapes])
+@parity_test
+def test_pooling_of_nothing(torch: Any, text: str, n: int, shape: str) -> Any:
+    return _told(_result(torch, text.format(n=n), x=torch.ones(*map(int, shape.split(", ")))))
+
+
+@pytest.mark.parametrize("text", _expressions(UNBOUND))
+@parity_test
+def test_methods_of_the_class(torch: Any, text: str) -> Any:
+    found = _result(torch, text)
+    return found.kind if isinstance(found, Raised) else found
+
+
+@parity_test
+def test_layers_made_in_inference_mode(torch: Any) -> Any:
+    with torch.inference_mode():
+        layer, norm = torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)
+    found = attempt(lambda: layer(torch.ones(1, 2, requires_grad=True)).sum().backward())
+    written = attempt(lambda: layer.weight.data.mul_(2))
+    return (
+        [t.is_inference() for t in (layer.weight, layer.bias, norm.weight, norm.running_mean)],
+        _told(found),
+        _told(written),
+    )
