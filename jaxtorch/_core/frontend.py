@@ -84,12 +84,15 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
-            "_FIRST": self.write, "_SIZES": refuse_sizes,
+            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
         }  # fmt: skip
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
         self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
         self.first = self.function.__code__
+        names = self.first.co_names
+        self.first_of_methods = self.first.replace(co_names=tuple(["_METHOD" if n == "_FIRST" else n for n in names]))
+        self.method = self.function
         self.written = False
         self.leading: tuple[str, str] | None = None
         """How a method reads a first operand that may be a number, and how a function does."""
@@ -109,6 +112,11 @@ class _Source:
                 self.written = True
         return self.function
 
+    def write_method(self) -> Any:
+        """The method, likewise."""
+        self.write()
+        return self.method
+
     def _write_body(self) -> None:
         op = self.op
         self._write()
@@ -121,12 +129,13 @@ class _Source:
             self.add("raise", 2)
         text = "\n".join(self.lines) + "\n"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
-        written = of_methods = self._compile(text).__code__
+        self.method = self._compile(text)
+        written = of_methods = self.method.__code__
         if self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
             written = self._compile(text.replace(*self.leading)).__code__
         self.namespace[op.name] = self.function
         for form in self.forms:
-            if form.__code__ is self.first:
+            if form.__code__ is self.first or form.__code__ is self.first_of_methods:
                 form.__code__ = of_methods if form.__qualname__.startswith("Tensor.") else written
 
     def _given(self) -> str:
@@ -483,7 +492,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         number: Any = given[1] if p.kind == "number" and isinstance(given, tuple) else given
         if p.note in _LOOKED_AT:
             refuse_kind(op.name, p, number)
-        if given.__class__ is tuple and p.note.startswith(("Ints", "Sizes")):
+        if isinstance(given, tuple) and p.note.startswith(("Ints", "Sizes")):
             statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(given)])
         if p.kind == "number":
             statics[i] = (number.__class__, python_number(number))

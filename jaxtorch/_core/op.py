@@ -380,6 +380,8 @@ def _method_form(public: Any, name: str) -> Any:
     made.__dict__.update(public.__dict__)
     if hasattr(public, "source"):
         public.source.forms.append(made)
+        if made.__code__ is public.source.first:
+            made.__code__ = public.source.first_of_methods
     made.__doc__, made.__annotations__ = public.__doc__, public.__annotations__
     made.__module__, made.__qualname__ = "jaxtorch", f"Tensor.{name}"  # where pickle finds it
     return made
@@ -391,6 +393,7 @@ def _alias_form(made: Any, name: str, module: str = "jaxtorch") -> Any:
     module: where pickle finds it.
     """
     again = _method_form(made, name)
+    again.__code__ = made.__code__
     again.__module__ = module
     again.__qualname__ = f"Tensor.{name}" if made.__qualname__.startswith("Tensor.") else name
     again.__name__ = name
