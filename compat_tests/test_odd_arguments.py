@@ -30,7 +30,8 @@ UNUSUAL = """F.fractional_max_pool2d(torch.ones(2, 0, 4, 4), 2, output_size=2)
     F.max_unpool2d(torch.ones(2, 0, 4, 4), torch.ones(2, 0, 4, 4, dtype=torch.long), 2)"""
 UNBOUND = """torch.Tensor.add(3, 4); torch.Tensor.mul(3, 2.5); torch.Tensor.sub(True, 4); torch.Tensor.__add__(3, 4)
     torch.add(3, 4); torch.add(3, torch.ones(2)); torch.mul(3, 4); torch.sub(3, 4); torch.multiply(3, 4); torch.Tensor.multiply(3, 4)
-    torch.Tensor.div(3, 4); torch.Tensor.bitwise_and(3, 4); torch.Tensor.remainder(3, 4); torch.Tensor.sum(3); torch.Tensor.relu("a")
+    torch.Tensor.div(3, 4); torch.Tensor.bitwise_and(3, 4)
+    torch.Tensor.remainder(3, 4); torch.Tensor.sum(3); torch.Tensor.relu("a")
     torch.Tensor.eq(3, 3); torch.Tensor.maximum(3, 4)"""
 
 

@@ -493,7 +493,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         if p.note in _LOOKED_AT:
             refuse_kind(op.name, p, number)
         if isinstance(given, tuple) and p.note.startswith(("Ints", "Sizes")):
-            statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(given)])
+            statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(number)])
         if p.kind == "number":
             statics[i] = (number.__class__, python_number(number))
         elif p.note == "Real":
