@@ -12,7 +12,9 @@ def recorder() -> list[Extension]:
     """The common case of recording, on CPython with its lock and headers."""
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return []
-    return [Extension("jaxtorch._core.native.recorder", ["jaxtorch/_core/native/recorder.c"], optional=True)]
+    native = "jaxtorch/_core/native"
+    parts = [f"{native}/flush.inc", f"{native}/module.inc"]
+    return [Extension("jaxtorch._core.native.recorder", [f"{native}/recorder.c"], depends=parts, optional=True)]
 
 
 def kernels() -> list[Extension]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,9 +74,37 @@ def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
-def written(plan: Any, passes_only: bool = False) -> Callable[[list[Any]], list[Any] | None] | None:
-    """`call(arrays)`: the live results of a program, new host arrays; None for inputs that are not as expected. None if the kernels
-    are not there or cannot run all of it. `passes_only`: nor if there is anything but elementwise steps."""
+class Steps:
+    """A program as the kernels' steps: called with its arrays, the live results as new host arrays; None for inputs that are not as
+    expected.
+
+    address: where `program`, an array, has it. entry: where the function is that runs it.
+    kinds: shapes and types of the results. cast: those that are made of float32 numbers afterwards.
+    """
+
+    __slots__ = ("program", "address", "entry", "kinds", "cast", "_run")
+
+    def __init__(self, program: np.ndarray[Any, Any], run: Any, kinds: list[tuple[tuple[int, ...], Any]]) -> None:
+        self.program, self.address, self._run, self.kinds = program, program.ctypes.data, run, kinds
+        self.entry = native.address_of(run)
+        self.cast = [(i, kind) for i, (_, kind) in enumerate(kinds) if kind != _FLOAT32]
+
+    def __call__(self, arrays: list[Any]) -> list[Any] | None:
+        batch = neighbours.current()
+        if batch is None:
+            outs = [np.empty(shape, _FLOAT32) for shape, _ in self.kinds]
+        else:  # what is cast below is no sample's
+            outs = [batch.place(shape) if kind == _FLOAT32 else np.empty(shape, _FLOAT32) for shape, kind in self.kinds]
+        if not self._run(self.address, arrays, outs):
+            return None
+        for i, kind in self.cast:
+            outs[i] = outs[i].astype(kind)
+        return outs
+
+
+def written(plan: Any, passes_only: bool = False) -> Steps | None:
+    """A program as steps, or None if the kernels are not there or cannot run all of it. `passes_only`: nor if there is anything but
+    elementwise steps."""
     run = native.steps()
     if run is None or len(plan.kinds) + len(plan.live) > _MOST:
         return None
@@ -87,23 +115,8 @@ def written(plan: Any, passes_only: bool = False) -> Callable[[list[Any]], list[
         return None
     if passes_only and not all(step[0] in ELEMENTWISE for step in writer.steps):
         return None
-    avals, address, empty = plan.avals(), made.ctypes.data, np.empty
-    kinds = [(avals[slot].shape, avals[slot].dtype.np) for slot in plan.live]
-    cast = [(i, kind) for i, (_, kind) in enumerate(kinds) if kind != _FLOAT32]
-
-    def call(arrays: list[Any], _: Any = made) -> list[Any] | None:
-        batch = neighbours.current()
-        if batch is None:
-            outs = [empty(shape, _FLOAT32) for shape, _ in kinds]
-        else:  # what is cast below is no sample's
-            outs = [batch.place(shape) if kind == _FLOAT32 else empty(shape, _FLOAT32) for shape, kind in kinds]
-        if not run(address, arrays, outs):
-            return None
-        for i, kind in cast:
-            outs[i] = outs[i].astype(kind)
-        return outs
-
-    return call
+    avals = plan.avals()
+    return Steps(made, run, [(avals[slot].shape, avals[slot].dtype.np) for slot in plan.live])
 
 
 class _Writer:

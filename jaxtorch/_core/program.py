@@ -22,7 +22,7 @@ import jax
 
 from . import ahead, capture, checks, cold, hostmode, interrupts, packs, runner
 from .context import at_top
-from .device import DeviceSlot
+from .device import DeviceSlot, _slots
 from .entry import Kernel
 from .value import FLOAT, Value
 
@@ -209,9 +209,16 @@ def is_quick(program: Program) -> bool:
     return len(program.code) < 200 and cold.are_quick([k for k in program.code if type(k) is Kernel])
 
 
+run_in_c: Any = None
+"""`flush` in C for a small program that came before and stays on the host: was it one? None where that was not built."""
+
+known_in_c: Any = None
+"""`_is_known` in C."""
+
+
 def flush(program: Program | None) -> None:
     """Run a program and give its surviving values their arrays."""
-    if program is None or program.state == "done":
+    if program is None or program.state == "done" or (run_in_c is not None and run_in_c(program)):
         return
     capture.breaks("a value is needed while the call runs")
     with runner.lock:
@@ -245,11 +252,23 @@ def _flushed(program: Program) -> None:
             _run_again(program)
         raise
     finally:
-        if program.state == "running":
-            for v in values:
-                v.program = None
-            program.values, program.code, program.inputs, program.checks, program.begun = [], [], [], [], None
-            program.state = "done"
+        _ended(program, values)
+
+
+def _ended(program: Program, values: list[Value]) -> None:
+    """A program that was running is done, unless it is pending once more; these values know of it."""
+    if program.state == "running":
+        for v in values:
+            v.program = None
+        program.values, program.code, program.inputs, program.checks, program.begun = [], [], [], [], None
+        program.state = "done"
+
+
+def broken(program: Program, error: BaseException) -> None:
+    """This was raised while C ran the program."""
+    if interrupts.from_outside(error):
+        _run_again(program)
+    _ended(program, program.values)
 
 
 def _run_again(program: Program) -> None:
@@ -280,19 +299,11 @@ def _run_on_host(program: Program, values: list[Value]) -> None:
 
 def _run(program: Program, values: list[Value]) -> None:
     inputs, slot = program.inputs, program.slot
-    counts = list(map(getrefcount, values))
-    arrays = [v.array for v in inputs]
-    owned = [v.owned for v in inputs]
-    array_counts = list(map(getrefcount, compress(arrays, owned)))
     expected = None if slot.ran is None else slot.ran.next
     begun, program.begun = program.begun, None
-    if (
-        expected is not None
-        and expected.counts == counts
-        and expected.owned == owned
-        and expected.array_counts == array_counts
-        and expected.code == program.code
-    ):  # what ran after the last program when that ran before: nothing has to be worked out
+    is_known = expected is not None and (_is_known if known_in_c is None else known_in_c)(program, expected)
+    arrays = [v.array for v in inputs]
+    if is_known:  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
         structure = expected
         outs = None if begun is None else begun.results(structure, arrays, program.packed)
@@ -307,7 +318,7 @@ def _run(program: Program, values: list[Value]) -> None:
     else:
         if begun is not None:
             begun.in_vain()
-        structure, outs = _worked_out(program, values, counts, arrays, owned)
+        structure, outs = _worked_out(program, values, arrays)
     live = structure.plan.live
     if slot.ran is not None:
         slot.ran.next = structure
@@ -326,12 +337,23 @@ def _run(program: Program, values: list[Value]) -> None:
         checks.add(program.checks)
 
 
-def _worked_out(
-    program: Program, values: list[Value], counts: list[int], arrays: list[Any], owned: list[bool]
-) -> tuple[runner.Structure, list[Any]]:
+def _is_known(program: Program, structure: runner.Structure) -> bool:
+    """Is it what this structure has run before, with everything held by as many as then?"""
+    if structure.counts != list(map(getrefcount, program.values)):
+        return False
+    arrays, owned = [v.array for v in program.inputs], [v.owned for v in program.inputs]
+    return (
+        structure.owned == owned
+        and structure.array_counts == list(map(getrefcount, compress(arrays, owned)))
+        and structure.code == program.code
+    )
+
+
+def _worked_out(program: Program, values: list[Value], arrays: list[Any]) -> tuple[runner.Structure, list[Any]]:
     """Find which results are still held and which inputs can be donated, and run the program."""
     inputs = program.inputs
-    all_counts = counts[:]
+    counts = list(map(getrefcount, values))
+    all_counts, owned = counts[:], [v.owned for v in inputs]
     array_counts = list(map(getrefcount, compress(arrays, owned)))
     held = iter(array_counts)
     donors = []
@@ -376,11 +398,11 @@ def flush_device(slot: DeviceSlot) -> None:
 
 def flush_all() -> None:
     """Run what is pending everywhere."""
-    from .device import _slots
-
     for slot in list(_slots.values()):
-        flush(slot.closing)
-        flush(slot.program)
+        if slot.closing is not None:
+            flush(slot.closing)
+        if slot.program is not None:
+            flush(slot.program)
 
 
 def force(value: Value) -> Any:
@@ -407,8 +429,6 @@ def force(value: Value) -> Any:
 
 def forget_all() -> None:
     """Stop adding to what is pending: it is the parent's, and a forked child computes on the host what it needs of it."""
-    from .device import _slots
-
     for slot in _slots.values():
         slot.program = slot.closing = None
 

@@ -1,4 +1,5 @@
-"""The common case of recording in C, where that was built: `program.emit` and `tensor.finish` ask `native/recorder.c` first.
+"""The common case of recording in C, where that was built: `program.emit`, `tensor.finish` and `program.flush` ask `native/recorder.c`
+first, and modules have their common attributes and calls from it.
 
 It writes the slots of the engine's objects itself: an operation costs half of what it did, with a gradient two fifths. Anything
 unusual it leaves to the Python code, having changed nothing. `JAXTORCH_NATIVE=0` leaves it out, as the kernels.
@@ -10,42 +11,70 @@ import importlib
 import os
 from typing import Any
 
-from . import capture, modes, program, runner, tensor
+import numpy as np
+
+from . import capture, cold, hostmode, modes, neighbours, program, runner, tensor
 from .device import DeviceSlot
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 2  # of recorder.c; what was built from another is not used
+VERSION = 3  # of recorder.c; what was built from another is not used
 
-_CLASSES: tuple[type, ...] = (Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot)
+_CLASSES: tuple[type, ...] = (
+    Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
+)  # fmt: skip
+
+
+def extension() -> Any:
+    """What was built of recorder.c; None where that was not, or of another version."""
+    if os.environ.get("JAXTORCH_NATIVE", "") == "0":
+        return None
+    try:
+        made: Any = importlib.import_module("jaxtorch._core.native.recorder")
+    except ImportError:
+        return None
+    return made if made.VERSION == VERSION else None
 
 
 def begin() -> bool:
     """Record through C from now on; False where that is not possible."""
-    if program.IMMEDIATE or os.environ.get("JAXTORCH_NATIVE", "") == "0":
+    made = None if program.IMMEDIATE else extension()
+    if made is None:
         return False
     try:
-        made: Any = importlib.import_module("jaxtorch._core.native.recorder")
-        if made.VERSION != VERSION:
-            return False
         made.begin(
             {
                 **{kind.__name__: kind for kind in _CLASSES},
                 "plain": tuple(runner.PLAIN),
                 "threads": program._threads,
                 "capture": capture.__dict__,
+                "hostmode": hostmode.__dict__,
                 "emit": program.emit,
+                "broken": program.broken,
+                "seen": cold.seen,
                 "watch": modes.watch,
                 "finished": modes.finished,
                 "inferring": modes.inferring,
                 "is_inference": tensor.is_inference,
                 "state": modes.state,
                 "counter": program.counter,
+                "neighbours": neighbours._thread,
+                "empty": np.empty,
+                "float32": np.dtype(np.float32),
+                "value_held": program._HELD_BY_PROGRAM - 1,
+                "array_held": program._ARRAY_HELD - 1,
             }
         )
-    except (ImportError, TypeError):  # not built, or for other classes
+    except TypeError:  # for other classes
         return False
     program.record_in_c, tensor.finish_in_c = made.record, made.finish
+    program.run_in_c, program.known_in_c = made.run, made.known
+    runner.host_call_in_c = made.HostCall
     return True
+
+
+def end() -> None:
+    """Record without C from now on."""
+    program.record_in_c = tensor.finish_in_c = program.run_in_c = program.known_in_c = runner.host_call_in_c = None

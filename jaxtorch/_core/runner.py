@@ -349,9 +349,14 @@ def stays_on_host(plan: Plan) -> bool:
     return cold.runs_of_program([kernel for kernel, _, _ in plan.steps]) >= cold.FOR_EVER
 
 
+host_call_in_c: Any = None
+"""What makes a call of the kernels' steps that C makes itself (see recorder.py); None where it was not built."""
+
+
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
     """The function that runs a plan on the host: by the kernels in C++, or on NumPy."""
-    ways = [call for call in (native_code.written(plan), numpy_code.written(plan)) if call is not None]
+    steps = native_code.written(plan)
+    ways = [call for call in (steps, numpy_code.written(plan)) if call is not None]
 
     def run(arrays: list[Any]) -> list[Any]:
         for call in ways:
@@ -359,7 +364,10 @@ def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
                 return outs
         return _run_steps(slot, plan, arrays, True)
 
-    return run
+    if steps is None or host_call_in_c is None or steps.cast:
+        return run
+    shapes = tuple([shape for shape, _ in steps.kinds])
+    return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
 
 
 def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import textwrap
 from collections.abc import Callable
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from .._core import checks, dtypes, forward, host, layouts, printing, runner, views
 from .._core.device import cpu, default_device
-from .._core.modes import state
+from .._core.modes import state, watch
 from .._core.op import functions
 from .._core.overrides import admit, disable_subclass
 from .._core.storage import Alias, alias_of
@@ -74,12 +75,42 @@ def tolist(self: Tensor) -> Any:
     return found.tolist()
 
 
+class _Alone:
+    def count(self) -> int:
+        return getrefcount(self)
+
+
+_TEMPORARY = _Alone().count()
+"""The reference count, within a method, of what nothing but its call holds: `model(x)` in `model(x).numpy()`."""
+
+
+def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
+    """The content of a tensor that nobody will ask for it again, as an array for the caller alone; None where that is not so simple."""
+    aval = t._value.aval
+    if t._layout is not None or aval.slot is not cpu.slot or aval.dtype.np is None or aval.dtype.np.kind not in "fiubc":
+        return None
+    found = to_numpy(t)
+    value = t._value  # held from here on only: reference counts tell which programs are the same
+    if found is value.array and found.flags.owndata and found.flags.writeable:
+        if getrefcount(found) == _HELD_BY_VALUE and getrefcount(value) == _HELD_BY_TENSOR:
+            return found
+    return np.array(found, aval.dtype.np, order="C")
+
+
+_HELD_BY_VALUE = 3  # the value, `found`, and the argument of getrefcount
+_HELD_BY_TENSOR = 3
+
+
 @member
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
     """A NumPy array that shares this tensor's memory (on the CPU): writing one changes the other.
 
     force: detach and copy to the CPU first if need be.
     """
+    if getrefcount(self) == _TEMPORARY and self._alias is None and not self._rg and not watch:
+        handed = _handed_over(self)
+        if handed is not None:
+            return handed
     dtype = self._value.aval.dtype
     if force:
         return np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else host.share(self)

@@ -69,6 +69,11 @@ def steps() -> Any:
     return run
 
 
+def address_of(run: Any) -> int:
+    """Where a function of the kernels is."""
+    return ctypes.cast(run, ctypes.c_void_p).value or 0
+
+
 def keep_memory(huge_pages: bool) -> bool:
     """Have XLA's large blocks come from memory that is kept (`memory.cpp`); False where that is not possible."""
     return available() and bool(_library().jaxtorch_native_keep_memory(huge_pages))

@@ -6,14 +6,14 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 2
+#define VERSION 3
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
 /* Where the slots of the engine's classes lie; from their descriptors. */
 static struct { Py_ssize_t aval, array, program, slot, guard, owned, pack; } value_at;
-static struct { Py_ssize_t code, values, inputs, packed, pause; } program_at;
-static struct { Py_ssize_t program; } device_at;
+static struct { Py_ssize_t slot, code, values, inputs, packed, checks, state, pause, begun; } program_at;
+static struct { Py_ssize_t program, closing, ran, is_meta; } device_at;
 static struct { Py_ssize_t slot, checks, out_avals; } kernel_at;
 static struct { Py_ssize_t kernel, pack, forms, out_float; } entry_at;
 static struct { Py_ssize_t kernel, roots, kept, wanted, n_out, has_extra, node_type; } form_at;
@@ -21,7 +21,7 @@ static struct { Py_ssize_t form, ends, indices, saved, own, seq, pre_hooks, post
 static struct { Py_ssize_t value, alias, node, index, rg, grad, layout, ver, hooks, post_hooks; } tensor_at;
 
 static PyTypeObject *Value, *Program, *Kernel, *Entry, *Form, *Tensor, *Node, *DeviceSlot;
-static PyObject *plain[MOST_TYPES], *threads, *capture_dict, *emit, *emit_code, *watch, *finished, *inferring, *is_inference, *state, *counter;
+static PyObject *plain[MOST_TYPES], *threads, *capture_dict, *emit, *emit_code, *watch, *finished, *inferring, *is_inference, *state, *counter, *hostmode_dict;
 static PyObject *s_active, *s_grad, *s_inference, *s_inferred, *zero, *minus_one;
 static Py_ssize_t plain_count;
 
@@ -105,14 +105,29 @@ static void undo(PyObject *code, Py_ssize_t mark, PyObject *known, Py_ssize_t fi
   PyErr_Restore(type, error, traceback);
 }
 
+/* May a program begin on this device as `emit` begins one, with nothing to be done first? */
+static int may_begin(PyObject *slot) {
+  return SLOT(slot, device_at.closing) == Py_None && SLOT(slot, device_at.is_meta) == Py_False &&
+         PyDict_GetItemWithError(hostmode_dict, s_active) == Py_False;
+}
+
 /* The outputs of an instruction, recorded; NULL without an error set where it is not one of the common case. */
 static PyObject *recorded(PyObject *kernel, PyObject *values) {
   if (Py_TYPE(kernel) != Kernel || !PyList_CheckExact(values) || PyList_GET_SIZE(values) > MOST_OPERANDS) return NULL;
   PyObject *slot = SLOT(kernel, kernel_at.slot), *checks = SLOT(kernel, kernel_at.checks), *avals = SLOT(kernel, kernel_at.out_avals);
   if (!checks || !avals || !slot || Py_TYPE(slot) != DeviceSlot || PyTuple_GET_SIZE(checks) || PyDict_GET_SIZE(threads) > 1) return NULL;
   PyObject *program = SLOT(slot, device_at.program);
-  if (!program || Py_TYPE(program) != Program) return NULL;
-  Py_INCREF(program);
+  if (program == Py_None) {
+    if (!may_begin(slot) || !(program = PyObject_CallOneArg((PyObject *)Program, slot))) return NULL;
+    if (SLOT(slot, device_at.program) != Py_None) { /* a finalizer has begun another */
+      Py_DECREF(program);
+      return NULL;
+    }
+    set(slot, device_at.program, Py_NewRef(program));
+  } else {
+    if (!program || Py_TYPE(program) != Program) return NULL;
+    Py_INCREF(program);
+  }
   /* First what may run the garbage collector, and so anything. */
   Py_ssize_t made = PyTuple_GET_SIZE(avals);
   PyObject *outs = PyList_New(made), *fresh[MOST_OPERANDS];
@@ -382,6 +397,9 @@ static PyObject *object_of(PyObject *engine, const char *name, PyTypeObject *typ
 
 #define AT(type, where, name, text) (offset(type, text, &where.name) == 0)
 
+#include "flush.inc"
+#include "module.inc"
+
 static PyObject *begin(PyObject *self, PyObject *engine) {
   if (!PyDict_Check(engine)) {
     PyErr_SetString(PyExc_TypeError, "begin() takes a dict of the engine's classes and state");
@@ -395,17 +413,19 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
       !(emit = object_of(engine, "emit", &PyFunction_Type)) || !(watch = object_of(engine, "watch", &PyList_Type)) ||
       !(finished = object_of(engine, "finished", &PyList_Type)) || !(inferring = object_of(engine, "inferring", &PyList_Type)) ||
       !(is_inference = object_of(engine, "is_inference", &PyFunction_Type)) ||
-      !(state = object_of(engine, "state", NULL)) || !(counter = object_of(engine, "counter", NULL)))
+      !(hostmode_dict = object_of(engine, "hostmode", &PyDict_Type)) || !(state = object_of(engine, "state", NULL)) || !(counter = object_of(engine, "counter", NULL)))
     return NULL;
   emit_code = Py_NewRef(PyFunction_GET_CODE(emit));
+  if (!begin_flush(engine)) return NULL;
   PyObject *types = object_of(engine, "plain", &PyTuple_Type);
   if (!types || PyTuple_GET_SIZE(types) > MOST_TYPES) return NULL;
   for (plain_count = 0; plain_count < PyTuple_GET_SIZE(types); ++plain_count) plain[plain_count] = PyTuple_GET_ITEM(types, plain_count);
   if (!(AT(Value, value_at, aval, "aval") && AT(Value, value_at, array, "array") && AT(Value, value_at, program, "program") &&
         AT(Value, value_at, slot, "slot") && AT(Value, value_at, guard, "guard") && AT(Value, value_at, owned, "owned") &&
-        AT(Value, value_at, pack, "pack") && AT(Program, program_at, code, "code") && AT(Program, program_at, values, "values") &&
+        AT(Value, value_at, pack, "pack") && AT(Program, program_at, slot, "slot") && AT(Program, program_at, code, "code") && AT(Program, program_at, values, "values") &&
         AT(Program, program_at, inputs, "inputs") && AT(Program, program_at, packed, "packed") &&
-        AT(Program, program_at, pause, "pause") && AT(DeviceSlot, device_at, program, "program") && AT(Kernel, kernel_at, slot, "slot") && AT(Kernel, kernel_at, checks, "checks") &&
+        AT(Program, program_at, checks, "checks") && AT(Program, program_at, state, "state") && AT(Program, program_at, begun, "begun") &&
+        AT(Program, program_at, pause, "pause") && AT(DeviceSlot, device_at, closing, "closing") && AT(DeviceSlot, device_at, ran, "ran") && AT(DeviceSlot, device_at, is_meta, "is_meta") && AT(DeviceSlot, device_at, program, "program") && AT(Kernel, kernel_at, slot, "slot") && AT(Kernel, kernel_at, checks, "checks") &&
         AT(Kernel, kernel_at, out_avals, "out_avals") && AT(Entry, entry_at, kernel, "kernel") && AT(Entry, entry_at, pack, "pack") &&
         AT(Entry, entry_at, forms, "forms") && AT(Entry, entry_at, out_float, "out_float") && AT(Form, form_at, kernel, "kernel") &&
         AT(Form, form_at, roots, "roots") && AT(Form, form_at, kept, "kept") && AT(Form, form_at, wanted, "wanted") &&
@@ -426,6 +446,9 @@ static PyMethodDef methods[] = {
     {"begin", begin, METH_O, "begin(engine): the engine's classes and state, by their names; TypeError where they are not as this was written for."},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, "record(kernel, values): `program.emit`, or None."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_FASTCALL, "finish(entry, mask, values, operands): `tensor.finish`, or None."},
+    {"known", (PyCFunction)(void (*)(void))known, METH_FASTCALL, "known(program, structure): `program._is_known`."},
+    {"begin_modules", begin_modules, METH_VARARGS, "begin_modules(getattr, called, calls, hooks): what `Base` needs."},
+    {"run", run, METH_O, "run(program): `program.flush`, if the program stays on the host and came before; was it that?"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -439,7 +462,7 @@ PyMODINIT_FUNC PyInit_recorder(void) {
   s_inferred = PyUnicode_InternFromString("_inferred");
   zero = PyLong_FromLong(0);
   minus_one = PyLong_FromLong(-1);
-  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0) {
+  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !add_base(made)) {
     Py_XDECREF(made);
     return NULL;
   }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..._core import recorder
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, settle
 from . import _hooks
@@ -54,7 +55,16 @@ def own_constructors(classes: Iterable[type]) -> None:
         cls.__init__ = made
 
 
-class Registry:
+IN_C: Any = recorder.extension()
+"""What modules have from C, where that was built (native/module.inc); otherwise the Python code here and in `module.py` does all of it."""
+
+if TYPE_CHECKING or IN_C is None:
+    _Base = object
+else:
+    _Base = IN_C.Base
+
+
+class Registry(_Base):
     """The part of `Module` that registers what is assigned to attributes, and finds it again."""
 
     _parameters: dict[str, Any]
