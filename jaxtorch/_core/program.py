@@ -301,9 +301,10 @@ def _run(program: Program, values: list[Value]) -> None:
     inputs, slot = program.inputs, program.slot
     expected = None if slot.ran is None else slot.ran.next
     begun, program.begun = program.begun, None
-    is_known = expected is not None and (_is_known if known_in_c is None else known_in_c)(program, expected)
+    if expected is not None and not (_is_known if known_in_c is None else known_in_c)(program, expected):
+        expected = None
     arrays = [v.array for v in inputs]
-    if is_known:  # what ran after the last program when that ran before: nothing has to be worked out
+    if expected is not None:  # what ran after the last program when that ran before: nothing has to be worked out
         cold.seen(False)
         structure = expected
         outs = None if begun is None else begun.results(structure, arrays, program.packed)

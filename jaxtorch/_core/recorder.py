@@ -1,5 +1,5 @@
-"""The common case of recording in C, where that was built: `program.emit`, `tensor.finish` and `program.flush` ask `native/recorder.c`
-first, and modules have their common attributes and calls from it.
+"""The common case of recording in C, where that was built: `program.emit`, `tensor.finish` and `program.flush` ask
+`native/recorder.c` first, and modules have their common attributes and calls from it.
 
 It writes the slots of the engine's objects itself: an operation costs half of what it did, with a gradient two fifths. Anything
 unusual it leaves to the Python code, having changed nothing. `JAXTORCH_NATIVE=0` leaves it out, as the kernels.

@@ -85,15 +85,15 @@ _TEMPORARY = _Alone().count()
 
 
 def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
-    """The content of a tensor that nobody will ask for it again, as an array for the caller alone; None where that is not so simple."""
+    """The content of a tensor that nobody will see again, as an array for the caller alone; None where that is not so simple."""
     aval = t._value.aval
     if t._layout is not None or aval.slot is not cpu.slot or aval.dtype.np is None or aval.dtype.np.kind not in "fiubc":
         return None
     found = to_numpy(t)
     value = t._value  # held from here on only: reference counts tell which programs are the same
-    if found is value.array and found.flags.owndata and found.flags.writeable:
-        if getrefcount(found) == _HELD_BY_VALUE and getrefcount(value) == _HELD_BY_TENSOR:
-            return found
+    ours = found is value.array and found.flags.owndata and found.flags.writeable
+    if ours and getrefcount(found) == _HELD_BY_VALUE and getrefcount(value) == _HELD_BY_TENSOR:
+        return found
     return np.array(found, aval.dtype.np, order="C")
 
 

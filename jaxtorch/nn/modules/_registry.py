@@ -56,7 +56,7 @@ def own_constructors(classes: Iterable[type]) -> None:
 
 
 IN_C: Any = recorder.extension()
-"""What modules have from C, where that was built (native/module.inc); otherwise the Python code here and in `module.py` does all of it."""
+"""What modules have from C, where that was built (native/module.inc); otherwise Python does all of it, here and in `module.py`."""
 
 if TYPE_CHECKING or IN_C is None:
     _Base = object
