@@ -500,3 +500,43 @@ def test_copies_of_expanded_and_conjugating_tensors(torch: Any) -> Any:
         t = torch.ones(size, dtype=torch.bool)
         found += [getattr(attempt(lambda t=t: t.cumsum_(0)), "kind", None), t, t._version]
     return found
+
+
+def test_basic_indices_are_assigned_as_one_operation() -> None:
+    def content(lib: Any) -> list[Any]:
+        found = []
+        for dtype in (lib.float32, lib.int64, lib.bool, lib.float64):
+            x = lib.zeros(4, 5, dtype=dtype)
+            x[1] = 1
+            x[-1, 2:] = lib.tensor([1, 0, 1])
+            x[::2, None, 1] = lib.tensor(1.0)
+            x[0, ..., 3] = True
+            x[2, -2] = x[1, 0]
+            x[1:3] = lib.ones(2, 5, dtype=lib.uint8)
+            found.append((x.tolist(), x._version, x.dtype == dtype))
+            base = lib.zeros(3, dtype=dtype)
+            view = base[1:]  # shared memory: written through
+            base[1] = 1
+            found.append((view.tolist(), base._version, view._version))
+        return found
+
+    mine, theirs = content(candidate), content(reference)
+    assert mine == theirs
+
+
+def test_what_is_assigned_over_cannot_be_saved() -> None:
+    for lib in (candidate, reference):
+        w, x = lib.ones(3, requires_grad=True), lib.arange(3.0)
+        y = (w * x).sum()
+        x[1] = 7.0
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            y.backward()
+        grown = lib.zeros(3)
+        grown[0] = w[1] * 2  # a gradient flows in
+        assert grown.requires_grad
+        grown.sum().backward()
+        assert w.grad.tolist() == [0, 2, 0]
+        with pytest.raises((RuntimeError, ValueError)):
+            lib.zeros(3)[0:2] = lib.ones(3)
+        with pytest.raises(RuntimeError, match="overflow"):
+            lib.zeros(3, dtype=lib.uint8)[0] = 256

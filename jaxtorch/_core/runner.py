@@ -279,7 +279,9 @@ def run(
             _structures.pop(next(iter(_structures)))
         structure = _structures[key] = Structure(Plan(*key))
         steps = structure.plan.steps
-        if len(steps) > 1 or structure.plan.captured:
+        if (
+            len(steps) > 1 or structure.plan.captured or cold.RUNS == cold.FOR_EVER
+        ):  # else a single kernel counts its own runs
             structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
         new = len(steps) > 1 and structure.cold_limit == 0

@@ -8,6 +8,7 @@ such steps is read, or written, as one operation: `view_read` and `view_write`.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -172,6 +173,7 @@ class Shown:
 
 _reads: dict[Any, Entry] = {}
 _writes: dict[Any, Entry] = {}
+_assignments: dict[Any, Kernel] = {}
 
 
 def _chain_key(chain: Any) -> tuple[Any, list[Value]]:
@@ -241,19 +243,42 @@ def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repea
                 else:
                     flat = set_at(flat, new, places)
                 return (flat.reshape(whole.shape),)
-            along = _apply_steps(steps, whole, list(given))
-            counts = [n for _, _, n in steps]
-            for k in range(len(steps) - 1, -1, -1):
-                op, static, n = steps[k]
-                begin = sum(counts[:k])
-                new = _put_back(op, along[k], new, _arguments(op, static, given[begin : begin + n]))
-            return (new,)
+            return (_put_along(steps, whole, lambda _: new, given),)
 
         avals = (aval, part, *[v.aval for v in numbers])
         with capture.unobserved():
             entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
         entry.grad_name = "CopySlices"
     return entry
+
+
+def _put_along(steps: Any, whole: Any, make: Callable[[Any], Any], given: Sequence[Any]) -> Any:
+    """The whole with `make(part)` in place of the part that a chain leads to."""
+    along = _apply_steps(steps, whole, list(given))
+    new, counts = make(along[-1]), [n for _, _, n in steps]
+    for k in range(len(steps) - 1, -1, -1):
+        op, static, n = steps[k]
+        begin = sum(counts[:k])
+        new = _put_back(op, along[k], new, _arguments(op, static, given[begin : begin + n]))
+    return new
+
+
+def assigned(whole: Value, part: Value, chain: Any, convert: Callable[[Any, Any], Any]) -> Value:
+    """Content whose part that a chain of views shows has become `part`, broadcast, and converted by this function: one operation
+    for `x[1:, 2] = y` where nothing else shares the memory and no gradient is recorded."""
+    steps, numbers = _chain_key(chain)
+    key = (whole.aval, part.aval, steps)
+    kernel = _assignments.get(key)
+    if kernel is None:
+        dtype = whole.aval.dtype
+
+        def write(x: Any, new: Any, *given: Any) -> tuple[Any]:
+            return (_put_along(steps, x, lambda old: jnp.broadcast_to(convert(new, dtype), old.shape), given),)
+
+        avals = (whole.aval, part.aval, *[v.aval for v in numbers])
+        with capture.unobserved():
+            kernel = _assignments[key] = Kernel("assign", write, avals, whole.aval.slot)
+    return emit(kernel, [whole, part, *numbers])[0]
 
 
 def _put_back(op: Any, whole: Any, part: Any, arguments: dict[str, Any]) -> Any:

@@ -16,13 +16,15 @@ from .._core import dtypes, strides, viewstrides
 from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.limits import flag_overflow
-from .._core.modes import state
+from .._core.modes import state, watch
 from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
+from .._core.runner import is_tracer
+from .._core.storage import Alias
 from .._core.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
-from .._core.value import python_number
-from .._core.views import set_at, several_in_one_place
+from .._core.value import python_number, wrap_number
+from .._core.views import assigned, set_at, several_in_one_place
 from .._core.warned import once
 from .casting import _LEGACY, convert, move
 from .indexing import (
@@ -35,6 +37,7 @@ from .indexing import (
     _settle,
     _shared,
     _view_of,
+    chain_of,
 )
 from .views import unsqueeze
 
@@ -226,7 +229,55 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     steps = found.steps
     if type(index) is slice and steps[0][2:] == (0, aval.shape[0], 1) and _is_whole(index):
         steps = ()  # as in PyTorch the whole is no view of itself
-    _assign(self, steps, found, value)
+    if not (steps and not found.operands and not found.numbers and _assigned_at_once(self, steps, value)):
+        _assign(self, steps, found, value)
+
+
+def _assigned_at_once(self: Tensor, steps: tuple[Any, ...], value: Any) -> bool:
+    """Write to what these steps find as one operation, if neither autograd nor another tensor has a part in it. Was that so?"""
+    alias = self._alias
+    if watch or self._rg or self._layout is not None or self._node is not None:
+        return False
+    if alias is not None and not (
+        type(alias) is Alias
+        and not alias.chain
+        and alias.base is None
+        and alias.silent is None
+        and alias.storage.host is None
+    ):
+        return False
+    whole = self._read()
+    if isinstance(value, Tensor):
+        if value._rg or value is self or value._value.aval.slot is not whole.aval.slot:
+            return False
+        part = value._read()
+        shape = part.aval.shape
+        if (
+            (shape and shape != _size_along(whole.aval.shape, steps))
+            or part.aval.dtype.is_complex
+            or is_tracer(part.array)
+        ):
+            return False
+    else:
+        part = wrap_number(value)
+    if is_tracer(whole.array):
+        return False
+    self._write(assigned(whole, part, chain_of(steps), convert))
+    return True
+
+
+def _size_along(size: tuple[int, ...], steps: tuple[Any, ...]) -> tuple[int, ...]:
+    """The size of the view that these steps lead to."""
+    for step in steps:
+        kind, d = step[0], step[1]
+        size = (
+            size[:d] + size[d + 1 :]
+            if kind == "select"
+            else (*size[:d], len(range(*step[2:])), *size[d + 1 :])
+            if kind == "slice"
+            else (*size[:d], 1, *size[d:])
+        )
+    return size
 
 
 def _assign(self: Tensor, steps: tuple[Any, ...], found: Plan, value: Any) -> None:

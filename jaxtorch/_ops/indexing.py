@@ -81,33 +81,43 @@ def _number_of(t: Tensor) -> int | None:
     return int(array) if type(array) in (_ndarray, ArrayImpl) else None
 
 
+def chain_of(steps: Any) -> list[Any]:
+    """The steps of a basic index as a chain of views."""
+    chain = []
+    for step in steps:
+        kind, d = step[0], step[1]
+        if kind == "select":
+            chain.append((_SELECT, (d,), (step[2],)))
+        elif kind == "slice":
+            _, d, start, stop, jump = step
+            chain.append((_SLICE, (d, len(range(start, stop, jump)), jump), (start,)))
+        else:
+            chain.append((_UNSQUEEZE, (d,), ()))
+    return chain
+
+
 def _view_of(base: Tensor, steps: Any) -> Tensor:
     """A view of `base` that has not been read: its alias and layout are made, its content is not."""
     aval = base._value.aval
     size = aval.shape
     stride, offset = (strides.contiguous(size), 0) if base._layout is None else base._layout
     alias = alias_of(base)
-    chain = list(alias.chain)
     for step in steps:
         kind, d = step[0], step[1]
         if kind == "select":
-            i = step[2]
-            chain.append((_SELECT, (d,), (i,)))
-            offset += i * stride[d]
+            offset += step[2] * stride[d]
             size, stride = size[:d] + size[d + 1 :], stride[:d] + stride[d + 1 :]
         elif kind == "slice":
             _, d, start, stop, jump = step
             length = len(range(start, stop, jump))
-            chain.append((_SLICE, (d, length, jump), (start,)))
             offset += start * stride[d]
             size = (*size[:d], length, *size[d + 1 :])
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
-            chain.append((_UNSQUEEZE, (d,), ()))
             size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
     out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
     out._layout = (stride, offset) if offset else normal(size, stride, 0)
-    out._alias = view_alias(base, alias, tuple(chain))
+    out._alias = view_alias(base, alias, (*alias.chain, *chain_of(steps)))
     if alias.base is not None:
         alias.read(base)
     if base._rg:

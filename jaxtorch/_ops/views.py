@@ -361,7 +361,7 @@ def unsqueeze(input: Array, dim: int):
 def _put_at(whole: Any, part: Any, dim: int, start: Any) -> Any:
     starts = [jnp.zeros((), np.int64)] * whole.ndim
     starts[dim] = jnp.asarray(start, np.int64)
-    return jax.lax.dynamic_update_slice(whole, part, starts)
+    return jax.lax.dynamic_update_slice(whole, part, starts, allow_negative_indices=False)
 
 
 def _select_write(whole: Any, part: Any, dim: int, index: Any) -> Any:
@@ -389,7 +389,8 @@ def select(input: Array, dim: int, index: Scalar):
         raise IndexError(
             f"select(): index out of range for tensor of size {list(input.shape)} at dimension {dim}: the dimension is empty"
         )
-    return jax.lax.dynamic_index_in_dim(input, _from_start(index, input.shape[d]), d, keepdims=False)
+    place = _from_start(index, input.shape[d])
+    return jax.lax.dynamic_index_in_dim(input, place, d, keepdims=False, allow_negative_indices=False)
 
 
 def _slice_layout(size: Any, stride: Any, offset: int, dim: int, length: int, step: int, start: int = 0) -> Any:
@@ -419,7 +420,7 @@ def _slice(input: Array, dim: int, length: int, step: int, start: Scalar = 0):
     if isinstance(start, int):
         return jax.lax.slice_in_dim(input, 0, (length - 1) * step + 1 if length else 0, step, dim)
     extent = (length - 1) * step + 1 if length else 0
-    part = jax.lax.dynamic_slice_in_dim(input, start, extent, dim)
+    part = jax.lax.dynamic_slice_in_dim(input, start, extent, dim, allow_negative_indices=False)
     return part if step == 1 or not length else jax.lax.slice_in_dim(part, 0, extent, step, dim)
 
 
