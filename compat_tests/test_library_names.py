@@ -6,6 +6,7 @@ import collections
 import importlib
 import sys
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -234,3 +235,129 @@ def test_a_library_may_ask_whether_a_dataset_is_a_shuffler():
     assert not isinstance([1, 2], shuffler)
     with pytest.raises(NotImplementedError, match=r"combinatorics\.ShufflerIterDataPipe: jaxtorch has no DataPipes"):
         shuffler([1, 2])
+
+
+class Pinned:
+    """An object of a program's own, with a `pin_memory`."""
+
+    def pin_memory(self) -> str:
+        return "pinned"
+
+
+class PinnedList(list):
+    def pin_memory(self) -> str:
+        return "whole"
+
+
+class Mappings(Mapping):
+    """A mapping that cannot be made from a dictionary."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return {"a": Pinned()}[key]
+
+    def __iter__(self) -> Any:
+        return iter("a")
+
+    def __len__(self) -> int:
+        return 1
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@parity_test
+def test_a_batch_is_pinned_in_its_own_types(torch: Any) -> Any:
+    pin = module(torch, "utils.data._utils.pin_memory").pin_memory
+    batches = [
+        Pinned(), PinnedList([Pinned()]), "text", b"bytes", 3, None, {"a": Pinned(), "b": [1, Pinned()]}, Mappings(),
+        Pair(Pinned(), 1), (Pinned(), (2, Pinned())), range(3), collections.OrderedDict(a=Pinned()), collections.UserList([Pinned()]),
+    ]  # fmt: skip
+    found = [pin(batch) for batch in batches]
+    return [type(x).__name__ for x in found], [list(x) if isinstance(x, collections.UserList) else x for x in found]
+
+
+@parity_test
+def test_a_device_as_a_mode_and_as_a_decorator(torch: Any) -> Any:
+    devices = module(torch, "utils._device")
+    with devices.DeviceContext("meta") as entered:
+        seen = [entered, str(torch.ones(2).device)]
+    seen += [str(torch.ones(2).device), str(devices.set_device("meta")(torch.zeros)(3).device)]
+    seen += [str(devices.device_decorator(torch.device("meta"), torch.zeros)(3).device)]
+    makers = devices._device_constructors()
+    return [*seen, torch.zeros in makers, torch.rand in makers, torch.zeros_like in makers, torch.fft.fftfreq in makers]
+
+
+@parity_test
+def test_a_tensor_from_the_parts_that_a_file_names(torch: Any) -> Any:
+    parts = module(torch, "_utils")
+    base, numbers = torch.arange(12.0), torch.tensor([1 + 2j])
+    storage = torch.storage.TypedStorage(wrap_storage=base.untyped_storage(), dtype=torch.float32, _internal=True)
+    leaf = parts._rebuild_tensor_v2(storage, 2, (2, 3), (4, 1), True, {})
+    whole = parts._rebuild_tensor(storage, 0, torch.Size([12]), (1,))
+    whole[2] = 100.0
+    storage = torch.storage.TypedStorage(wrap_storage=numbers.untyped_storage(), dtype=torch.complex64, _internal=True)
+    conjugated = parts._rebuild_tensor_v2(storage, 0, (1,), (1,), False, None, {"conj": True})
+    return [leaf.detach(), leaf.is_leaf, leaf.requires_grad, leaf.storage_offset(), base, conjugated]
+
+
+@parity_test
+def test_what_libraries_ask_of_a_backward_pass(torch: Any) -> Any:
+    engine, seen = torch.autograd.variable.Variable._execution_engine, []
+    numbers: list[int] = []
+
+    def hook(grad: Any) -> None:
+        numbers.append(torch._C._current_graph_task_id())
+        engine.queue_callback(lambda: seen.append("end"))
+
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(hook)
+    for _ in range(2):
+        (x * 2).sum().backward()
+        seen.append("after")
+    with pytest.raises(RuntimeError, match="during backward pass"):
+        engine.queue_callback(print)
+    return seen, numbers[0] >= 0, numbers[1] > numbers[0], torch._C._current_graph_task_id()
+
+
+@parity_test
+def test_a_function_that_may_write_to_its_input(torch: Any) -> Any:
+    class Double(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx: Any, x: Any, inplace: bool) -> Any:
+            if inplace:
+                ctx.mark_dirty(x)
+            return (x if inplace else x.clone()).mul_(2)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * 2, None
+
+    found = []
+    for inplace in (False, True):
+        leaf = torch.ones(2, requires_grad=True)
+        x = leaf * 1
+        Double.apply(x, inplace).sum().backward()
+        found += [leaf.grad, x.detach()]
+    return found
+
+
+@parity_test
+def test_switches_and_second_names(torch: Any) -> Any:
+    found = [torch._C._jit_set_profiling_mode(False), torch._C._jit_set_profiling_mode(True)]
+    found += [torch._C._jit_set_profiling_executor(True), torch._C._get_cudnn_enabled(), torch.xpu.is_bf16_supported()]
+    with pytest.warns(FutureWarning, match="ReduceOp"):
+        found.append(str(torch.distributed.reduce_op.SUM))
+    found.append(torch.distributed.nn.all_gather is torch.distributed.nn.functional.all_gather)
+    found.append(torch.nn.functional._mha_shape_check(*[torch.ones(2, 3)] * 3, None, None, 1))
+    with pytest.raises(RuntimeError):
+        torch.mps.get_rng_state()
+    return found
+
+
+def test_programs_packed_with_their_code_are_refused():
+    import jaxtorch as torch
+
+    package = module(torch, "package")
+    assert package.is_from_package(torch.ones(1)) is False
+    with pytest.raises(NotImplementedError, match=r"torch\.package\.PackageExporter"):
+        package.PackageExporter("file.pt")

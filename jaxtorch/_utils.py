@@ -54,6 +54,30 @@ def _get_device_module(device_type: str) -> Any:
     return importlib.import_module(f"{__package__}.{device_type}")
 
 
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """A tensor on a typed storage, whose memory it shares; programs that read checkpoints part by part call it."""
+    from ._core.op import functions
+
+    empty = functions["empty"]((0,), dtype=storage.dtype, device=storage._untyped_storage.device)
+    return empty.set_(storage._untyped_storage, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(
+    storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, metadata: Any = None
+) -> Tensor:  # fmt: skip
+    """A tensor on a typed storage, as a leaf that may require a gradient; `metadata` says whether it is conjugated.
+
+    Hooks in a file are not set, as `torch.load` does not either.
+    """
+    t = _rebuild_tensor(storage, storage_offset, size, stride)
+    if metadata:
+        t = t.conj() if metadata.get("conj") else t
+        t = t.neg() if metadata.get("neg") else t
+        t = t.detach()
+    t.requires_grad = requires_grad
+    return t
+
+
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     """A sparse tensor from its layout and its pickled parts."""
     from .sparse._create import sparse_compressed_tensor, sparse_coo_tensor

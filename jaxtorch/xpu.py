@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from ._absent_device import absent_device as _absent_device
 
-_held = _absent_device("xpu", "XPU")
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Always False: there is no such device."""
+    return False
+
+
+_held = _absent_device("xpu", "XPU") | {"is_bf16_supported": is_bf16_supported}
 __all__ = list(_held)
 globals().update(_held)

@@ -7,6 +7,7 @@ import importlib
 from typing import Any
 
 from .._absent import absent_class as _absent_class
+from .._core import backward as _backward
 from .._core import overrides as _overrides
 from .._core.device import device as device
 from .._core.dtypes import dtype as dtype
@@ -116,6 +117,39 @@ def _are_functorch_transforms_active() -> bool:
 def _is_torch_function_mode_enabled() -> bool:
     """Is a `torch.overrides.TorchFunctionMode` in force?"""
     return bool(_overrides.state.modes)
+
+
+def _get_cudnn_enabled() -> bool:
+    """`torch.backends.cudnn.enabled`."""
+    return importlib.import_module("jaxtorch.backends.cudnn").enabled
+
+
+_jit_switches = {"profiling_executor": True, "profiling_mode": True, "autocast_mode": True}
+
+
+def _set_jit(name: str, value: bool) -> bool:
+    before, _jit_switches[name] = _jit_switches[name], bool(value)
+    return before
+
+
+def _jit_set_profiling_executor(value: bool) -> bool:
+    """The setting before; it changes nothing, as there is no TorchScript."""
+    return _set_jit("profiling_executor", value)
+
+
+def _jit_set_profiling_mode(value: bool) -> bool:
+    """The setting before; it changes nothing, as there is no TorchScript."""
+    return _set_jit("profiling_mode", value)
+
+
+def _jit_set_autocast_mode(value: bool) -> bool:
+    """The setting before; it changes nothing, as there is no TorchScript."""
+    return _set_jit("autocast_mode", value)
+
+
+def _current_graph_task_id() -> int:
+    """The number of the backward pass that runs now, the innermost one; -1 outside."""
+    return _backward.under_way[-1].number if _backward.under_way else -1
 
 
 def _is_alias_of(a: Tensor, b: Tensor) -> bool:

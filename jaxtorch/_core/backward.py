@@ -10,6 +10,7 @@ kernel goes through the door that ordinary operations use.
 from __future__ import annotations
 
 import heapq
+import itertools
 import warnings
 from sys import getrefcount
 from typing import Any
@@ -213,6 +214,7 @@ def queue_callback(callback: Any) -> None:
     under_way[0].callbacks.append(callback)
 
 
+_numbers = itertools.count()
 under_way: list[_Walk] = []
 """The backward passes that run now, innermost last."""
 
@@ -226,7 +228,7 @@ class _Walk:
     """
 
     __slots__ = ("mode", "retain", "capture", "buffers", "heap", "leaves", "waiting", "roots", "lacking", "callbacks",
-                 "__weakref__")  # fmt: skip
+                 "number", "__weakref__")  # fmt: skip
 
     def __init__(self, mode: Any, retain: bool, capture: Capture | None) -> None:
         self.mode = mode
@@ -238,6 +240,7 @@ class _Walk:
         self.waiting: dict[int, int] | None = None
         self.roots: list[Any] = []
         self.callbacks: list[Any] = []
+        self.number = next(_numbers)
         self.lacking = False  # is there a node on the heap that no gradient may come to?
 
     def reaches(self, places: list[Any]) -> int:

@@ -323,6 +323,14 @@ class Function(metaclass=_Meta):
         return _apply(cls, args, kwargs)
 
 
+class InplaceFunction(Function):
+    """The base of functions that may write to their input, from before they were static; like `Function`."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
 _signatures: Any = weakref.WeakKeyDictionary()
 
 

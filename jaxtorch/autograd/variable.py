@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from .._core import views
+from .._core.backward import queue_callback
 from .._core.tensor import Tensor
 
 __all__ = ["Variable"]
 
 
+class _ExecutionEngine:
+    """What libraries ask of PyTorch's engine in a backward pass."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Call `callback()` when the outermost backward pass has given all leaves their gradients; RuntimeError outside of one."""
+        queue_callback(callback)
+
+
 class _VariableMeta(type):
+    _execution_engine = _ExecutionEngine()
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -44,6 +45,18 @@ class ReduceOp:
     BOR = _ReduceKind("BOR")
     BXOR = _ReduceKind("BXOR")
     PREMUL_SUM = _ReduceKind("PREMUL_SUM")
+
+
+def __getattr__(name: str) -> Any:
+    """`torch.distributed.reduce_op.SUM`, the old spelling of `ReduceOp.SUM`."""
+    if name.startswith("_") or name not in ReduceOp._NAMES:
+        raise AttributeError(f"module 'torch.distributed.reduce_op' has no attribute '{name}'")
+    warnings.warn(
+        "`torch.distributed.reduce_op` is deprecated, please use `torch.distributed.ReduceOp` instead",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return getattr(ReduceOp, name)
 
 
 _COMBINING: dict[str, Any] = {

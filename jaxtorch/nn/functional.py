@@ -89,6 +89,7 @@ from ._attention import (  # noqa: F401
     _none_or_dtype,
     multi_head_attention_forward,
 )
+from ._attention import _check_shapes as _mha_shape_check  # noqa: F401
 from ._grouped import assert_int_or_pair, grouped_mm
 from ._linear_cross_entropy import linear_cross_entropy
 from ._pooling import (

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import collate, fetch, transport, worker
+from . import collate, fetch, pin_memory, transport, worker
 
-__all__ = ["collate", "fetch", "transport", "worker"]
+__all__ = ["collate", "fetch", "pin_memory", "transport", "worker"]
