@@ -154,6 +154,48 @@ def test_function_errors(torch: Any) -> Any:
 
 
 @parity_test
+def test_gradients_of_what_is_no_tensor(torch: Any) -> Any:
+    """Only None is one, in `torch.func` too."""
+
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any, other: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2, g
+
+    class Three(Both):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2, None, g
+
+    def run(made: Any, other: Any) -> Any:
+        x = leaf(torch)
+        made.apply(x, other).sum().backward()
+        return x.grad
+
+    def transformed(made: Any, other: Any) -> Any:
+        return torch.func.grad(lambda x: made.apply(x, other).sum())(torch.ones(2))
+
+    others = [3, "text", None, [leaf(torch)], leaf(torch), torch.arange(3)]
+    found = [
+        attempt(lambda o=o: run(Both, o), match="returned a gradient different than None at position 2") for o in others
+    ]
+    wrong = "GeneratedBackward returned a gradient different than None at position 2"
+    return found, [
+        attempt(lambda: transformed(Both, 3), match=wrong),
+        attempt(lambda: transformed(Both, torch.ones(2))),
+        attempt(lambda: transformed(Three, torch.ones(2)), match="incorrect number of gradients"),
+    ]
+
+
+@parity_test
 def test_once_differentiable(torch: Any) -> Any:
     class Square(torch.autograd.Function):
         @staticmethod

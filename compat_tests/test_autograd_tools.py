@@ -89,6 +89,21 @@ def test_saved_attributes(torch: Any) -> Any:
 
 
 @parity_test
+def test_saved_attributes_are_listed(torch: Any) -> Any:
+    """`dir(grad_fn)` names them: graphs are drawn from it."""
+    x, w = leaf(torch), torch.ones(4, 3, requires_grad=True)
+    weight = torch.ones(1, 3, 1, requires_grad=True)
+    convolved = torch.nn.functional.conv1d(torch.ones(1, 3, 4, requires_grad=True), weight).grad_fn
+    product = torch.addmm(w, w, torch.ones(3, 3, requires_grad=True)).grad_fn
+    made = [x**2, x.exp(), x.tanh(), x.relu(), x.log_softmax(0), x / leaf(torch)]
+    return (
+        [[name for name in dir(y.grad_fn) if name.startswith("_saved_")] for y in made],
+        [{"_saved_input", "_saved_weight", "_saved_stride"} <= set(dir(convolved)), convolved._saved_input.detach()],
+        [{"_saved_mat1", "_saved_mat2"} <= set(dir(product)), product._saved_mat1.detach()],
+    )
+
+
+@parity_test
 def test_saved_tensors_hooks(torch: Any) -> Any:
     log: list[Any] = []
     x = leaf(torch)

@@ -55,12 +55,29 @@ FIRST: dict[
     "std_mean of one": lambda t: t.std_mean(t.ones(1)),
     "cov of one": lambda t: t.cov(t.ones(1, 1)),
 }
+
+
+def watched(module: Any) -> Any:
+    """The module, with a full backward hook."""
+    module.register_full_backward_hook(lambda module, inputs, outputs: None)
+    return module
+
+
+def in_dict(t: Any) -> Any:
+    """A watched module's result that is no tensor."""
+    layer = t.nn.Module()
+    layer.forward = lambda x: {"result": x}
+    return watched(layer)(t.ones(1, requires_grad=True))
+
+
 EACH: dict[str, Callable[[Any], Any]] = {
     "gradient of no leaf": lambda t: (t.ones(1, requires_grad=True) * 2).grad,
     "schedule before optimizer": lambda t: t.optim.lr_scheduler.StepLR(t.optim.SGD([t.ones(1)], 0.1), 1).step(),
     "sample_n": lambda t: t.distributions.Normal(0.0, 1.0).sample_n(2),
     "index_fill_ of an expanded tensor": lambda t: t.ones(1).expand(2).index_fill_(0, t.tensor([0]), 1),
     "index_put_ of an expanded tensor": lambda t: t.ones(1).expand(2).__setitem__(t.tensor([0]), 1),
+    "full backward hook without inputs": lambda t: watched(t.nn.Linear(1, 1))(t.ones(1)).backward(),
+    "full backward hook without tensors": in_dict,
     "memory_cached": lambda t: t.cuda.memory_cached(),
     "non-tuple index": lambda t: t.ones(2, 2)[[[0, 1], [1, 0]]],
     "out of another shape": lambda t: t.add(t.ones(2), 1, out=t.empty(3)),

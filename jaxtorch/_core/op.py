@@ -144,12 +144,12 @@ class Op:
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
+        entry.operand_names = tuple(names)
         if self.saved or self.unsaved:
             entry.saved = _named(self.saved, operand_keys, statics)
             if (of := entry.saved.pop("written", None)) is not None and inplace:
                 entry.saved["result"] = of
             entry.unsaved = frozenset(_named(self.unsaved, operand_keys, statics))
-            entry.operand_names = tuple(names)
         name = self.grad_name
         entry.grad_name = name if isinstance(name, str) else name(operand_keys, statics)
         (self.inplace_entries if inplace else self.entries)[key] = entry

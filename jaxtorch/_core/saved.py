@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .tape import Node
+from .tape import OF_LAYERS, Node
 from .tensor import from_host, wrap
 from .value import Value
 
@@ -21,11 +21,10 @@ def saved_attribute(node: Node, name: str) -> Any:
     form = node.form
     op = getattr(getattr(form, "entry", None), "op", None)
     if op is not None:
-        operands = [p.name for p in op.operands]
-        if name in operands or _NAMES.get(name) in operands:
-            place = operands.index(name if name in operands else _NAMES[name])
-            if len(operands) == len(form.in_avals):
-                return _saved_value(node, "in", place)
+        operands = form.entry.operand_names
+        for asked in (name, _NAMES.get(name)):
+            if operands.count(asked) == 1 and len(operands) == len(form.in_avals):
+                return _saved_value(node, "in", operands.index(asked))
         if name == "self_sym_sizes":
             return form.in_avals[0].shape
         statics = dict(zip([p.name for p in op.statics], form.entry.static, strict=False))
@@ -36,6 +35,23 @@ def saved_attribute(node: Node, name: str) -> Any:
         if ("out", place) in form.roots:
             return _saved_value(node, "out", place)
     raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+
+
+def saved_names(node: Node) -> list[str]:
+    """What `dir(grad_fn)` lists of it: the operands that backward needs, static arguments that were given, and results."""
+    form = node.form
+    op = getattr(getattr(form, "entry", None), "op", None)
+    if op is None:
+        return []
+    operands = form.entry.operand_names
+    found = [p.name for p, s in zip(op.statics, form.entry.static, strict=False) if s is not None]
+    if len(operands) == len(form.in_avals):
+        first = "input" if form.name in OF_LAYERS else "self"
+        names = [operands[k] for kind, k in form.roots if kind == "in" and operands.count(operands[k]) == 1]
+        found += [first if name == "input" else name for name in names]
+    outs = [k for kind, k in form.roots if kind == "out"]
+    found += ["result" if len(form.out_avals) == 1 else f"result{k}" for k in outs]
+    return sorted("_saved_" + name for name in found)
 
 
 def _saved_value(node: Node, kind: str, k: int) -> Any:

@@ -22,7 +22,7 @@ _TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "D
 """Operations whose every operand is a tensor to PyTorch, a number too."""
 _SAVED_NUMBERS = frozenset({"MulBackward0", "DivBackward0"})
 """Those that save them."""
-_OF_LAYERS = frozenset({
+OF_LAYERS = frozenset({
     "ConvolutionBackward0", "NativeLayerNormBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0"
 })  # fmt: skip
 """Operations whose inputs to PyTorch are input, weight and bias, whether given or not."""
@@ -102,7 +102,7 @@ class Node:
         """The inputs that count as tensors to PyTorch, in order, -1 for one that was left out: one entry each in `next_functions`."""
         wanted = self.form.wanted
         avals = self.form.in_avals
-        if self.form.name in _OF_LAYERS:
+        if self.form.name in OF_LAYERS:
             names = getattr(getattr(self.form, "entry", None), "operand_names", ())
             if "input" in names:
                 return [names.index(n) if n in names else -1 for n in ("input", "weight", "bias")]
@@ -131,6 +131,11 @@ class Node:
 
             return saved_attribute(self, name[len("_saved_") :])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        from .saved import saved_names
+
+        return [*super().__dir__(), *saved_names(self)]
 
     @property
     def _sequence_nr(self) -> int:

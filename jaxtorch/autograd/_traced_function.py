@@ -165,11 +165,9 @@ class _Function:
         every = [next(rest) if isinstance(o, Tensor) else None for o in self.outputs]
         results = self.cls._user_backward()(ctx, *every)
         results = results if isinstance(results, tuple) else (results,)
-        if len(results) < len(self.args):
-            raise RuntimeError(
-                f"function {self.cls.__name__}Backward returned an incorrect number of gradients (expected {len(self.args)}, "
-                f"got {len(results)})"
-            )
+        from .function import _check_gradients
+
+        _check_gradients(f"{self.cls.__name__}GeneratedBackward", results, len(self.args), self.places)
         return tuple([self._gradient(results[i], a, i) for i, a in zip(self.places, arrays, strict=True)])
 
     def _filled(self, arrays: Any) -> list[Any]:

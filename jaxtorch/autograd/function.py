@@ -174,16 +174,7 @@ class BackwardCFunction(tape.Node):
         finally:
             state.grad = before
         results = results if isinstance(results, tuple) else (results,)
-        n = len(self.needs_input_grad)
-        if len(results) > n:
-            if any(r is not None for r in results[n:]):
-                raise RuntimeError(
-                    f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(results)})"
-                )
-        elif len(results) < n:
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(results)})"
-            )
+        _check_gradients(self.name(), results, len(self.needs_input_grad), self._tensor_inputs)
         found = []
         for i, aval in zip(self.form.wanted, self.form.in_avals, strict=True):
             g = to_values(results[i], self._sparse_inputs[i]) if i in self._sparse_inputs else results[i]
@@ -217,6 +208,20 @@ class _Unpack:
                 f"{type(found).__name__}"
             )
         return found
+
+
+def _check_gradients(name: str, results: tuple[Any, ...], n: int, tensors: Any) -> None:
+    """RuntimeError unless a backward has returned a gradient for each of `n` arguments, and only None where that is no tensor."""
+    if len(results) < n or any(r is not None for r in results[n:]):
+        raise RuntimeError(
+            f"function {name} returned an incorrect number of gradients (expected {n}, got {len(results)})"
+        )
+    for i, g in enumerate(results[:n]):
+        if g is not None and i not in tensors:
+            raise RuntimeError(
+                f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward "
+                "input was not a Variable"
+            )
 
 
 def _fit(g: Tensor, aval: Any, name: str, index: int) -> Tensor:

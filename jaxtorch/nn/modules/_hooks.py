@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from ..._core import warned
 from ..._core.modes import state
 from ..._core.op import functions
 from ..._core.removable import RemovableHandle
@@ -175,10 +175,9 @@ class BackwardHook:
         """The module's result, passed through the boundary."""
         several = isinstance(result, tuple)
         if not several and not isinstance(result, Tensor):
-            warnings.warn(
+            warned.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
-                f"but received {type(result)}",
-                stacklevel=4,
+                f"but received {type(result)}"
             )
             return result
         outputs = result if several else (result,)
@@ -232,12 +231,11 @@ class BackwardHook:
 
     def _without_inputs(self, grads: Any) -> None:
         """Run the hooks of a module none of whose inputs requires a gradient."""
-        warnings.warn(
+        warned.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since "
             "no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
-            "#torch.nn.Module.register_full_backward_hook for more details.",
-            stacklevel=6,
+            "#torch.nn.Module.register_full_backward_hook for more details."
         )
         for hook in self.hooks:
             found = hook(self.module, (None,) * self.n_inputs, grads)
