@@ -56,6 +56,15 @@ def error_of(content: bytes, **options: Any) -> BaseException | None:
     return None
 
 
+@pytest.mark.parametrize("content", [b"abc", b"a", b"hello world", b"\x80", b"\x80\x02.", b"\x00\x00\x00", b""])
+def test_what_is_no_file_of_tensors(content: bytes) -> None:
+    """The unpickler's own errors have the class that C's unpickler gives them."""
+    with pytest.raises((pickle.UnpicklingError, EOFError)) as expected:
+        torch.load(io.BytesIO(content), weights_only=False)
+    with pytest.raises(expected.type):
+        jaxtorch.load(io.BytesIO(content), weights_only=False)
+
+
 # -- 200 damaged files
 
 

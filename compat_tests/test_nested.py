@@ -38,6 +38,7 @@ x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t
 STRIDED = """
 t.nested.to_padded_tensor(x, 0.0, (1, 4, 3)) | t.nested.to_padded_tensor(x, 0.0, (4, 3)) | x.type(t.float64) | x.type()
 x.reshape(()) | 1 - x | x.size(1) | x.size() | x.shape | t.bmm(x, x.transpose(1, 2)) | F.scaled_dot_product_attention(x, x, x)
+2 / x | 2 ** x | 2 % x | 2 // x | x.int() & 1 | 1 & x.int() | x.int() << 1 | x.int() ^ x.int()
 x._nested_tensor_size() | x.offsets()
 """
 # Of jagged tensors whose parts happen to have one size: which dimension is the ragged one is no question of their lengths.

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import jaxtorch
 from parity import attempt, parity_test
 
 VALUES = """u / 300; u / 256; torch.true_divide(s, -200); u / torch.tensor(300); torch.ones(2, dtype=torch.int32) / 2**40; b / 300
@@ -14,7 +15,10 @@ VALUES = """u / 300; u / 256; torch.true_divide(s, -200); u / torch.tensor(300);
     F.pad(u, (-1, 0), value=300); F.pad(torch.arange(2), (1, 1), value=2**53 + 1); torch.threshold(h, 1e6, 1.0)
     torch.scalar_tensor(-5, dtype=torch.uint8); torch.arange(300)[280]; torch.ones(300, dtype=torch.uint8).select(0, 200)
     torch.sum(u, dtype=float); u.cumsum(0, dtype=int); torch.ones(2, pin_memory=None); torch.tensor(-0.0, dtype=torch.uint8)
-    torch.clamp(torch.ones(2), min=float('-inf')); b.pow_(True)"""
+    torch.clamp(torch.ones(2), min=float('-inf')); b.pow_(True)
+    torch.ones(2, dtype=torch.bfloat16).fill_(2**63); b.fill_(2**63); torch.full((2,), 2**63, dtype=torch.bool)
+    torch.ones(2, dtype=torch.uint64) * 2**63; torch.where(m, torch.ones(2, dtype=torch.uint64), 2**63)
+    torch.result_type(torch.ones(2, dtype=torch.uint16), 1j); torch.ones(2, dtype=torch.uint16) * 1j; c * (2**64 - 1)"""
 REFUSED = """u.clamp(max=300); u.clamp_min(-300); u.clamp_(max=300); s.clamp(0, 300); h.clamp(max=1e6)
     torch.ones(2).clamp(-1e39, 1e39); torch.ones(2, dtype=torch.int32).clamp(max=2**31); F.pad(u, (1, 1), value=300)
     F.pad(u, (1, 1), value=-1); F.pad(h, (1, 1), value=1e6); F.pad(torch.arange(2), (1, 1), value=float('nan'))
@@ -28,7 +32,10 @@ REFUSED = """u.clamp(max=300); u.clamp_min(-300); u.clamp_(max=300); s.clamp(0, 
     torch.tensor(1.0, pin_memory=None); torch.rand(2, requires_grad=0); torch.arange(2.0, requires_grad=1)
     torch.ones_like(u, requires_grad=0); u.new_zeros(2, requires_grad=0); torch.eye(2, requires_grad=1)
     torch.nn.Parameter(torch.ones(2), requires_grad=0); torch.softmax(torch.ones(2), 0, dtype=3)
-    torch.cumsum(u, 0, dtype=3); F.one_hot(torch.tensor([0, 1]), 2.5)"""
+    torch.cumsum(u, 0, dtype=3); F.one_hot(torch.tensor([0, 1]), 2.5)
+    b * 2**63; b + 2**63; b / 2**63; b == 2**63; 2**63 - b; torch.where(m, b, 2**63); b.clamp(2**63); torch.result_type(b, 2**63)
+    torch.promote_types(torch.bool, torch.uint64); torch.promote_types(torch.complex64, torch.uint32)
+    b + torch.ones(2, dtype=torch.uint64); c * torch.ones(2, dtype=torch.uint16)"""
 
 
 def calls(text: str) -> list[str]:
@@ -37,8 +44,8 @@ def calls(text: str) -> list[str]:
 
 def evaluated(torch: Any, call: str) -> Any:
     u, s, h = (torch.tensor([1, 2], dtype=getattr(torch, d)) for d in ("uint8", "int8", "float16"))
-    m, b = torch.tensor([True, False]), torch.ones(2, dtype=torch.bool)
-    return eval(call, {"torch": torch, "F": torch.nn.functional, "u": u, "s": s, "h": h, "m": m, "b": b})
+    m, b, c = torch.tensor([True, False]), torch.ones(2, dtype=torch.bool), torch.ones(2, dtype=torch.complex64)
+    return eval(call, {"torch": torch, "F": torch.nn.functional, "u": u, "s": s, "h": h, "m": m, "b": b, "c": c})
 
 
 @pytest.mark.parametrize("call", calls(VALUES))
@@ -63,3 +70,21 @@ def test_a_number_is_checked_each_time(torch: Any) -> Any:
         seen.append(attempt(lambda limit=limit: x.clamp(max=limit)))
         seen.append(attempt(lambda limit=limit: torch.add(x, x, alpha=limit)))
     return [getattr(item, "kind", item) for item in seen]
+
+
+@parity_test
+def test_numbers_of_64_bits_without_a_sign_again_and_again(torch: Any) -> Any:
+    """A program seen again is compiled, with its numbers as inputs."""
+    x, c = torch.ones(3), torch.ones(3, dtype=torch.complex64)
+    return [(x * n, c + n, x.exp() * n + 1.5) for _ in range(4) for n in (2**63, 2**64 - 1)]
+
+
+@parity_test
+def test_mvlgamma_of_large_dimensions(torch: Any) -> Any:
+    return [torch.mvlgamma(torch.tensor([30.0, 50.5], dtype=torch.float64), p) for p in (1, 2, 7, 50)]
+
+
+def test_mvlgamma_is_refused_before_it_is_computed() -> None:
+    """PyTorch would want 4 TB for this."""
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        jaxtorch.ones(2, dtype=jaxtorch.int8).mvlgamma_(2**40)

@@ -15,7 +15,13 @@ SIZES = """torch.ones(2).view(2, True); torch.ones(2).view((2, True)); torch.one
     torch.ones(4).unflatten(0, (2, True, 2)); torch.ones(3).split([2, True]); torch.randn((2, True)); torch.zeros((2, True))
     F.max_pool2d(torch.ones(1, 1, 2, 2), (1, True)); F.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 1), stride=(1, True))
     torch.zeros((True, 2)); torch.ones(2).view((2, 1.0)); torch.ones(2).resize_((2, True))
-    F.layer_norm(torch.ones(2, 1), (2, True)); torch.broadcast_to(torch.ones(2, 1), (2, True))"""
+    F.layer_norm(torch.ones(2, 1), (2, True)); torch.broadcast_to(torch.ones(2, 1), (2, True))
+    F.pad(torch.ones(1, 2), (1, True)); torch.ones(3).split([1, True, 1]); torch.ones(3).split_with_sizes([2, True])
+    F.interpolate(torch.ones(1, 1, 4, 4), (1, True)); F.interpolate(torch.ones(1, 1, 4, 4), [2, True])"""
+REFUSED_SIZES = """F.pad(torch.ones(1, 2), (True, 1)); F.pad(torch.ones(1, 2), (1, 1.0)); F.pad(torch.ones(1, 2), (1.0, 1))
+    torch.ones(3).split([True, 2]); torch.ones(3).split([1.0, 2]); torch.ones(3).split_with_sizes([True, 2])
+    torch.ones(3).split([2, 1.0]); torch.ones(3).split(True); torch.ones(3).split(1.0); F.interpolate(torch.ones(1, 1, 4), (True,))
+    F.interpolate(torch.ones(1, 1, 4, 4), (True, 1)); F.interpolate(torch.ones(1, 1, 4, 4), True)"""
 POOLED = (
     ["2, 0, 4", "0, 2, 4", "0, 4", "2, 2, 0"],
     ["2, 0, 4, 4", "0, 2, 4, 4", "0, 4, 4", "2, 2, 0, 3"],
@@ -52,6 +58,12 @@ def _told(found: Any) -> Any:
 @parity_test
 def test_sizes_and_empty_tensors(torch: Any, text: str) -> Any:
     return _told(_result(torch, text))
+
+
+@pytest.mark.parametrize("text", _expressions(REFUSED_SIZES))
+@parity_test
+def test_what_is_no_size(torch: Any, text: str) -> Any:
+    return _result(torch, text).kind
 
 
 @pytest.mark.parametrize("text", POOLINGS)

@@ -229,6 +229,14 @@ _CORRUPT = (ArithmeticError, AssertionError, AttributeError, EOFError, LookupErr
 """What Python's unpickler raises where a pickle is damaged, besides its own error."""
 
 
+def _is_of_pickle(error: BaseException) -> bool:
+    """Has the unpickler itself raised this, not what it called? The one in C would have raised UnpicklingError."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == pickle.__file__
+
+
 def unpickle(file: IO[bytes], storage_of: Callable[[Any], Any], kind: type, options: dict[str, Any]) -> Any:
     """Read one pickle by this kind of unpickler. With `RestrictedUnpickler`, UnpicklingError for all that is wrong with it;
     RuntimeError for its tensors."""
@@ -239,6 +247,10 @@ def unpickle(file: IO[bytes], storage_of: Callable[[Any], Any], kind: type, opti
             return reader.load()
         except FromOutside as outside:
             raise outside.error from None
+        except (LookupError, struct.error) as error:
+            if _is_of_pickle(error):
+                raise pickle.UnpicklingError(f"The file is corrupt: {type(error).__name__}: {error}") from error
+            raise
     try:
         return reader.load()
     except FromOutside as outside:

@@ -2,7 +2,8 @@
 
 Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special`, and some of
 `torch.nn.init`, ask their arguments. As in PyTorch the function arrives as the object it is under its public name, `torch.add` or
-`torch.Tensor.add`, and most operators as their methods (`a + b` as `torch.Tensor.add`). Attributes such as `shape` do not ask.
+`torch.Tensor.add`, and operators as they do there: `a + b` as `torch.Tensor.add`, `1 - a` as `torch.Tensor.__rsub__`. Attributes such
+as `shape` do not ask.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _IGNORED = frozenset(
     """as_subclass can_cast get_default_device get_default_dtype is_storage is_tensor manual_seed promote_types set_default_device
     set_default_dtype set_default_tensor_type set_printoptions""".split()
 )
-_OPERATORS = frozenset(
-    "__getitem__ __setitem__ __len__ __iter__ __bool__ __int__ __float__ __repr__ __format__".split()
+_OPERATORS = _engine.OPERATORS.union(
+    "__getitem__ __setitem__ __len__ __bool__ __int__ __float__ __repr__ __format__ __invert__".split()
 )
 _MADE_OF_METHODS = frozenset((("nn.functional", "tanh"), ("nn.functional", "sigmoid")))
 """Functions that ask nobody themselves: the method that they call does."""

@@ -227,6 +227,11 @@ def _promote(a: dtype, b: dtype) -> dtype:
         raise RuntimeError(
             f"Promotion for Float8 Types is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}"
         )
+    if (a in _BAREBONES or b in _BAREBONES) and not (a.is_floating_point or b.is_floating_point):
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{_scalar_name(a)} and {_scalar_name(b)}"
+        )
     if a.is_complex or b.is_complex:
         real = promote(a.to_real(), b.to_real()) if not (a.is_complex and b.is_complex) else None
         if real is None:
@@ -242,11 +247,6 @@ def _promote(a: dtype, b: dtype) -> dtype:
         return a if a.is_floating_point else b
     if bool_ in (a, b):
         return a if b is bool_ else b
-    if a in _BAREBONES or b in _BAREBONES:
-        raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{_scalar_name(a)} and {_scalar_name(b)}"
-        )
     if uint8 in (a, b):
         other = a if b is uint8 else b
         return int16 if other is int8 else other
@@ -292,6 +292,8 @@ def _combine(higher: dtype, lower: dtype) -> dtype:
         return higher
     if higher.is_floating_point:
         return higher.to_complex() if lower.is_complex else higher
+    if lower.is_complex and higher in _BAREBONES:
+        return lower
     if higher is bool_ or lower.is_floating_point or lower.is_complex:
         return promote(higher, lower)
     return higher

@@ -23,7 +23,7 @@ from .dtypes import as_dtype
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
-from .overrides import Stranger, overrides, refuse_stranger
+from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
 from .size import need_sizes
 from .sparsity import NoContent, answers
@@ -547,36 +547,51 @@ def make_inplace(op: Op) -> Callable[..., Any]:
     return made
 
 
+_COMMUTING = frozenset(("add", "mul", "and", "or", "xor"))
+"""Operators whose reflected form PyTorch computes with the operands exchanged."""
+
+
 def install_operator(operator: str, public: Callable[..., Any], methods: dict[str, Any]) -> None:
     """Make `__add__`, `__radd__` and `__iadd__` for operator 'add', answering NotImplemented to strangers."""
     numbers = (Tensor, int, float, complex, np.number, np.bool_)
+    name, reflected_name, augmented_name = [f"__{prefix}{operator}__" for prefix in ("", "r", "i")]
+    commutes = operator in _COMMUTING
 
     def forward(self: Any, other: Any) -> Any:
-        return public(self, other) if isinstance(other, numbers) else _foreign(public, self, other, False)
+        return public(self, other) if isinstance(other, numbers) else foreign(public, self, other, name)
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(self, Tensor):
-            raise TypeError(f"'__r{operator}__' requires a Tensor, but received '{type(self).__name__}'")
-        return public(other, self) if isinstance(other, numbers) else _foreign(public, self, other, True)
+            raise TypeError(f"'{reflected_name}' requires a Tensor, but received '{type(self).__name__}'")
+        if not isinstance(other, numbers):
+            return foreign(public, self, other, reflected_name, swap=not commutes)
+        return public(self, other) if commutes else public(other, self)
 
-    methods[f"__{operator}__"] = forward
-    forward.__name__ = f"__{operator}__"
+    methods[name] = forward
+    forward.__name__ = name
     if operator not in ("eq", "ne", "lt", "le", "gt", "ge"):
-        methods[f"__r{operator}__"] = reflected
-        reflected.__name__ = f"__r{operator}__"
+        methods[reflected_name] = reflected
+        reflected.__name__ = reflected_name
         changed = getattr(public, "inplace", None)
         if changed is not None:
 
             def augmented(self: Any, other: Any) -> Any:
-                return changed(self, other) if isinstance(other, numbers) else _foreign(changed, self, other, False)
+                return (
+                    changed(self, other)
+                    if isinstance(other, numbers)
+                    else foreign(changed, self, other, augmented_name)
+                )
 
-            augmented.__name__ = f"__i{operator}__"
-            methods[f"__i{operator}__"] = augmented
+            augmented.__name__ = augmented_name
+            methods[augmented_name] = augmented
 
 
-def _foreign(public: Callable[..., Any], self: Any, other: Any, swap: bool) -> Any:
-    """An operator met what is no tensor or number: leave it to the other side, unless it overrides functions, and answers."""
+def foreign(public: Callable[..., Any], self: Any, other: Any, name: str, swap: bool = False) -> Any:
+    """The operator of this name met what is no tensor or number: leave it to the other side, unless it overrides functions,
+    and answers."""
     if overrides(type(other)):
+        if activate():
+            return getattr(Tensor, name)(self, other)
         try:
             return public(other, self) if swap else public(self, other)
         except TypeError:  # also where it leaves the function to others: its operator of the other side comes next

@@ -317,7 +317,7 @@ class _Planner:
             dims += range(dim, dim + covered)
             at_dim += covered
         if not waiting:
-            check_operands(operands, [size[d] for d in dims], size)
+            common_shape(operands)
         at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
         lone = self.found[0][1] if len(self.found) == 1 else None
         mask = lone if isinstance(lone, np.ndarray) and lone.dtype == np.bool_ else None
@@ -363,25 +363,32 @@ def _type_error() -> IndexError:
 # -- index arrays
 
 
-def check_operands(operands: Sequence[Any], lengths: Sequence[int], size: Ints) -> Ints:
-    """The common shape of integer index arrays for dimensions of these lengths, in a view of this size.
-
-    Raises IndexError where they do not broadcast, name a dimension of size 0, or, if all are NumPy's, are out
-    of bounds.
-    """
-    arrays = [a for a in operands if a is not None]
-    shapes = [tuple(a.shape) for a in arrays]
+def common_shape(operands: Sequence[Any]) -> Ints:
+    """The shape that integer index arrays broadcast to; IndexError where they do not."""
+    shapes = [tuple(a.shape) for a in operands if a is not None]
     try:
-        shape = strides.broadcast_shapes(*shapes)
+        return strides.broadcast_shapes(*shapes)
     except RuntimeError:
         listed = ", ".join([str(list(s)) for s in shapes])
         raise IndexError(
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
         ) from None
+
+
+def check_operands(operands: Sequence[Any], lengths: Sequence[int], size: Ints, fits: Any = None) -> Ints:
+    """The common shape of integer index arrays for dimensions of these lengths, in a view of this size.
+
+    Raises IndexError where they do not broadcast, name a dimension of size 0, or, if all are NumPy's, are out
+    of bounds. fits: called before the last of these, for what PyTorch sees first.
+    """
+    arrays = [a for a in operands if a is not None]
+    shape = common_shape(arrays)
+    if 0 in lengths and 0 not in shape:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    if fits is not None:
+        fits(operands)
     if 0 in shape:
         return shape
-    if 0 in lengths:
-        raise IndexError("index is out of bounds for dimension with size 0")
     if 0 in size or not all(isinstance(a, np.ndarray) for a in arrays):
         return shape
     wrong = [(a < -n) | (a >= n) for a, n in zip(arrays, lengths)]

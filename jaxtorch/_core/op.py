@@ -295,11 +295,11 @@ def _spread(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _are_scalars(plan: list[tuple[Parameter, Any]]) -> list[bool]:
-    """For each flat operand: is it the argument of a `Scalar` parameter?"""
+    """For each flat operand: does it take no part in promotion, as the argument of a `Scalar` parameter, or a condition?"""
     found: list[bool] = []
     for p, k in plan:
         if k is not None:
-            found.extend([p.kind == "scalar"] * (len(k) if isinstance(k, tuple) else 1))
+            found.extend([p.kind == "scalar" or p.name == "condition"] * (len(k) if isinstance(k, tuple) else 1))
     return found
 
 

@@ -33,6 +33,13 @@ _overriding: dict[type, bool] = {Tensor: False}
 _NESTING = (tuple, list)
 
 
+OPERATORS = frozenset(
+    """__eq__ __rsub__ __rdiv__ __floordiv__ __rfloordiv__ __rmod__ __rpow__ __rmatmul__ __and__ __or__ __xor__ __lshift__
+    __rshift__ __rlshift__ __rrshift__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__""".split()
+)
+"""Operators of two operands that ask under their own names; others as the operation that they stand for."""
+
+
 class Stranger(Exception):
     """An operand of a class with `__torch_function__` came before anything asked for those: the call is to be repeated."""
 
@@ -118,27 +125,45 @@ class _Asking:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not state.all_disabled:
             if state.modes:
-                return ask_mode(self.public, overloaded(args, kwargs), *self.seen(args, kwargs))
+                return self.asked(ask_mode, overloaded(args, kwargs), args, kwargs)
             if not state.disabled:
                 for x in args:
                     kind = x.__class__
                     if _overriding.get(kind, True) and (kind in _NESTING or overrides(kind)):
                         found = overloaded(args, kwargs)
                         if found:
-                            return ask(self.public, found, *self.seen(args, kwargs))
+                            return self.asked(ask, found, args, kwargs)
                         break
                 else:
                     if kwargs:
                         found = overloaded((), kwargs)
                         if found:
-                            return ask(self.public, found, *self.seen(args, kwargs))
+                            return self.asked(ask, found, args, kwargs)
         if dispatching.opened and dispatching.active():
             return dispatching.ask(self.public, self.impl, args, kwargs)
         return self.impl(*args, **kwargs)
 
+    def asked(self, ask: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The answer of those who are asked."""
+        return ask(self.public, found, *self.seen(args, kwargs))
+
     def seen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any] | None]:
         """The arguments as overrides see them."""
         return self.told(args, kwargs) if self.told is not None else (args, kwargs or None)
+
+
+class _AskingOperator(_Asking):
+    """The same for an operator: where nobody answers, it is the turn of the other side's."""
+
+    __slots__ = ()
+
+    def asked(self, ask: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.public.__name__ == "__eq__" and not state.modes and not overrides(args[0].__class__):
+            return self.impl(*args, **kwargs)  # which asks as `eq`
+        try:
+            return ask(self.public, found, *self.seen(args, kwargs))
+        except TypeError:
+            return NotImplemented
 
 
 class _Showing(_Asking):
@@ -208,14 +233,15 @@ def _nobody(func: Any, found: list[Any]) -> TypeError:
     )
 
 
-def activate() -> None:
-    """Have the public functions ask their arguments, for as long as the process runs."""
+def activate() -> bool:
+    """Have the public functions ask their arguments, for as long as the process runs. Did they not until now?"""
     if _active:
-        return
+        return False
     _active.append(True)
     for collect in collectors:
         for function in collect():
-            _exchange(function)
+            _exchange(function, _AskingOperator if function.__name__ in OPERATORS else _Asking)
+    return True
 
 
 def show(functions: Iterable[FunctionType]) -> None:

@@ -28,7 +28,7 @@ from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
 from .transfer import fetched, is_first, on_cpu
-from .value import BOOL, COMPLEX, FLOAT, INT, Value
+from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Value
 
 _LARGE = 400  # equations of a program that takes XLA half a second or more
 lock = threading.RLock()
@@ -493,7 +493,7 @@ class _Numbers:
         return self.array
 
 
-_SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2}
+_SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2, UNSIGNED: 3}
 
 
 def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: dict[str, Any] | None) -> Any:
@@ -506,7 +506,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     first = [i for i in plan.donors if i not in taken]
     others = {*taken, *first}
     tensors = first + [i for i, a in enumerate(plan.kinds) if not a.wrapped and i not in others]
-    groups: list[list[int]] = [[], [], []]
+    groups: list[list[int]] = [[], [], [], []]
     for i, a in enumerate(plan.kinds):
         if a.wrapped:
             groups[_SCALAR_VECTORS[a]].append(i)
@@ -539,7 +539,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     there = None if is_first(device) else jax.sharding.SingleDeviceSharding(device)
     where: dict[str, Any] = {} if there is None else {"in_shardings": there, "out_shardings": there}
     jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
-    types = (np.float64, np.int64, np.complex128)
+    types = (np.float64, np.int64, np.complex128, np.uint64)
     used = [_Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]
 
     scope: dict[str, Any] = {f"vector{n}": numbers for n, numbers in enumerate(used)}

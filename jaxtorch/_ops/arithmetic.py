@@ -393,6 +393,7 @@ def _reflected_div(self: Tensor, other: Any) -> Any:
 
 
 _sub_reflected, _div_reflected = methods["__rsub__"], methods["__rtruediv__"]
+_reflected_sub.__name__, _reflected_div.__name__ = "__rsub__", "__rdiv__"  # which overrides are told
 methods["__rsub__"] = _reflected_sub
 methods["__rtruediv__"] = methods["__rdiv__"] = _reflected_div
 methods["__div__"] = methods["__truediv__"]

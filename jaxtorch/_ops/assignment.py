@@ -339,11 +339,8 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
         return
     if target._rg or target._alias is not None:
         check_fillable(target)
-    settled = _settle(operands, found.size)
-    if not isinstance(value, Tensor):
-        value = _scalar_tensor(value, aval)
-    else:
-        value = _prefix_stripped(value)
+    value = _prefix_stripped(value) if isinstance(value, Tensor) else _scalar_tensor(value, aval)
+    settled = _settle(operands, found.size, lambda settled: _fitting(target, settled, value))
     _put(target, settled, value, False)
 
 
@@ -394,7 +391,8 @@ def _result_shape(operands: Any, size: Any) -> tuple[int, ...]:
     return (*rest[:at], *spread, *rest[at:])
 
 
-def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
+def _fitting(target: Tensor, settled: Any, value: Tensor) -> tuple[int, ...]:
+    """The shape of what index arrays name in the target; RuntimeError where the value is of another shape or type."""
     aval = target._value.aval
     shape = _result_shape(settled, aval.shape)
     given = value._value.aval.shape
@@ -415,6 +413,12 @@ def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
             f"{dtypes.scalar_name(value._value.aval.dtype)} for "
             "the source."
         )
+    return shape
+
+
+def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
+    aval = target._value.aval
+    shape = _fitting(target, settled, value)
     if value is target or (
         aval.numel and strides.is_dense(aval.shape, strides_of(target)) and _same_memory(target, value)
     ):
@@ -462,17 +466,23 @@ def _index_put(self: Array, value: Array, indices: Arrays, pattern: Any, accumul
     return set_at(self, value, at)
 
 
-def _given_indices(self: Tensor, indices: Any, name: str) -> list[Any]:
-    """The index arrays of `index_put_(indices, ...)`, settled."""
+def _given_indices(self: Tensor, indices: Any, name: str) -> Plan:
+    """The index arrays of `index_put_(indices, ...)`."""
     if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
         )
+    if not indices:
+        raise RuntimeError(f"{name}(): there must be at least one index")
     for k, i in enumerate(indices):
         if not isinstance(i, Tensor):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(i).__name__}")
-    found = plan(tuple(indices), self._value.aval.shape, _is_tensor, _number_of)
-    return _settle(found.operands, found.size)
+    try:
+        return plan(tuple(indices), self._value.aval.shape, _is_tensor, _number_of)
+    except IndexError as error:
+        if str(error).startswith("too many"):
+            raise IndexError(f"{error} (got {len(indices)})") from None
+        raise
 
 
 @method("index_put_")
@@ -482,8 +492,11 @@ def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False
     if self._rg or self._alias is not None:
         check_fillable(self)
     found = _given_indices(self, indices, "index_put_")
-    aval = self._value.aval
-    _put(self, found, move(values, aval.slot), bool(accumulate))
+    values = move(values, self._value.aval.slot)
+    if not accumulate and values._value.aval.numel == 1 and _lone_mask(found) is not None:
+        _scatter_into(self, found, values)  # as a number: of any type
+    else:
+        _put(self, _settle(found.operands, found.size, lambda at: _fitting(self, at, values)), values, accumulate)
     return self
 
 

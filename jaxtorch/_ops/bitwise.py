@@ -104,4 +104,5 @@ def _invert(self: Tensor) -> Tensor:
     return bitwise_not(self)
 
 
+_invert.__name__ = "__invert__"
 methods["__invert__"] = _invert

@@ -87,7 +87,7 @@ def filled(size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool =
         if value.__class__ is int and value in (0, 1):
             t = _constant(size, value, dtype, where)
         elif value.__class__ is int and not -(2**63) <= value < 2**63:
-            t = from_host(np.full(size, value, dtype.np))  # only uint64 holds it, and operands are int64
+            t = from_host(np.full(size, value, np.uint64).astype(dtype.np))  # operands are int64
         else:
             t = _full(value, size, dtype, where)
     return leaf(t) if requires_grad else t

@@ -221,8 +221,8 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 # -- index arrays
 
 
-def _settle(operands: Any, size: Any) -> list[Any]:
-    """Index arrays with masks turned into integers; on the host, and checked, where they are there."""
+def _settle(operands: Any, size: Any, fits: Any = None) -> list[Any]:
+    """Index arrays with masks turned into integers; on the host, and checked (see `check_operands`), where they are there."""
     settled: list[Any] = []
     for o in operands:
         if not isinstance(o, Tensor):
@@ -235,7 +235,7 @@ def _settle(operands: Any, size: Any) -> list[Any]:
                 settled.append(o)
             else:
                 settled.append(np.array(array) if _shared(o) else array)
-    check_operands(settled, [n for n, o in zip(size, settled, strict=False) if o is not None], size)
+    check_operands(settled, [n for n, o in zip(size, settled, strict=False) if o is not None], size, fits)
     return settled
 
 

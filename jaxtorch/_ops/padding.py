@@ -11,6 +11,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.limits import check_number
 from .._core.op import Array, op
+from .._core.size import refuse_size
 from .._core.tensor import Tensor
 from .rules import refuse
 
@@ -117,11 +118,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
     pad = tuple(pad) if not isinstance(pad, Tensor) else tuple(pad.tolist())
     for place, size in enumerate(pad):
-        if size.__class__ is not int and (isinstance(size, bool) or not hasattr(size, "__index__")):
-            raise TypeError(
-                "pad(): argument 'pad' (position 2) must be tuple of ints, but found element of type "
-                f"{type(size).__name__} at pos {place}"
-            )
+        if size.__class__ is not int and ((size.__class__ is bool and not place) or not hasattr(size, "__index__")):
+            refuse_size("pad", "pad", 2, place, size)
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else float(value) if value.__class__ is int else value)
     if value is not None and value != 0:

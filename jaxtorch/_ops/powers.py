@@ -9,6 +9,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes
+from .._core.frontend import foreign
 from .._core.limits import check_common
 from .._core.op import Array, Number, Operand, function, method, methods, op
 from .._core.tensor import Tensor
@@ -153,15 +154,17 @@ def pow_(self: Tensor, exponent: Tensor | Number) -> Tensor:
 
 
 def _power_operator(self: Tensor, other: Any) -> Any:
-    return pow(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
+    return pow(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__pow__")
 
 
 def _reflected_power(self: Tensor, other: Any) -> Any:
-    return pow(other, self) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
+    return (
+        pow(other, self) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__rpow__", swap=True)
+    )
 
 
 def _augmented_power(self: Tensor, other: Any) -> Any:
-    return pow_(self, other) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
+    return pow_(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow_, self, other, "__ipow__")
 
 
 def _double(x: Any) -> tuple[Any, Any]:
@@ -199,6 +202,7 @@ def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     return pow_(self, cast(exponent, needed) if isinstance(exponent, Tensor) else exponent)
 
 
+_reflected_power.__name__ = "__rpow__"
 methods["__pow__"] = _power_operator
 methods["__rpow__"] = _reflected_power
 methods["__ipow__"] = _augmented_power

@@ -241,8 +241,8 @@ def mvlgamma(input: Array, p: int):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     refuse("arange_cpu", input, "complex")
-    total = sum((_lgamma(input - j / 2) for j in range(1, p)), _lgamma(input))
-    return total + p * (p - 1) / 4 * math.log(math.pi)
+    halves = jnp.arange(p, dtype=input.dtype) / 2
+    return _lgamma(input[..., None] - halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def _without_derivative(name: str) -> Any:

@@ -541,6 +541,7 @@ split_method.__name__ = split_method.__qualname__ = "split"
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension."""
     aval = input._value.aval
+    need_sizes("split_with_sizes", "split_sizes", split_sizes, 2)
     if not aval.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = strides.wrap_dim(dim, aval.ndim)

@@ -211,7 +211,7 @@ def __hash__(self: Tensor) -> int:
 
 @member
 def __iter__(self: Tensor) -> Any:
-    if self._value.aval.ndim == 0:
+    if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
     return iter(self.unbind(0))
 

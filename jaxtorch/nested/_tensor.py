@@ -28,9 +28,14 @@ _ELEMENTWISE = frozenset(
     full_like rand_like randn_like add sub subtract mul multiply div divide true_divide floor_divide remainder fmod atan2 maximum
     minimum eq ne lt le gt ge logical_and logical_or logical_xor where masked_fill lerp threshold""".split()
 )
+_JAGGED = frozenset(
+    """__rsub__ __rdiv__ __rmod__ __rpow__ __and__ __or__ __xor__ __lshift__ __rshift__ __rlshift__ __rrshift__ bitwise_and
+    bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift""".split()
+)
+"""Elementwise operations that jagged tensors alone take."""
 _IN_PLACE = frozenset(f"{name}_" for name in [*_ELEMENTWISE, "fill", "zero", "copy"])
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__rsub__": "sub", "__mul__": "mul", "__rmul__": "mul",
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul",
     "__truediv__": "div", "__rtruediv__": "div", "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow",
     "__neg__": "neg", "__abs__": "abs", "__eq__": "eq", "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt",
     "__ge__": "ge", "__invert__": "bitwise_not",
@@ -73,6 +78,8 @@ class NestedTensor(Tensor):
             if name in _PLAIN:
                 return func(*args, **(kwargs or {}))
             plain = _OPERATORS.get(name, name)
+            if name in _JAGGED and any(isinstance(x, NestedTensor) and x._ragged is not None for x in args):
+                plain = "sub"
             return _answer(plain if plain.startswith("__") else plain.removeprefix("_"), func, args, kwargs or {})
 
     # -- what kind of tensor it is

@@ -103,8 +103,8 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any, computed: 
             f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
         )
     if size is not None:
-        for v in values:
-            if v.__class__ is not int:
+        for place, v in enumerate(values):
+            if v.__class__ is not int and not (place and v.__class__ is bool and isinstance(given, (list, tuple))):
                 need_kind("interpolate", "size", "int", v)
         return tuple(int(v) for v in values), None
     if not computed and any(isinstance(v, (Tensor, np.ndarray)) for v in values):

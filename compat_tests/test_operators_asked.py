@@ -1,0 +1,98 @@
+"""What an operator is called when it asks `__torch_function__`: that of a subclass, of a stranger, and of a mode."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+BINARY = "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift eq ne lt le gt ge".split()
+CHANGING = "iadd isub imul ifloordiv imod ipow iand ior ixor ilshift irshift".split()
+UNARY = "neg abs invert".split()
+
+
+def stranger(answer: Any) -> Any:
+    class Stranger:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return answer if answer is NotImplemented else (func.__name__, [type(a).__name__ for a in args])
+
+        def __rfloordiv__(self, other: Any) -> str:
+            return "mine"
+
+    return Stranger()
+
+
+def named(torch: Any, seen: list[Any]) -> Any:
+    class Named(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append((func.__name__, [type(a).__name__ for a in args]))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    return torch.tensor([3, 5]).as_subclass(Named)
+
+
+@pytest.mark.parametrize("name", [*BINARY, "matmul"])
+@parity_test
+def test_of_a_stranger(torch: Any, name: str) -> Any:
+    apply, x = getattr(operator, name), torch.tensor([3, 5])
+    return apply(x, stranger(1)), apply(stranger(1), x)
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@parity_test
+def test_of_a_stranger_in_place(torch: Any, name: str) -> Any:
+    return getattr(operator, name)(torch.tensor([3, 5]), stranger(1))
+
+
+@pytest.mark.parametrize("name", [*BINARY, "matmul", *CHANGING])
+@parity_test
+def test_of_a_stranger_that_has_no_answer(torch: Any, name: str) -> Any:
+    found = attempt(lambda: getattr(operator, name)(torch.tensor([3, 5]), stranger(NotImplemented)))
+    return getattr(found, "kind", found)
+
+
+@pytest.mark.parametrize("name", BINARY)
+@parity_test
+def test_of_a_subclass(torch: Any, name: str) -> Any:
+    seen: list[Any] = []
+    apply, s, x = getattr(operator, name), named(torch, seen), torch.tensor([3, 5])
+    found = [apply(s, x), apply(x, s), apply(s, 2), apply(2, s)]
+    return seen, [(type(f).__name__, f.tolist()) for f in found]
+
+
+@pytest.mark.parametrize("name", CHANGING + UNARY)
+@parity_test
+def test_of_a_subclass_alone(torch: Any, name: str) -> Any:
+    seen: list[Any] = []
+    s = named(torch, seen)
+    found = getattr(operator, name)(s, *[2] * (name in CHANGING))
+    return seen, type(found).__name__, found.tolist()
+
+
+@parity_test
+def test_of_iteration(torch: Any) -> Any:
+    seen: list[Any] = []
+    s = named(torch, seen)
+    return [type(x).__name__ for x in s], seen
+
+
+@parity_test
+def test_of_a_mode(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.tensor([3, 5])
+    with Mode():
+        for name in BINARY:
+            getattr(operator, name)(x, x)
+            getattr(operator, name)(2, x)
+    return seen
