@@ -129,6 +129,14 @@ def in_plain_jax() -> dict[str, tuple[Callable[..., Any], Operation]]:
         ),
         "softmax, 4096x128": (jax.nn.softmax, (lambda x: activation.softmax_of(x, 1), [(4096, 128)])),
         "a bias, 2080x512": (lambda x, row: x + row, (products.plus_row, [(2080, 512), (512,)])),
+        "convolution 1-1, 3x3, 4x128x128": (
+            convolution_of(1, 1),
+            (convolution_of(1, 1), [(4, 1, 128, 128), (1, 1, 3, 3)]),
+        ),
+        "3 channels each with 11x11, 4x64x64": (
+            convolution_of(3, 1),
+            (convolution_of(3, 1), [(4, 3, 64, 64), (3, 1, 11, 11)]),
+        ),
         "embedding, 8x128 of 256x128": (
             lambda w: w[index],
             (lambda w: jnp.take(w, index, axis=0, mode="clip"), [(256, 128)]),

@@ -265,3 +265,36 @@ def test_convolutions_in_three_dimensions(options: Any) -> None:
         results.append(shown)
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "channels, outs, groups, kernel, stride, pads, dilation",
+    [
+        (1, 1, 1, (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)),
+        (3, 3, 3, (5, 4), (2, 1), ((0, 2), (3, 1)), (1, 2)),
+        (1, 4, 1, (2, 3), (1, 3), ((-1, 1), (0, 0)), (2, 1)),
+        (4, 1, 1, (3,), (2,), ((1, 0),), (1,)),
+        (2, 2, 1, (2, 3, 2), (1, 2, 1), ((1, 1),) * 3, (1, 1, 2)),
+    ],
+)
+def test_hardly_any_channels(
+    channels: int, outs: int, groups: int, kernel: Any, stride: Any, pads: Any, dilation: Any, dtype: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    ones = (1,) * len(kernel)
+    window = Window(stride, pads, ones, dilation)
+    numbers = lax.ConvDimensionNumbers(*[tuple(range(len(kernel) + 2))] * 3)
+    sides = {"dimension_numbers": numbers, "feature_group_count": groups}
+    with jax.enable_x64(True):
+        x = jnp.asarray(rng.standard_normal((2, channels, *(9, 8, 7)[: len(kernel)])).astype(dtype))
+        w = jnp.asarray(rng.standard_normal((outs, channels // groups, *kernel)).astype(dtype))
+        assert convolution.by_terms_pays(x, w, groups, window)
+        conv = lambda x, w: lax.conv_general_dilated(x, w, stride, pads, ones, dilation, **sides)  # noqa: E731
+        found, expected = jax.jit(lowering.lowered(conv))(x, w), conv(x, w)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+        loss = lambda x, w: jnp.sin(conv(x, w)).sum()  # noqa: E731
+        both = jax.jit(lowering.lowered(jax.grad(loss, (0, 1))))(x, w), jax.grad(loss, (0, 1))(x, w)
+    for a, b in zip(*both, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4 if dtype == np.float32 else 1e-11)

@@ -22,6 +22,8 @@ WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more th
 WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
 FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
 PHASES = 64  # more, and compiling so many convolutions takes too long
+TERMS = 128  # products in an element of the result: more, and writing each out takes long to compile
+FEW = 4  # channels in times channels out, so few that a vector of channels is mostly empty
 DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
 
 Pads = tuple[tuple[int, int], ...]
@@ -259,6 +261,33 @@ def plain_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, pr
     return lax.conv_general_dilated(
         x, g, window.dilation, window.pads, window.spread, window.stride, numbers, precision=precision
     )
+
+
+# -- hardly any channels: filters, blurs, neighbours' counts --------------------------------------------------
+
+
+def by_terms_pays(x: Any, w: Any, groups: int, window: Window) -> bool:
+    """x (N, C, *spatial) and w (O, C / groups, *kernel), channels first."""
+    channels, outs, kernel = x.shape[1], w.shape[0], w.shape[2:]
+    few = channels * outs <= FEW if groups == 1 else groups == channels == outs <= FEW
+    fine = few and x.dtype == w.dtype and x.dtype in (jnp.float32, jnp.float64) and all(n == 1 for n in window.spread)
+    return fine and 1 < w.size // outs <= TERMS and min(window.results(x.shape[2:], kernel)) > 0
+
+
+def by_terms(x: Any, w: Any, groups: int, window: Window) -> Any:
+    """Each of the kernel's elements times what it meets, one sum that goes along rows; channels first."""
+    config = [(0, 0, 0), (0, 0, 0), *[(low, high, 0) for low, high in window.pads]]
+    sizes = window.results(x.shape[2:], w.shape[2:])
+    x = lax.pad(x, jnp.zeros((), x.dtype), config)
+    total = None
+    for place in np.ndindex(*w.shape[1:]):
+        start = [p * d for p, d in zip(place[1:], window.dilation, strict=True)]
+        stop = [a + (c - 1) * s + 1 for a, c, s in zip(start, sizes, window.stride, strict=True)]
+        first, last = (place[0], place[0] + 1) if groups == 1 else (0, x.shape[1])
+        part = lax.slice(x, (0, first, *start), (x.shape[0], last, *stop), (1, 1, *window.stride))
+        term = part * w[(slice(None), *place)].reshape(1, -1, *[1] * len(sizes))
+        total = term if total is None else total + term
+    return total
 
 
 # -- products of matrices ----------------------------------------------------------------------------------
