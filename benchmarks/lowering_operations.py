@@ -31,6 +31,17 @@ def convolution_of(groups: int, stride: int, spread: int = 1) -> Callable[..., A
     return fn
 
 
+def volume_convolution(stride: int) -> Callable[..., Any]:
+    """3x3x3, channels first as in PyTorch."""
+
+    def fn(x: Any, w: Any) -> Any:
+        ones = (1, 1, 1)
+        layout = ("NCDHW", "OIDHW", "NCDHW")
+        return lax.conv_general_dilated(x, w, (stride,) * 3, ((1, 1),) * 3, ones, ones, layout)
+
+    return fn
+
+
 def operations() -> dict[str, Operation]:
     """Name -> a function and the shapes of its arguments."""
     h, t, b = 256, 64, 16
@@ -64,6 +75,9 @@ def operations() -> dict[str, Operation]:
         "the same, stride 2": (convolution_of(64, 2), [small, (64, 1, 3, 3)]),
         "in 16 groups": (convolution_of(16, 1), [small, (64, 4, 3, 3)]),
         "transposed, 64-32, stride 2": (convolution_of(1, 1, 2), [small, (32, 64, 3, 3)]),
+        "in three dimensions, 1-16, 4x24x24x24": (volume_convolution(1), [(4, 1, 24, 24, 24), (16, 1, 3, 3, 3)]),
+        "16-32, 4x12x12x12": (volume_convolution(1), [(4, 16, 12, 12, 12), (32, 16, 3, 3, 3)]),
+        "32-64, stride 2, 2x16x16x16": (volume_convolution(2), [(2, 32, 16, 16, 16), (64, 32, 3, 3, 3)]),
         "512-512, one image of 4x4": (convolution_of(1, 1), [(1, 512, 4, 4), (512, 512, 3, 3)]),
     }
 
@@ -115,6 +129,14 @@ def in_plain_jax() -> dict[str, tuple[Callable[..., Any], Operation]]:
         ),
         "softmax, 4096x128": (jax.nn.softmax, (lambda x: activation.softmax_of(x, 1), [(4096, 128)])),
         "a bias, 2080x512": (lambda x, row: x + row, (products.plus_row, [(2080, 512), (512,)])),
+        "convolution 1-1, 3x3, 4x128x128": (
+            convolution_of(1, 1),
+            (convolution_of(1, 1), [(4, 1, 128, 128), (1, 1, 3, 3)]),
+        ),
+        "3 channels each with 11x11, 4x64x64": (
+            convolution_of(3, 1),
+            (convolution_of(3, 1), [(4, 3, 64, 64), (3, 1, 11, 11)]),
+        ),
         "embedding, 8x128 of 256x128": (
             lambda w: w[index],
             (lambda w: jnp.take(w, index, axis=0, mode="clip"), [(256, 128)]),

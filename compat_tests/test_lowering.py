@@ -212,3 +212,89 @@ def test_transposed_convolutions_in_three_dimensions(options: Any) -> None:
         results.append([t.detach().numpy() for t in (y, z, x.grad, w.grad, v.grad)])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.skipif(not native.available(), reason="needs the kernels in C++")
+@pytest.mark.parametrize("room", [convolution.WORKSPACE, 0])
+@pytest.mark.parametrize(
+    "sizes, kernel, stride, pads, dilation",
+    [
+        ((5, 6, 7), (3, 3, 3), (1, 1, 1), ((1, 1), (1, 1), (1, 1)), (1, 1, 1)),
+        ((7, 8, 9), (3, 2, 3), (2, 1, 3), ((1, 0), (0, 1), (2, 2)), (1, 2, 1)),
+        ((9, 5, 6), (2, 3, 1), (3, 2, 1), ((0, 3), (1, 1), (0, 0)), (4, 1, 1)),
+        ((6, 4, 4), (3, 1, 1), (1, 1, 1), ((-1, 2), (0, 0), (0, 0)), (2, 1, 1)),
+        ((4, 4, 4), (1, 1, 1), (2, 2, 2), ((0, 0), (0, 0), (0, 0)), (1, 1, 1)),
+    ],
+)
+def test_three_dimensions_as_two(
+    sizes: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forward and the gradient of the kernel, with all slices as one image's channels and, without the room for it, one by one."""
+    monkeypatch.setattr(convolution, "WORKSPACE", room)
+    rng = np.random.default_rng(0)
+    window = Window(stride, pads, (1, 1, 1), dilation)
+    x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in ((2, *sizes, 5), (*kernel, 5, 6)))
+    expected, back = jax.vjp(lambda w: convolution.plain(x, w, window), w)
+    found = jax.jit(lambda x, w: convolution.by_slices(x, w, window))(x, w)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    g = jnp.asarray(rng.standard_normal(expected.shape), jnp.float32)
+    counts = expected.shape[1:-1]
+    reach = [(c - 1) * s + (k - 1) * d + 1 for c, s, k, d in zip(counts, stride, kernel, dilation, strict=True)]
+    ends = tuple([(low, r - low - n) for (low, _), r, n in zip(pads, reach, sizes, strict=True)])
+    exact = window._replace(pads=ends)
+    found = jax.jit(lambda x, g: convolution.by_slices_for_kernel(x, g, kernel, exact))(x, g)
+    np.testing.assert_allclose(found, back(g)[0], atol=2e-4)
+
+
+@pytest.mark.parametrize("options", [{"padding": 1}, {"stride": 2, "padding": (1, 0, 2), "dilation": (2, 1, 1)}])
+def test_convolutions_in_three_dimensions(options: Any) -> None:
+    import torch as reference
+
+    results = []
+    for lib in (reference, torch):
+        rng = np.random.default_rng(1)
+        x, w, b = (
+            lib.tensor(rng.standard_normal(s).astype(np.float32), requires_grad=True)
+            for s in ((2, 3, 6, 7, 8), (4, 3, 3, 3, 3), (4,))
+        )
+        for _ in range(3):  # the later runs are compiled whole
+            x.grad = w.grad = b.grad = None
+            y = lib.nn.functional.conv3d(x, w, b, **options)
+            y.square().sum().backward()
+            shown = [t.detach().numpy() for t in (y, x.grad, w.grad, b.grad)]
+        results.append(shown)
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "channels, outs, groups, kernel, stride, pads, dilation",
+    [
+        (1, 1, 1, (3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1)),
+        (3, 3, 3, (5, 4), (2, 1), ((0, 2), (3, 1)), (1, 2)),
+        (1, 4, 1, (2, 3), (1, 3), ((-1, 1), (0, 0)), (2, 1)),
+        (4, 1, 1, (3,), (2,), ((1, 0),), (1,)),
+        (2, 2, 1, (2, 3, 2), (1, 2, 1), ((1, 1),) * 3, (1, 1, 2)),
+    ],
+)
+def test_hardly_any_channels(
+    channels: int, outs: int, groups: int, kernel: Any, stride: Any, pads: Any, dilation: Any, dtype: Any
+) -> None:
+    rng = np.random.default_rng(0)
+    ones = (1,) * len(kernel)
+    window = Window(stride, pads, ones, dilation)
+    numbers = lax.ConvDimensionNumbers(*[tuple(range(len(kernel) + 2))] * 3)
+    sides = {"dimension_numbers": numbers, "feature_group_count": groups}
+    with jax.enable_x64(True):
+        x = jnp.asarray(rng.standard_normal((2, channels, *(9, 8, 7)[: len(kernel)])).astype(dtype))
+        w = jnp.asarray(rng.standard_normal((outs, channels // groups, *kernel)).astype(dtype))
+        assert convolution.by_terms_pays(x, w, groups, window)
+        conv = lambda x, w: lax.conv_general_dilated(x, w, stride, pads, ones, dilation, **sides)  # noqa: E731
+        found, expected = jax.jit(lowering.lowered(conv))(x, w), conv(x, w)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, atol=1e-5 if dtype == np.float32 else 1e-12)
+        loss = lambda x, w: jnp.sin(conv(x, w)).sum()  # noqa: E731
+        both = jax.jit(lowering.lowered(jax.grad(loss, (0, 1))))(x, w), jax.grad(loss, (0, 1))(x, w)
+    for a, b in zip(*both, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4 if dtype == np.float32 else 1e-11)

@@ -22,6 +22,8 @@ WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more th
 WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
 FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
 PHASES = 64  # more, and compiling so many convolutions takes too long
+TERMS = 128  # products in an element of the result: more, and writing each out takes long to compile
+FEW = 4  # channels in times channels out, so few that a vector of channels is mostly empty
 DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
 
 Pads = tuple[tuple[int, int], ...]
@@ -67,6 +69,8 @@ def run(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
                 return folded(x, w, window.pads)
     if _by_phases_pays(x, w, window):
         return by_phases(x, w, window, precision)
+    if _by_slices_pays(x, w, window) and min(window.results(x.shape[1:-1], kernel)) > 0:
+        return by_slices(x, w, window, precision)
     return plain(x, w, window, precision)
 
 
@@ -77,6 +81,8 @@ def run_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, prec
     if any(n != 1 for n in window.spread) and all(n == 1 for n in window.stride):
         out = run_for_kernel(g, x, kernel, _exchanged(kernel, x.shape[1:-1], g.shape[1:-1], window), precision)
         return jnp.swapaxes(lax.rev(out, range(len(kernel))), -1, -2)
+    if _by_slices_pays(x, g, window):
+        return by_slices_for_kernel(x, g, kernel, window, precision)
     if x.dtype in (jnp.float32, jnp.float64) and x.size and g.size and all(n == 1 for n in window.spread):
         shape = (*kernel, channels, outs)
         if window.plain and len(kernel) == 2:
@@ -175,6 +181,64 @@ def by_phases(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
     return whole[(slice(None), *[slice(size) for size in sizes])]
 
 
+# -- three dimensions: two, for which there are native kernels ------------------------------------------------
+
+
+def _by_slices_pays(x: Any, other: Any, window: Window) -> bool:
+    """XLA's own take 2 to 10 times as long; without the native kernels they are the quicker ones."""
+    whole = x.ndim == 5 and x.dtype == other.dtype == jnp.float32 and x.size > 0 and other.size > 0
+    return whole and all(n == 1 for n in window.spread) and native.available()
+
+
+def _slices(x: Any, depth: int, window: Window, count: int) -> list[Any]:
+    """What each place in the kernel's depth meets: (N * count, H, W, C)."""
+    x = _padded(x, (window.pads[0], (0, 0), (0, 0)))
+    step, apart = window.stride[0], window.dilation[0]
+    ends = [d * apart + (count - 1) * step + 1 for d in range(depth)]
+    found = [lax.slice_in_dim(x, d * apart, end, step, 1) for d, end in enumerate(ends)]
+    return [part.reshape(-1, *part.shape[2:]) for part in found]
+
+
+def _parts(slices: list[Any]) -> list[Any]:
+    """The slices side by side, as channels of one image, where there is room for it."""
+    return [jnp.concatenate(slices, -1)] if len(slices) * slices[0].nbytes <= WORKSPACE else slices
+
+
+def _standing(shape: tuple[int, ...]) -> native.Kernel:
+    """A kernel (H, W, C, O) as it stands."""
+    _, width, channels, outs = shape
+    return native.Kernel(shape[:2], (width * channels * outs, channels * outs), outs, 1, 0)
+
+
+def by_slices(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
+    """The slices of x that one slice of the result meets are channels of one image: a convolution in two dimensions."""
+    rest = Window(*[part[1:] for part in window])
+    count = window.results(x.shape[1:-1], w.shape[:-2])[0]
+    parts = _parts(_slices(x, w.shape[0], window, count))
+    rows = w.transpose(1, 2, 0, 3, 4).reshape(*w.shape[1:3], -1, w.shape[-1])
+    total = None
+    for part, kernel in zip(parts, jnp.split(rows, len(parts), 2), strict=True):
+        out = natively(part, kernel, _standing(kernel.shape), kernel.shape[-1], 1, rest)
+        out = run(part, kernel, rest, precision) if out is None else out
+        total = out if total is None else total + out
+    assert total is not None
+    return total.reshape(x.shape[0], count, *total.shape[1:])
+
+
+def by_slices_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, precision: Any = None) -> Any:
+    """The gradient of w in `by_slices`."""
+    rest = Window(*[part[1:] for part in window])
+    parts = _parts(_slices(x, kernel[0], window, g.shape[1]))
+    g = g.reshape(-1, *g.shape[2:])
+    outs = []
+    for part in parts:
+        shape = (*kernel[1:], part.shape[-1], g.shape[-1])
+        out = natively_for_kernel(part, g, shape, _standing(shape), 1, rest)
+        outs.append(run_for_kernel(part, g, kernel[1:], rest, precision) if out is None else out)
+    whole = jnp.concatenate(outs, 2) if len(outs) > 1 else outs[0]
+    return whole.reshape(*kernel[1:], kernel[0], x.shape[-1], g.shape[-1]).transpose(2, 0, 1, 3, 4)
+
+
 # -- XLA's own ---------------------------------------------------------------------------------------------
 
 
@@ -197,6 +261,33 @@ def plain_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, pr
     return lax.conv_general_dilated(
         x, g, window.dilation, window.pads, window.spread, window.stride, numbers, precision=precision
     )
+
+
+# -- hardly any channels: filters, blurs, neighbours' counts --------------------------------------------------
+
+
+def by_terms_pays(x: Any, w: Any, groups: int, window: Window) -> bool:
+    """x (N, C, *spatial) and w (O, C / groups, *kernel), channels first."""
+    channels, outs, kernel = x.shape[1], w.shape[0], w.shape[2:]
+    few = channels * outs <= FEW if groups == 1 else groups == channels == outs <= FEW
+    fine = few and x.dtype == w.dtype and x.dtype in (jnp.float32, jnp.float64) and all(n == 1 for n in window.spread)
+    return fine and 1 < w.size // outs <= TERMS and min(window.results(x.shape[2:], kernel)) > 0
+
+
+def by_terms(x: Any, w: Any, groups: int, window: Window) -> Any:
+    """Each of the kernel's elements times what it meets, one sum that goes along rows; channels first."""
+    config = [(0, 0, 0), (0, 0, 0), *[(low, high, 0) for low, high in window.pads]]
+    sizes = window.results(x.shape[2:], w.shape[2:])
+    x = lax.pad(x, jnp.zeros((), x.dtype), config)
+    total = None
+    for place in np.ndindex(*w.shape[1:]):
+        start = [p * d for p, d in zip(place[1:], window.dilation, strict=True)]
+        stop = [a + (c - 1) * s + 1 for a, c, s in zip(start, sizes, window.stride, strict=True)]
+        first, last = (place[0], place[0] + 1) if groups == 1 else (0, x.shape[1])
+        part = lax.slice(x, (0, first, *start), (x.shape[0], last, *stop), (1, 1, *window.stride))
+        term = part * w[(slice(None), *place)].reshape(1, -1, *[1] * len(sizes))
+        total = term if total is None else total + term
+    return total
 
 
 # -- products of matrices ----------------------------------------------------------------------------------

@@ -260,6 +260,9 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
         if splits > 1 and all(n == 1 for n in moved.spread):
             out = convolution.grouped_for_kernel(*operands, tuple(sizes), splits, moved)
             return _laid(out, (*os, ob, oc))
+    elif splits == 1 and as_type and convolution.by_terms_pays(*_first(eqn), groups, window):
+        out = convolution.by_terms(_in_order(x, (xb, xc, *xs)), _in_order(w, (wo, wi, *ws)), groups, window)
+        return _laid(out, (ob, oc, *os))
     elif splits == 1 and as_type:
         array, place = _as_kernel(w, ws, wi, wo)
         out = convolution.natively(_in_order(x, (xb, *xs, xc)), array, place, outs, groups, window)
@@ -279,6 +282,15 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
         out = convolution.depthwise(_in_order(x, (xb, *xs, xc)), kernels.reshape(*kernel, outs), window)
         return _laid(out, (ob, *os, oc))
     return _bind(eqn, [_straight(x), _straight(w)], {})[0]
+
+
+def _first(eqn: Any) -> list[Any]:
+    """The types of a convolution's operands with the channels first."""
+    (xb, xc, *xs), (wo, wi, *ws), _ = eqn.params["dimension_numbers"]
+    found = []
+    for v, order in zip(eqn.invars, ((xb, xc, *xs), (wo, wi, *ws)), strict=True):
+        found.append(jax.ShapeDtypeStruct([v.aval.shape[d] for d in order], v.aval.dtype))
+    return found
 
 
 def _steps(shape: Any, spatial: Any, inner: int, outer: int) -> tuple[tuple[int, ...], int, int, int]:
