@@ -80,8 +80,15 @@ class _Alone:
         return getrefcount(self)
 
 
-_TEMPORARY = _Alone().count()
-"""The reference count, within a method, of what nothing but its call holds: `model(x)` in `model(x).numpy()`."""
+def _temporary() -> int:
+    named = _Alone()
+    count, held = _Alone().count(), named.count()
+    return count if count < held else -1
+
+
+_TEMPORARY = _temporary()
+"""The reference count, within a method, of what nothing but its call holds: `model(x)` in `model(x).numpy()`; -1 where Python counts
+a variable in the same way."""
 
 
 def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
