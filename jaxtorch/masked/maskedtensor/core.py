@@ -29,7 +29,8 @@ _BINARY = frozenset(
     lt less maximum minimum fmax fmin not_equal copy""".split()
 )
 _OPERATORS = {
-    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div", "__rdiv__": "div",
+    "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
+    "__rdiv__": "div",
     "__floordiv__": "floor_divide", "__mod__": "remainder", "__pow__": "pow", "__neg__": "neg", "__abs__": "abs",
     "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__invert__": "bitwise_not", "__eq__": "eq",
     "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
