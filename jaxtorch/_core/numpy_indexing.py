@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -61,9 +62,28 @@ def _places(
     return begin, inside
 
 
+def _elements(indices: Any, axes: Any, single: Any, batching: Any, rank: int) -> bool:
+    """Does each index name one element, with a number for each axis? So it is in `gather` and `scatter` along a dimension."""
+    return len(axes) == len(single) == rank > 0 and not batching and indices.dtype.kind == "i"
+
+
+def _flat_places(x: Any, indices: Any, axes: Any, mode: str) -> Any:
+    """Where elements lie in the flattened array; outside, ValueError or the nearest place (`mode`: 'raise' or 'clip')."""
+    along = [indices[..., k] for k in range(len(axes))]
+    return np.ravel_multi_index(tuple([along[axes.index(axis)] for axis in range(x.ndim)]), x.shape, mode=mode)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
 def _index_cost(eqn: Any) -> float:
-    moved = eqn.invars[2].aval if len(eqn.invars) > 2 else eqn.outvars[0].aval
-    return 20000 + 15.0 * math.prod(moved.shape) + 0.5 * math.prod(eqn.invars[0].aval.shape)
+    d, scatters = eqn.params["dimension_numbers"], len(eqn.invars) > 2
+    moved = eqn.invars[2].aval if scatters else eqn.outvars[0].aval
+    x, indices = eqn.invars[0].aval, eqn.invars[1].aval
+    if scatters:
+        by_element = _elements(
+            indices, d.scatter_dims_to_operand_dims, d.inserted_window_dims, d.operand_batching_dims, x.ndim
+        )
+    else:
+        by_element = _elements(indices, d.start_index_map, d.collapsed_slice_dims, d.operand_batching_dims, x.ndim)
+    return (6000 if by_element else 20000) + 15.0 * math.prod(moved.shape) + 0.5 * math.prod(x.shape)
 
 
 @rule("gather", _index_cost, half=True)
@@ -73,6 +93,8 @@ def _gather(
     d = dimension_numbers
     batching = list(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
     fills = "FILL" in str(mode)
+    if not fills and x.size and _elements(indices, d.start_index_map, d.collapsed_slice_dims, batching, x.ndim):
+        return x.reshape(-1)[_flat_places(x, indices, d.start_index_map, "clip")]
     begin, inside = _places(x, indices, d.start_index_map, slice_sizes, batching, not fills)
     gone = {*d.collapsed_slice_dims, *d.operand_batching_dims}
     kept = [k for k in range(x.ndim) if k not in gone]
@@ -132,6 +154,10 @@ def _scatter(combine: Any) -> Callable[..., Any]:
         if updates.size == 0 or x.size == 0:
             return out
         axes = d.scatter_dims_to_operand_dims
+        if _elements(indices, axes, d.inserted_window_dims, batching, x.ndim):
+            with contextlib.suppress(ValueError):  # some are outside, and left out below
+                place = _flat_places(x, indices, axes, "clip" if "CLIP" in str(mode) else "raise")
+                return _combined(combine, out, place.reshape(-1), updates.reshape(-1))
         begin, inside = _places(x, indices, axes, sizes, batching, "CLIP" in str(mode))
         batch = indices.shape[:-1]
         place = np.zeros((*batch, *[1] * x.ndim), np.int64)  # of each update in the flattened array
@@ -146,14 +172,19 @@ def _scatter(combine: Any) -> Callable[..., Any]:
         given = updates.reshape(n, -1)
         if not inside.all():
             place, given = place[inside.reshape(-1)], given[inside.reshape(-1)]
-        flat = out.reshape(-1)
-        if combine is None:
-            flat[place.ravel()] = given.ravel()
-        else:
-            combine.at(flat, place.ravel(), given.ravel())
-        return flat.reshape(x.shape)
+        return _combined(combine, out, place.ravel(), given.ravel())
 
     return scatter
+
+
+def _combined(combine: Any, out: Any, place: Any, given: Any) -> Any:
+    """`out`, which nobody else has, with these numbers at places of the flattened array, joined with what is there."""
+    flat = out.reshape(-1)
+    if combine is None:
+        flat[place] = given
+    else:
+        combine.at(flat, place, given)
+    return flat.reshape(out.shape)
 
 
 def _applies(*_args: Any, update_jaxpr: Any, **_: Any) -> bool:

@@ -313,7 +313,7 @@ def _run(program: Program, values: list[Value]) -> None:
         outs = None if begun is None else begun.results(structure, arrays, program.packed)
         if outs is None:
             if not structure.on_host:
-                runner.to_device(slot, inputs, arrays)
+                runner.to_device(slot, inputs, arrays, True)
             if structure.habit is not None:
                 structure.habit.note(structure, arrays, program.packed)
             if program.packed or structure.packed is not None:
@@ -322,7 +322,8 @@ def _run(program: Program, values: list[Value]) -> None:
     else:
         if begun is not None:
             begun.in_vain()
-        structure, outs = _worked_out(program, values, arrays)
+        arrays = None
+        structure, outs = _worked_out(program, values, _held(program))
     live = structure.plan.live
     if slot.ran is not None:
         slot.ran.next = structure
@@ -342,40 +343,40 @@ def _run(program: Program, values: list[Value]) -> None:
 
 
 def _is_known(program: Program, structure: runner.Structure) -> bool:
-    """Is it what this structure has run before, with everything held by as many as then?"""
-    if structure.counts != list(map(getrefcount, program.values)):
-        return False
-    arrays, owned = [v.array for v in program.inputs], [v.owned for v in program.inputs]
-    return (
-        structure.owned == owned
-        and structure.array_counts == list(map(getrefcount, compress(arrays, owned)))
-        and structure.code == program.code
-    )
+    """Is it what this structure has run before: the same code, and the same held of it?"""
+    return structure.code == program.code and structure.held == _held(program)
 
 
-def _worked_out(program: Program, values: list[Value], arrays: list[Any]) -> tuple[runner.Structure, list[Any]]:
+def _held(program: Program) -> bytes:
+    """For each value of a program, who holds it, as in `runner.Structure.held`."""
+    inputs = program.inputs
+    arrays, owned = [v.array for v in inputs], [v.owned for v in inputs]
+    array_counts = iter(list(map(getrefcount, compress(arrays, owned))))
+    counts = list(map(getrefcount, program.values))
+    found = bytearray([c > _HELD_BY_PROGRAM for c in counts])
+    for v, is_owned in zip(inputs, owned, strict=True):
+        alone = next(array_counts) == _ARRAY_HELD if is_owned else v.pack is not None
+        found[v.slot] = runner.DONATED if alone and counts[v.slot] == _INPUT_HELD else runner.READ
+    return bytes(found)
+
+
+def _worked_out(program: Program, values: list[Value], held: bytes) -> tuple[runner.Structure, list[Any]]:
     """Find which results are still held and which inputs can be donated, and run the program."""
     inputs = program.inputs
-    counts = list(map(getrefcount, values))
-    all_counts, owned = counts[:], [v.owned for v in inputs]
-    array_counts = list(map(getrefcount, compress(arrays, owned)))
-    held = iter(array_counts)
     donors = []
     for position, v in enumerate(inputs):
-        alone = next(held) == _ARRAY_HELD if v.owned else v.pack is not None
-        if alone and counts[v.slot] == _INPUT_HELD:
+        if held[v.slot] == runner.DONATED:
             donors.append(position)
         else:
             packs.read_elsewhere(v)
-        counts[v.slot] = 0  # an input is never an output
-    live = [i for i, c in enumerate(counts) if c > _HELD_BY_PROGRAM]
+    live = [i for i, kind in enumerate(held) if kind == runner.HELD]
+    arrays = [v.array for v in inputs]
     with capture.unobserved():
         structure, outs = runner.run(program.slot, program.code, arrays, live, donors, inputs, program.packed)
     if structure.call is not None:
         if structure.code is None:
             structure.habit = ahead.habit(structure)
-        structure.code, structure.owned = program.code, owned
-        structure.counts, structure.array_counts = all_counts, array_counts
+        structure.code, structure.held = program.code, held
     return structure, outs
 
 

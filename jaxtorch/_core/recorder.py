@@ -20,7 +20,7 @@ from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 3  # of recorder.c; what was built from another is not used
+VERSION = 4  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
@@ -63,8 +63,6 @@ def begin() -> bool:
                 "neighbours": neighbours._thread,
                 "empty": np.empty,
                 "float32": np.dtype(np.float32),
-                "value_held": program._HELD_BY_PROGRAM - 1,
-                "array_held": program._ARRAY_HELD - 1,
             }
         )
     except TypeError:  # for other classes

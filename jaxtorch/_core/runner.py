@@ -144,8 +144,8 @@ class Structure:
     cold_limit: how often it may run on NumPy before it is compiled (see cold.py).
 
     next: the structure that ran after this one when it ran last: probably what comes after it again.
-    code, counts, owned, array_counts: the program as it was recorded, the reference counts of its values, which inputs the
-          engine owned, and the reference counts of their arrays: by these the same program is known without working anything out.
+    code, held: the program as it was recorded, and what was held of it: for each value whether it was `DEAD`, held by somebody, an
+          input that was read, or one whose memory was given away. By these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
     packed: which of its inputs and results travel in packs, once it is compiled (packs.py).
     written: the function of NumPy's that runs it (numpy_code.py), if there is one.
@@ -154,8 +154,7 @@ class Structure:
     """
 
     __slots__ = (
-        "runs", "call", "plan", "record", "next", "code", "counts", "owned", "array_counts", "cold_limit", "made", "packed",
-        "on_host", "written", "habit",
+        "runs", "call", "plan", "record", "next", "code", "held", "cold_limit", "made", "packed", "on_host", "written", "habit",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -166,14 +165,15 @@ class Structure:
         self.record: Any = None
         self.next: Structure | None = None
         self.code: list[Any] | None = None
-        self.counts: list[int] = []
-        self.array_counts: list[int] = []
-        self.owned: list[bool] = []
+        self.held = b""
         self.made: dict[int, int] = {}
         self.packed: packs.Packed | None = None
         self.on_host = False
         self.written: Any = None
         self.habit: Any = None
+
+
+DEAD, HELD, READ, DONATED = range(4)
 
 
 class Plan:
@@ -313,18 +313,24 @@ def run(
     return structure, at_top(structure.call, packs.arguments(structure.packed, inputs, packed, arrays))
 
 
-def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any]) -> None:
-    """Move host arrays that an XLA program reads to the device for good, where that pays."""
+def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any], settled: bool = False) -> None:
+    """Move host arrays that an XLA program reads to the device for good, where that pays. `settled`: see `moved`."""
     if np.ndarray in map(type, arrays):
         for i, (v, array) in enumerate(zip(inputs, arrays, strict=True)):
             if type(array) is np.ndarray:
-                arrays[i] = moved(v, slot)
+                arrays[i] = moved(v, slot, settled)
 
 
-def moved(v: Value, slot: DeviceSlot) -> Any:
+_SMALL = 1 << 12  # bytes that XLA copies by itself in 6 us, where moving them takes 30
+
+
+def moved(v: Value, slot: DeviceSlot, settled: bool = False) -> Any:
     """The array of a value that has a host array, for an XLA program: on the device for good, if a program on NumPy has made it
-    or another program has read it before. What is read once, as most batches are, XLA copies by itself in less time."""
-    if v.owned or packs.was_read_elsewhere(v):
+    or another program has read it before. What is read once, as most batches are, XLA copies by itself in less time.
+
+    settled: a program that comes again and again reads it, so what is small has probably been made for it alone.
+    """
+    if packs.was_read_elsewhere(v) or (v.owned and not (settled and v.array.nbytes <= _SMALL)):
         v.array = on_cpu(v.array, slot.jax)
     else:
         packs.read_elsewhere(v)

@@ -29,10 +29,13 @@ def flag_outside(index: Any, low: int, high: int, make: Callable[[int], Exceptio
     index = index.astype(np.int64)
     least, most = jnp.min(index), jnp.max(index)
     wrong = jnp.where(most >= high, most, least)
-    code = 1 + jnp.where(wrong < 0, -2 * wrong - 1, 2 * wrong)
+    nearest = (
+        low if low < high else low - (1 << 62)
+    )  # a number that is never wrong: less this, the wrong ones are flags
+    code = wrong - nearest if nearest else wrong
     flag(
-        jnp.where((most >= high) | (least < low), code, 0),
-        lambda code: make(-(code // 2) if code % 2 == 0 else (code - 1) // 2),
+        jnp.where((most >= high) | (least < low), code, jnp.zeros_like(code)),
+        lambda code: make((code + nearest + (1 << 63)) % (1 << 64) - (1 << 63)),
         Within("index", low, high),
     )
 
@@ -59,7 +62,7 @@ def _along(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def _taken(x: Any, at: Any) -> Any:
-    return x.at[at].get(mode="promise_in_bounds")
+    return x.at[at].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 @op(saved=["input"])

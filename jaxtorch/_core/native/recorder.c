@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 3
+#define VERSION 4
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
