@@ -22,6 +22,20 @@ REFUSED_SIZES = """F.pad(torch.ones(1, 2), (True, 1)); F.pad(torch.ones(1, 2), (
     torch.ones(3).split([True, 2]); torch.ones(3).split([1.0, 2]); torch.ones(3).split_with_sizes([True, 2])
     torch.ones(3).split([2, 1.0]); torch.ones(3).split(True); torch.ones(3).split(1.0); F.interpolate(torch.ones(1, 1, 4), (True,))
     F.interpolate(torch.ones(1, 1, 4, 4), (True, 1)); F.interpolate(torch.ones(1, 1, 4, 4), True)"""
+ONE_BY_ONE = """y.squeeze(0, 2); y.squeeze(0, 4, 2); y.clone().squeeze_(0, 2); y.squeeze(0, True); y.squeeze(axis=0)
+    y.squeeze(dim=(0, 2)); x.count_nonzero(0, 1); x.count_nonzero((0, 1)); x.count_nonzero(dim=1); x[0, 0].broadcast_to(2, 3)
+    x[0, 0].broadcast_to((2, 3)); x[0, 0].broadcast_to(2); x.broadcast_to(size=(2, 2, 3)); x.hsplit(1, 2); x.hsplit((1, 2))
+    x.vsplit(0, 1); x.hsplit(indices=(1,)); torch.ones(2, 2, 4).dsplit(1, 2); x[0, 0].flatten(0, 0); x[0, 0].flatten(-1, -1)
+    torch.take_along_dim(x, torch.tensor([[0, 5]])); x.index_copy(0, torch.tensor([1]), torch.ones(1, 3))"""
+KINDS = """x[0].map_(1, 2); x[0].map2_(1, 2, 3); x[0].outer(3); x[0].ger("a"); x.is_same_size(3); x.is_set_to(None); x.resize_as_(3)
+    x.slice_inverse(3); x.sparse_mask(3); x.smm(3); x.sspaddmm(1, 2); x.take_along_dim(3); x.svd(3); x.svd(True, 0)
+    x.fill_diagonal_(1, 2); x.copy_(1, 2); x.copy_(x, None); x.flatten(1, "a"); x.flatten(1.0); x.tile(); y.squeeze(0, "a")
+    y.squeeze(0, dim=1); torch.squeeze(y, 0, 2); torch.count_nonzero(x, 0, 1); torch.hsplit(x, 1, 2); x.hsplit(1, "a")
+    x.broadcast_to(); torch.broadcast_to(x, 2, 3); y.squeeze(0, 0); x[0, 0].flatten(3); x[0, 0].flatten(0, 2)
+    torch.take_along_dim(x, torch.tensor([7])).tolist(); torch.take_along_dim(x, torch.tensor([-1])).tolist()
+    x.index_copy(0, torch.tensor([0, 1]), torch.ones(2)); x.index_copy(0, torch.tensor(0), torch.tensor(1.0))
+    x.index_copy(1, torch.tensor([0, 1]), torch.ones(2)); x.index_copy_(0, torch.tensor([0]), torch.ones(3))
+    x[0].index_copy(0, torch.tensor([0, 1]), torch.ones(2, 3)); x[0, 0].index_copy(0, torch.tensor(0), torch.ones(1, 3))"""
 POOLED = (
     ["2, 0, 4", "0, 2, 4", "0, 4", "2, 2, 0"],
     ["2, 0, 4, 4", "0, 2, 4, 4", "0, 4, 4", "2, 2, 0, 3"],
@@ -64,6 +78,22 @@ def test_sizes_and_empty_tensors(torch: Any, text: str) -> Any:
 @parity_test
 def test_what_is_no_size(torch: Any, text: str) -> Any:
     return _result(torch, text).kind
+
+
+def _with_tensors(torch: Any, text: str) -> Any:
+    return _result(torch, text, x=torch.arange(6.0).reshape(2, 3), y=torch.ones(1, 2, 1, 3, 1))
+
+
+@pytest.mark.parametrize("text", _expressions(ONE_BY_ONE))
+@parity_test
+def test_methods_that_take_their_numbers_one_by_one(torch: Any, text: str) -> Any:
+    return _with_tensors(torch, text)
+
+
+@pytest.mark.parametrize("text", _expressions(KINDS))
+@parity_test
+def test_arguments_of_another_kind(torch: Any, text: str) -> Any:
+    return _with_tensors(torch, text).kind
 
 
 @pytest.mark.parametrize("text", POOLINGS)

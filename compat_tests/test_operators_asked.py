@@ -96,3 +96,42 @@ def test_of_a_mode(torch: Any) -> Any:
             getattr(operator, name)(x, x)
             getattr(operator, name)(2, x)
     return seen
+
+
+@parity_test
+def test_redispatch_of_a_subclass(torch: Any) -> Any:
+    seen: list[str] = []
+
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any, kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a: Any, b: Any) -> Any:
+        if torch.overrides.has_torch_function((a, b)):
+            return torch.overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b + 1
+
+    found = scaled(torch.tensor([3.0]).as_subclass(Logged), torch.tensor([4.0]))
+    return found, type(found) is torch.Tensor, seen
+
+
+@parity_test
+def test_redispatch_in_a_mode(torch: Any) -> Any:
+    seen: list[str] = []
+
+    class Logged(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            with self:
+                return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    def scaled(a: Any, b: Any) -> Any:
+        if torch.overrides.has_torch_function((a, b)):
+            return torch.overrides.handle_torch_function(scaled, (a, b), a, b)
+        return a * b - 1
+
+    with Logged():
+        found = scaled(torch.tensor([3.0]), torch.tensor([4.0])), 2 - torch.ones(2)
+    return found, seen

@@ -41,6 +41,10 @@ class Stream:
         self.synchronize()
         return True
 
+    def is_capturing(self) -> bool:
+        """Is a graph being captured? None ever is."""
+        return False
+
     def wait_stream(self, stream: Stream) -> None:
         """Nothing to do: operations see each other in program order."""
 

@@ -21,7 +21,8 @@ from ._core.tensor import Tensor
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
     "get_ignored_functions", "get_overridable_functions", "get_testing_overrides", "handle_torch_function",
-    "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function",
+    "has_torch_function", "is_tensor_like", "is_tensor_method_or_property", "redispatch_function", "resolve_name",
+    "wrap_torch_function",
 ]  # fmt: skip
 
 DisableTorchFunction = _engine.disable_all
@@ -159,6 +160,9 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     s = _engine.state
     if s.all_disabled:
         return False
+    if s.skips:
+        s.skips = False
+        return False
     return bool(s.modes) or (not s.disabled and any(_engine.overrides(type(x)) for x in relevant_args))
 
 
@@ -170,6 +174,16 @@ def has_torch_function_unary(x: Any, /) -> bool:
 def has_torch_function_variadic(*args: Any) -> bool:
     """`has_torch_function` of the arguments."""
     return has_torch_function(args)
+
+
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function so that it asks nobody itself; what it is made of does. For a `__torch_function__`."""
+    state = _engine.state
+    state.skips = True
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        state.skips = False
 
 
 def handle_torch_function(

@@ -19,6 +19,8 @@ from .tensor import Tensor
 class _State(threading.local):
     disabled = 0
     all_disabled = 0
+    skips = False
+    """Is the next function to run without asking?"""
 
     def __init__(self) -> None:
         self.modes: list[Any] = []
@@ -124,6 +126,9 @@ class _Asking:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not state.all_disabled:
+            if state.skips:
+                state.skips = False
+                return self.impl(*args, **kwargs)
             if state.modes:
                 return self.asked(ask_mode, overloaded(args, kwargs), args, kwargs)
             if not state.disabled:

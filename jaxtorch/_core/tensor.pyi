@@ -387,8 +387,8 @@ class Tensor:
         """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     def bool(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool; itself where it is already."""
-    def broadcast_to(self, size: Any) -> Tensor:
-        """Expanded to the given size."""
+    def broadcast_to(self, *items: Any, **size: Any) -> Tensor:
+        """`torch.broadcast_to`, whose sizes may be given one by one."""
     def byte(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8; itself where it is already."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Self:
@@ -463,8 +463,8 @@ class Tensor:
         """The hyperbolic cosine."""
     def cosh_(self) -> Self:
         """In-place form of `cosh`."""
-    def count_nonzero(self, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
-        """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
+    def count_nonzero(self, dim: Any = ..., *more: _int, **axis: Any) -> Tensor:
+        """`torch.count_nonzero`, whose dimensions may be given one by one."""
     def cov(self, *, correction: Any = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), with weights."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
@@ -543,7 +543,7 @@ class Tensor:
         """The inner product of two vectors, without conjugation."""
     def double(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float64; itself where it is already."""
-    def dsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
+    def dsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
     @property
     def dtype(self) -> dtypes.dtype: ...
@@ -689,7 +689,7 @@ class Tensor:
         """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
     def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> Any:
         """How much lies between the edges `bins`, or in so many equal intervals of `range`; and the edges."""
-    def hsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
+    def hsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
     def hypot(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """`sqrt(input^2 + other^2)`, broadcast, without overflow in between."""
@@ -1281,9 +1281,9 @@ class Tensor:
         """`input * input`; bools count as integers."""
     def square_(self) -> Self:
         """In-place form of `square`."""
-    def squeeze(self, dim: Any = ..., *, axis: Any = ...) -> Tensor:
-        """Without the dimensions of size 1, all of them or those in `dim`."""
-    def squeeze_(self, dim: Any = ...) -> Self:
+    def squeeze(self, dim: Any = ..., *more: _int, **axis: Any) -> Tensor:
+        """`torch.squeeze`, whose dimensions may be given one by one."""
+    def squeeze_(self, dim: Any = ..., *more: _int) -> Self:
         """In-place form of `squeeze`."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """beta self + alpha mat1 @ mat2 as a COO tensor."""
@@ -1431,7 +1431,7 @@ class Tensor:
         """A view with the other tensor's shape."""
     @property
     def volatile(self) -> _bool: ...
-    def vsplit(self, indices_or_sections: Any = ..., *, indices: Any = ..., sections: Any = ...) -> Any:
+    def vsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
         """Equal parts of one dimension, or parts cut at indices."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """The tensor's elements where the condition holds, else those of `other`."""

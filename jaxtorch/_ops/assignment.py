@@ -161,6 +161,8 @@ def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
 @method("copy_")
 def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     """Copy the elements of `other`, broadcast and converted, into this tensor."""
+    if non_blocking is not False:
+        need_kind("copy_", "non_blocking", "bool", non_blocking)
     if not isinstance(other, Tensor):
         if not isinstance(other, (int, float, complex, np.number)):
             need_tensor(other, "copy_", "other")

@@ -15,7 +15,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.checks import Within, flag
 from .._core.op import Array, function, numpy_names, op
-from .._core.tensor import Tensor, strict_out, write_out
+from .._core.tensor import Tensor, need_tensor, strict_out, write_out
 from .assignment import C_NAMES
 from .rules import scalar_name
 
@@ -142,12 +142,12 @@ def _along_dim(input: Array, indices: Array, dim: int):
 @numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`gather` with the other dimensions broadcast; of the flattened input if no dimension is given."""
-    if indices.dtype is not dtypes.int64:
+    if need_tensor(indices, "take_along_dim", "indices").dtype is not dtypes.int64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got " + _scalar_name_of(indices)
         )
     if dim is None:
-        result = _along_dim(input.reshape(-1), indices.reshape(-1), 0)
+        result = gather(input.reshape(-1), 0, indices.reshape(-1))
     else:
         if input.ndim != indices.ndim:
             raise RuntimeError(

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core.op import Array, Operand, function, op
+from .._core.parameters import need_kind
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
 from .linalg_rules import adjoint, batches, matrix, numbers, real_type, reflected, report, square
@@ -169,6 +170,8 @@ def svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
+    need_kind("svd", "some", "bool", some)
+    need_kind("svd", "compute_uv", "bool", compute_uv)
     if input.dim() < 2:
         raise RuntimeError(
             f"linalg.svd: input should have at least 2 dimensions, but has {input.dim()} dimensions instead"

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, Ints, Sizes, function, functions, op
+from .._core.op import Array, Ints, Sizes, function, functions, method, op
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
@@ -196,10 +196,16 @@ def sum_to_size(input: Array, size: Sizes):
     return _sum(_summand(input, None), tuple(axes), False).reshape(size) if axes or not input.ndim else input
 
 
-@op(differentiable=False)
+@op(differentiable=False, method=False)
 def count_nonzero(input: Array, dim: Ints | None = None):
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
     return jnp.sum(input != 0, axes_of("count_nonzero", dim, input.ndim), dtype=np.int64)
+
+
+@method("count_nonzero")
+def _count_nonzero(self: Tensor, dim: Any = None, *more: int, **axis: Any) -> Tensor:
+    """`torch.count_nonzero`, whose dimensions may be given one by one."""
+    return count_nonzero(self, (dim, *more) if more else dim, **axis)
 
 
 def log_sum_exp(x: Any, axes: tuple[int, ...]) -> Any:

@@ -14,7 +14,7 @@ from .._core.op import Array, function, functions, method, methods, op
 from .._core.permissions import check_fillable, check_place
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
-from .._core.tensor import Tensor, refuse_inference, wrap, write_out
+from .._core.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
 from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
 from .complexes import _conj
 from .constants import contiguous_format
@@ -223,8 +223,9 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 
 
 @method("squeeze_")
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: Any = None, *more: int) -> Tensor:
     """In-place form of `squeeze`."""
+    dim = (dim, *more) if more else dim
     name = "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
     return become(self, squeeze(self, dim), name)
 
@@ -296,4 +297,4 @@ _copying("detach", lambda input: input.detach())
 @function("is_same_size", method=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Do the tensors have the same shape?"""
-    return input._value.aval.shape == other._value.aval.shape
+    return input._value.aval.shape == need_tensor(other, "is_same_size", "other")._value.aval.shape

@@ -83,6 +83,19 @@ def index_copy(input: Array, dim: int, index: Array, source: Array):
     d = strides.wrap_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if source.ndim and shape and source.ndim != len(shape):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality "
+            f"({source.ndim}), destination dimensionality ({len(shape)})"
+        )
+    if not source.ndim and not index.size == 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.size})")
+    rest = [tuple(s[:d] + s[d + 1 :]) for s in (shape, source.shape)]
+    if rest[0] != rest[1] and not (source.ndim and shape):
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, rest[0]))} at dimension {d} and source slice shape: {' '.join(map(str, rest[1]))} at dimension 0."
+        )
     input, index, source = _lifted(input, index, source)
     _integers(index, f"index_copy_(): Expected a long tensor for index, but got {scalar_name(index)}", ("int64",))
     _same_dtype("index_copy_()", input, source)

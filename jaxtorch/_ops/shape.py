@@ -44,6 +44,8 @@ def repeat(input: Array, repeats: Sizes):
 @method("tile")
 def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
+    if dims is None and not items:
+        raise TypeError('tile() missing 1 required positional arguments: "dims"')
     if dims is None:
         dims = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
     return tile(self, need_sizes("tile", "dims", dims, 1))
@@ -256,6 +258,7 @@ def diagflat(input: Array, offset: int = 0):
 @method("fill_diagonal_")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Fill the main diagonal; `wrap` starts it again below in a tall matrix."""
+    need_kind("fill_diagonal_", "wrap", "bool", wrap)
     size = self._value.aval.shape
     if len(size) < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -385,7 +388,15 @@ def _splitting(name: str, least: int, dim: Any) -> None:
 
     split_into.__name__ = split_into.__qualname__ = name
     split_into.__doc__ = "Equal parts of one dimension, or parts cut at indices."
-    function(name, method=True)(split_into)
+    function(name)(split_into)
+
+    def one_by_one(self: Tensor, indices_or_sections: Any = None, *more: int, **named: Any) -> Any:
+        given = need_sizes(name, "indices", (indices_or_sections, *more)) if more else indices_or_sections
+        return split_into(self, given, **named)
+
+    one_by_one.__qualname__ = f"Tensor.{name}"
+    one_by_one.__doc__ = split_into.__doc__
+    method(name)(one_by_one)
 
 
 _splitting("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)

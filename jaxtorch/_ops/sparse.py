@@ -57,7 +57,7 @@ def _sampled_product(indices: Array, a: Array, b: Array):
     return (rows * columns).sum(-1)
 
 
-@op(function=False, method=False, out=False)
+@op(function=False, method=False, out=False, grad="SparseMmReduceImplBackward0")
 def _sparse_extreme(values: Array, weights: Array, dense: Array, rows: Array, columns: Array, count: int, reduce: str):
     """Per row and column of `dense`, the largest or smallest (or the mean, or the sum) of value times element.
 

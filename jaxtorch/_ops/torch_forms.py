@@ -176,10 +176,10 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 @method("map_")
 def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
     """Replace each element by `callable(element, other)`, the other from a tensor that broadcasts to this one."""
-    return _each(self, callable, (tensor,), "map_")
+    return _each(self, callable, (need_tensor(tensor, "map_", "other"),), "map_")
 
 
 @method("map2_")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Replace each element by `callable(element, other, third)`."""
-    return _each(self, callable, (x, y), "map2_")
+    return _each(self, callable, (need_tensor(x, "map2_", "x"), need_tensor(y, "map2_", "y", 2)), "map2_")

@@ -212,8 +212,9 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim to end_dim merged into one."""
     size = need_tensor(input, "flatten")._value.aval.shape
-    if not size:
-        return reshape(input, (1,))
+    for name, dim in (("start_dim", start_dim), ("end_dim", end_dim)):
+        if dim.__class__ is not int:
+            need_kind("flatten", name, "int", dim)
     new = strides.flatten_size(size, start_dim, end_dim)
     return input if tuple(new) == size else reshape(input, new)
 
@@ -328,7 +329,15 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return _expand(self, need_tensor(other, "expand_as", "other")._value.aval.shape)
 
 
-@function("broadcast_to", method=True)
+@method("broadcast_to")
+def _broadcast_to(self: Tensor, *items: Any, **size: Any) -> Tensor:
+    """`torch.broadcast_to`, whose sizes may be given one by one."""
+    if len(items) == 1 and not hasattr(type(items[0]), "__index__"):
+        return broadcast_to(self, items[0], **size)
+    return broadcast_to(self, items, **size) if items else broadcast_to(self, **size)
+
+
+@function("broadcast_to")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to the given size."""
     return _expand(input, as_size(need_sizes("broadcast_to", "size", size, 2), "broadcast_to"))
@@ -342,11 +351,19 @@ def _squeeze_name(operands: Any, statics: Any) -> str:
     return f"SqueezeBackward{0 if statics[0] is None else 1 if isinstance(statics[0], int) else 2}"
 
 
-@op(name="squeeze", inplace=False, view=ViewRule(viewstrides.squeeze, _reshaped_back), grad=_squeeze_name)
+@op(name="squeeze", method=False, inplace=False, view=ViewRule(viewstrides.squeeze, _reshaped_back), grad=_squeeze_name)
 def squeeze(input: Array, dim: Ints | None = None):
     """Without the dimensions of size 1, all of them or those in `dim`."""
     size, _, _ = viewstrides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
     return input.reshape(size)
+
+
+@method("squeeze")
+def _squeeze_method(self: Tensor, dim: Any = None, *more: int, **axis: Any) -> Tensor:
+    """`torch.squeeze`, whose dimensions may be given one by one."""
+    if more or axis:
+        return squeeze(self, (dim, *more) if more else dim, **axis)
+    return squeeze(self, dim)
 
 
 @op(view=ViewRule(viewstrides.unsqueeze, _reshaped_back))

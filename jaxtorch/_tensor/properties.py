@@ -12,7 +12,7 @@ from .._core.modes import state
 from .._core.program import force
 from .._core.size import Size
 from .._core.storage import alias_of
-from .._core.tensor import Tensor, is_inference
+from .._core.tensor import Tensor, is_inference, need_tensor
 from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
 from ._members import Members
 from .storage import address
@@ -203,7 +203,7 @@ def data_ptr(self: Tensor) -> int:
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Do both tensors view the same memory in the same way?"""
     return (
-        data_ptr(self) == data_ptr(tensor)
+        data_ptr(self) == data_ptr(need_tensor(tensor, "is_set_to", "tensor"))
         and shape(self) == shape(tensor)
         and layouts.strides_of(self) == layouts.strides_of(tensor)
     )

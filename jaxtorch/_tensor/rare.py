@@ -10,7 +10,7 @@ from .._core import views
 from .._core.backward import GradDtype
 from .._core.dtypes import dtype, scalar_name
 from .._core.tape import leaf_hooks
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from ._members import Members
 from .properties import data_ptr as _data_ptr
 
@@ -143,7 +143,7 @@ def slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
     """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
-    index = [slice(None)] * src.dim()
+    index = [slice(None)] * need_tensor(src, "slice_inverse", "src").dim()
     index[dim] = slice(start, end, step)
     place = src[tuple(index)]
     if place.shape != self.shape:

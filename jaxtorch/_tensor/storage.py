@@ -22,7 +22,7 @@ from .._core.modes import state
 from .._core.program import force
 from .._core.runner import is_tracer
 from .._core.storage import Alias, Storage, Version, alias_of
-from .._core.tensor import Tensor, count_write, from_host, refuse_inference, wrap
+from .._core.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
 from .._ops.assignment import C_NAMES
@@ -541,6 +541,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
 @member
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
+    need_tensor(the_template, "resize_as_", "the_template")
     return resize_(self, tuple(the_template._value.aval.shape), memory_format=memory_format)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._ops import constants
 from .._ops import sparse as _ops
 from .._ops.casting import as_dtype
@@ -148,6 +148,8 @@ def hspmm(mat1: Any, mat2: Any) -> Tensor:
 
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta input + alpha mat1 @ mat2 as a COO tensor, for a COO `input` and a dense `mat2`; not merged."""
+    need_tensor(mat1, "sspaddmm", "mat1")
+    need_tensor(mat2, "sspaddmm", "mat2", 2)
     rows: Any = hspmm(mat1, mat2)
     n, k = rows._parts[1].shape
     at = host(rows._parts[0])[0]
@@ -160,6 +162,7 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 
 def smm(input: Any, mat2: Any) -> Tensor:
     """Sparse times dense, as a COO tensor."""
+    need_tensor(mat2, "smm", "mat2")
     zeros, device = functions["zeros"], input.device
     size = (input.shape[0], mat2.shape[1])
     empty = coo(
@@ -282,6 +285,7 @@ def softmax(input: Any, dim: int, *, dtype: Any = None, log: bool = False) -> Te
 
 def sparse_mask(t: Tensor, mask: Any) -> Tensor:
     """The elements of `t` at the places of `mask`, in the mask's layout."""
+    need_tensor(mask, "sparse_mask", "mask")
     if not isinstance(mask, SparseTensor):
         raise RuntimeError(f"sparse_mask(): expected mask to have a sparse layout, but got {mask.layout}")
     if t.shape != mask.shape:

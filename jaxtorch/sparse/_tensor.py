@@ -220,6 +220,12 @@ def grad_fn(self: SparseTensor) -> Any:
     return shown(self._parts[-1]._node)
 
 
+@method
+def _is_view(self: SparseTensor) -> bool:
+    """Sparse tensors are no views."""
+    return False
+
+
 @_property
 def is_leaf(self: SparseTensor) -> bool:
     """Does no autograd node stand behind this tensor?"""
