@@ -16,6 +16,7 @@ RUNS = {
     "overhead": "--check --quick --groups item",
     "dataloader": "--check --quick --images 64 --rounds 1 --workers 0",
     "compile_time": "--models mlp --rounds 1 --sides jaxtorch",
+    "programs": "--names game_of_life --threads 1",
 }
 
 pytestmark = pytest.mark.skipif(

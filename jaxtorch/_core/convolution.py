@@ -47,6 +47,10 @@ class Window(NamedTuple):
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, self.dilation, strict=True)]
         return [max(0, (f - r) // s + 1) for f, r, s in zip(full, reach, self.stride, strict=True)]
 
+    def without_first(self) -> Window:
+        """The window in the dimensions but the first."""
+        return Window(self.stride[1:], self.pads[1:], self.spread[1:], self.dilation[1:])
+
     @property
     def plain(self) -> bool:
         """Steps of one, nothing spaced out, no negative padding."""
@@ -212,7 +216,7 @@ def _standing(shape: tuple[int, ...]) -> native.Kernel:
 
 def by_slices(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
     """The slices of x that one slice of the result meets are channels of one image: a convolution in two dimensions."""
-    rest = Window(*[part[1:] for part in window])
+    rest = window.without_first()
     count = window.results(x.shape[1:-1], w.shape[:-2])[0]
     parts = _parts(_slices(x, w.shape[0], window, count))
     rows = w.transpose(1, 2, 0, 3, 4).reshape(*w.shape[1:3], -1, w.shape[-1])
@@ -227,7 +231,7 @@ def by_slices(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
 
 def by_slices_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, precision: Any = None) -> Any:
     """The gradient of w in `by_slices`."""
-    rest = Window(*[part[1:] for part in window])
+    rest = window.without_first()
     parts = _parts(_slices(x, kernel[0], window, g.shape[1]))
     g = g.reshape(-1, *g.shape[2:])
     outs = []

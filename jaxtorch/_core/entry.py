@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import dtypes, emitters, lowering
+from . import dtypes, emitters, lowering, tracing
 from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
@@ -55,6 +55,7 @@ class Kernel:
         in_avals: tuple[Aval, ...],
         slot: DeviceSlot,
         makers: list[Any] | None = None,
+        closed: Any = None,
     ) -> None:
         self.name = name
         self.fn = fn
@@ -62,12 +63,12 @@ class Kernel:
         self.n_in = len(in_avals)
         self.captured = False
         self.slot = slot
-        whole = _unaliased(fn, name, slot.device.type)
+        if closed is None:
+            with x64():
+                closed = tracing.traced(name, _unaliased(fn, slot.device.type), [a.struct for a in in_avals])
+        on_cpu, jaxpr = slot.name == "cpu", closed.jaxpr
+        whole = tracing.of_jaxpr(closed, name)
         self.jitted = jax.jit(whole)
-        with x64():
-            traced = self.jitted.trace(*[a.struct for a in in_avals])
-        outs = traced.out_info
-        on_cpu, jaxpr = slot.name == "cpu", traced.jaxpr.jaxpr
         self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
         if on_cpu and not self.lowered and lowering.has_thin_product(jaxpr):
@@ -78,7 +79,7 @@ class Kernel:
         self.deep = on_cpu and emitters.is_deep(jaxpr)
         self._body = lowering.lowered(whole) if self.lowered else whole
         self._alone: Any = None
-        self.traced: Any = traced.jaxpr if on_cpu else None
+        self.traced: Any = closed if on_cpu else None
         self.on_numpy: Any = None
         self.cost: float | None = None
         self.cold_runs = 0
@@ -86,7 +87,7 @@ class Kernel:
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._quiet: Kernel | None = None
-        self.out_avals = tuple(aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in outs)
+        self.out_avals = tuple([aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in closed.out_avals])
         self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
 
     @property
@@ -103,14 +104,15 @@ class Kernel:
         """The same without its flags."""
         if self._quiet is None:
             fn, n = self.fn, len(self.out_avals) - len(self.checks)
-            self._quiet = Kernel(self.name, lambda *args: fn(*args)[:n], self.in_avals, self.slot)
+            closed = None if self.traced is None else tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
+            self._quiet = Kernel(self.name, lambda *args: fn(*args)[:n], self.in_avals, self.slot, closed=closed)
         return self._quiet
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"
 
 
-def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str, kind: str) -> Callable[..., tuple[Any, ...]]:
+def _unaliased(fn: Callable[..., tuple[Any, ...]], kind: str) -> Callable[..., tuple[Any, ...]]:
     """The function as it is traced for this type of device, with a copy wherever it hands back an input: outputs own their
     memory, so that they can be donated."""
 
@@ -119,7 +121,6 @@ def _unaliased(fn: Callable[..., tuple[Any, ...]], name: str, kind: str) -> Call
             outs = fn(*args)
         return tuple(jnp.copy(o) if any(o is a for a in args) else o for o in outs)
 
-    kernel.__name__ = name  # the function's name in XLA's dumps and profiles
     return kernel
 
 

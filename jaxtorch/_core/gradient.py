@@ -24,6 +24,7 @@ from .context import x64
 from .entry import Entry, Kernel
 from .halves import in_single
 from .tape import node_type
+from .tracing import of_jaxpr, traced, with_results
 from .value import Aval
 
 _DEAR = frozenset(
@@ -119,10 +120,10 @@ class GradForm:
             outs, vjp, checks = jax.vjp(of_wanted, *[args[i] for i in wanted], has_aux=True)
             leaves, tree = tree_util.tree_flatten(vjp)
             trees.append(tree)
-            return (*outs, *checks), tuple(leaves)
+            return (*outs, *checks, *leaves)
 
         with x64():
-            closed = jax.make_jaxpr(forward)(*[a.struct for a in entry.in_avals])
+            closed = traced(f"{entry.name}_fwd", forward, [a.struct for a in entry.in_avals], entry.op is not None)
             if any(eqn.primitive.name in ("jit", "pjit") for eqn in closed.jaxpr.eqns):
                 closed = jax.make_jaxpr(_inlined(closed))(*[a.struct for a in entry.in_avals])
         self._tree = trees[-1]
@@ -135,14 +136,11 @@ class GradForm:
         else:
             jaxpr = closed.jaxpr
             outs = [*jaxpr.outvars[:n_out], *extras, *jaxpr.outvars[n_out:n_visible]]
-            keep = jaxpr.replace(outvars=outs, debug_info=_no_names(jaxpr))
-            consts = closed.consts
-
-            def forward_and_extras(*args: Any) -> tuple[Any, ...]:
-                return tuple(jax.core.eval_jaxpr(keep, consts, *args))  # pyright: ignore[reportAttributeAccessIssue]
-
-            checks = list(entry.kernel.checks)
-            self.kernel = Kernel(entry.name + "_fwd", forward_and_extras, entry.in_avals, entry.kernel.slot, checks)
+            keep = with_results(closed, outs)
+            slot, checks = entry.kernel.slot, list(entry.kernel.checks)
+            name = entry.name + "_fwd"
+            made = None if entry.kernel.traced is None else keep  # there inputs that are handed back are copied
+            self.kernel = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, made)
             self.kernel.guards = entry.kernel.guards
 
     def backward(self, present: tuple[bool, ...]) -> Entry:
@@ -303,12 +301,6 @@ def _bind(eqn: Any, inputs: list[Any]) -> Any:
     with eqn.ctx.manager:
         outs = eqn.primitive.bind(*inputs, **params)
     return outs if eqn.primitive.multiple_results else [outs]
-
-
-def _no_names(jaxpr: Any) -> Any:
-    """Debug information that fits a jaxpr whose outputs have been replaced."""
-    info = jaxpr.debug_info
-    return info._replace(result_paths=None) if hasattr(info, "_replace") else info
 
 
 def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, int], ...], list[Any], Any]:

@@ -284,13 +284,12 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
     return _bind(eqn, [_straight(x), _straight(w)], {})[0]
 
 
-def _first(eqn: Any) -> list[Any]:
+def _first(eqn: Any) -> tuple[Any, Any]:
     """The types of a convolution's operands with the channels first."""
     (xb, xc, *xs), (wo, wi, *ws), _ = eqn.params["dimension_numbers"]
-    found = []
-    for v, order in zip(eqn.invars, ((xb, xc, *xs), (wo, wi, *ws)), strict=True):
-        found.append(jax.ShapeDtypeStruct([v.aval.shape[d] for d in order], v.aval.dtype))
-    return found
+    x, w = (v.aval for v in eqn.invars)
+    of_x, of_w = ([a.shape[d] for d in order] for a, order in ((x, (xb, xc, *xs)), (w, (wo, wi, *ws))))
+    return jax.ShapeDtypeStruct(of_x, x.dtype), jax.ShapeDtypeStruct(of_w, w.dtype)
 
 
 def _steps(shape: Any, spatial: Any, inner: int, outer: int) -> tuple[tuple[int, ...], int, int, int]:

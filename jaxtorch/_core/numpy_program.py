@@ -12,8 +12,8 @@ from jax.extend import core as jex_core
 
 from . import numpy_indexing, numpy_linalg  # noqa: F401  # enter their rules
 from .context import x64
-from .expansion import EXPANDED, expanded
 from .numpy_rules import RULES, Rule, rule
+from .tracing import EXPANDED, expanded
 
 _CALLS = frozenset(
     ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")

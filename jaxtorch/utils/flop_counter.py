@@ -19,8 +19,8 @@ from jax.extend import core as jex_core
 from .._core.asking import asking
 from .._core.context import x64
 from .._core.entry import Kernel
-from .._core.expansion import EXPANDED, expanded
 from .._core.modes import watch
+from .._core.tracing import EXPANDED, expanded
 from .._core.value import Value
 from .._library import operators
 from .._ops.attention import _attention

@@ -1,0 +1,100 @@
+"""Functions as jaxprs, at a fraction of what `jax.jit` takes for it: kernels, and what primitives of jaxtorch's own stand for.
+
+A new shape costs what tracing its kernels costs, so a program whose shapes grow or depend on its data is as fast as this is. Half of
+that time went to `jax.jit`'s own preparations, and most of the rest to jitted functions inside (each of `jax.numpy` is one), which
+are traced apart. So a function is traced directly, and from the second kernel of a name on its inner `jit`s are opened while it is
+traced, unless there are loops in it: without `jit` JAX runs those step by step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import config as _config
+from jax._src import core as _core
+from jax._src import linear_util as _linear_util
+from jax._src.interpreters import partial_eval as _partial_eval
+
+EXPANDED: dict[str, Callable[..., Any]] = {}
+"""Primitives of `_ops/primitives.py` -> the functions, in terms of JAX's, that they stand for."""
+
+_LOOPS = frozenset(("scan", "while", "cond"))
+MANY = 400
+"""So many equations of a name without loops are loops that have become steps."""
+
+_opened: dict[str, bool] = {}
+"""Names of kernels that have been traced -> may what is `jit` inside be opened?"""
+
+
+def traced(name: str, fn: Callable[..., Any], structs: Any, opens: bool = True) -> Any:
+    """The jaxpr of a function of arrays that returns a flat sequence of arrays; to be called with 64-bit types.
+
+    opens: may its inner calls be opened, where kernels of this name have shown no loops?
+    """
+    opens = opens and _opened.get(name, False)
+    with _config.disable_jit(opens) if opens != _config.disable_jit.value else contextlib.nullcontext():
+        closed = _direct(name, fn, structs)
+    if opens and len(closed.jaxpr.eqns) > MANY:
+        _opened[name] = False
+        return traced(name, fn, structs, False)
+    if name not in _opened:
+        _opened[name] = not _has_loops(closed.jaxpr) and not closed.jaxpr.effects
+    return closed
+
+
+def _direct(name: str, fn: Callable[..., Any], structs: Any) -> Any:
+    info = _core.DebugInfo("jit", name, None, None)
+    avals = [_core.ShapedArray(s.shape, s.dtype) for s in structs]
+    jaxpr, _, consts = _partial_eval.trace_to_jaxpr_dynamic(_linear_util.wrap_init(fn, debug_info=info), avals)
+    return _core.ClosedJaxpr(jaxpr, consts)
+
+
+def _has_loops(jaxpr: Any) -> bool:
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        if name in _LOOPS or any(map(_has_loops, _core.jaxprs_in_params(eqn.params))):
+            return True
+        if name in EXPANDED and _has_loops(expanded(name, [v.aval for v in eqn.invars], eqn.params).jaxpr):
+            return True
+    return False
+
+
+def expanded(name: str, avals: Any, params: dict[str, Any]) -> Any:
+    """What a primitive of jaxtorch's own does with arrays of these types, as a jaxpr; traced once for a set of types."""
+    kinds = tuple([(a.shape, a.dtype) for a in avals])
+    return _expanded(name, kinds, tuple(params.items()), _config.enable_x64.value)
+
+
+@functools.lru_cache(maxsize=2048)
+def _expanded(name: str, kinds: Any, params: Any, wide: bool) -> Any:
+    """`wide`: are there 64-bit types? The caller's context says so, and the trace is made in it."""
+    fn = functools.partial(EXPANDED[name], **dict(params))
+
+    def flat(*args: Any) -> Any:
+        out = fn(*args)
+        return out if isinstance(out, (tuple, list)) else (out,)
+
+    return traced(f"{name} expanded", flat, [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in kinds])
+
+
+def with_results(closed: Any, outs: Any) -> Any:
+    """A jaxpr that gives these of its variables, without what they do not need; its inputs stay."""
+    jaxpr = closed.jaxpr
+    info = jaxpr.debug_info._replace(result_paths=None)
+    jaxpr = jaxpr.replace(outvars=list(outs), debug_info=info)
+    jaxpr, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
+    return _core.ClosedJaxpr(jaxpr, closed.consts)
+
+
+def of_jaxpr(closed: Any, name: str) -> Callable[..., Any]:
+    """The function that a jaxpr is."""
+
+    def kernel(*args: Any) -> tuple[Any, ...]:
+        return tuple(jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args))  # pyright: ignore[reportAttributeAccessIssue]
+
+    kernel.__name__ = name  # the function's name in XLA's dumps and profiles
+    return kernel
