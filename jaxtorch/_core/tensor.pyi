@@ -387,8 +387,8 @@ class Tensor:
         """The products of two batches of matrices, (b, n, m) and (b, m, p)."""
     def bool(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool; itself where it is already."""
-    def broadcast_to(self, size: Any) -> Tensor:
-        """Expanded to the given size."""
+    def broadcast_to(self, *items: Any, size: Any = ...) -> Tensor:
+        """Expanded to the given size, which may come number by number."""
     def byte(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8; itself where it is already."""
     def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Self:
@@ -463,8 +463,8 @@ class Tensor:
         """The hyperbolic cosine."""
     def cosh_(self) -> Self:
         """In-place form of `cosh`."""
-    def count_nonzero(self, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
-        """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
+    def count_nonzero(self, *items: Any, dim: Any = ..., **names: Any) -> Tensor:
+        """How many elements are not zero, over dimensions, which may come number by number."""
     def cov(self, *, correction: Any = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), with weights."""
     def cpu(self, memory_format: Any = ...) -> Tensor:

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, Ints, Sizes, function, functions, op
+from .._core.op import Array, Ints, Sizes, function, functions, method, op
+from .._core.size import need_sizes
 from .._core.structseq import types
 from .._core.tensor import Tensor, write_out
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
@@ -196,10 +197,22 @@ def sum_to_size(input: Array, size: Sizes):
     return _sum(_summand(input, None), tuple(axes), False).reshape(size) if axes or not input.ndim else input
 
 
-@op(differentiable=False)
+@op(differentiable=False, method=False)
 def count_nonzero(input: Array, dim: Ints | None = None):
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
     return jnp.sum(input != 0, axes_of("count_nonzero", dim, input.ndim), dtype=np.int64)
+
+
+@method("count_nonzero")
+def _count_nonzero(self: Tensor, *items: Any, dim: Any = None, **names: Any) -> Tensor:
+    """How many elements are not zero, over dimensions, which may come number by number."""
+    if not items:
+        return functions["count_nonzero"](self, dim=dim, **names)
+    if dim is not None or names:
+        raise TypeError("count_nonzero() got multiple values for argument 'dim'")
+    if len(items) == 1:
+        return functions["count_nonzero"](self, *items)
+    return functions["count_nonzero"](self, need_sizes("count_nonzero", "dim", items, 1))
 
 
 def log_sum_exp(x: Any, axes: tuple[int, ...]) -> Any:

@@ -45,6 +45,8 @@ def repeat(input: Array, repeats: Sizes):
 def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
     if dims is None:
+        if not items:
+            raise TypeError('tile() missing 1 required positional arguments: "dims"')
         dims = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
     return tile(self, need_sizes("tile", "dims", dims, 1))
 

@@ -328,7 +328,17 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return _expand(self, need_tensor(other, "expand_as", "other")._value.aval.shape)
 
 
-@function("broadcast_to", method=True)
+@method("broadcast_to")
+def _broadcast_to(self: Tensor, *items: Any, size: Any = None) -> Tensor:
+    """Expanded to the given size, which may come number by number."""
+    if size is None:
+        if not items:
+            raise TypeError('broadcast_to() missing 1 required positional arguments: "size"')
+        size = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
+    return broadcast_to(self, need_sizes("broadcast_to", "size", size, 1))
+
+
+@function("broadcast_to")
 def broadcast_to(input: Tensor, size: Any) -> Tensor:
     """Expanded to the given size."""
     return _expand(input, as_size(need_sizes("broadcast_to", "size", size, 2), "broadcast_to"))
