@@ -361,3 +361,62 @@ def test_programs_packed_with_their_code_are_refused():
     assert package.is_from_package(torch.ones(1)) is False
     with pytest.raises(NotImplementedError, match=r"torch\.package\.PackageExporter"):
         package.PackageExporter("file.pt")
+
+
+SIZES = [
+    (3, 1, 2),
+    ((3, 1, 2),),
+    ([3, 1, 2],),
+    (0, 1),
+    ((0, 1),),
+    (0,),
+    (1.5,),
+    ((0,), 1),
+    (0, "a"),
+    (0, 0),
+    (-1, -1, 2),
+    (),
+]
+
+
+@parity_test
+def test_sizes_and_dimensions_number_by_number(torch: Any) -> Any:
+    x, found = torch.arange(2.0).reshape(1, 1, 2), []
+    for name in ("broadcast_to", "count_nonzero", "tile"):
+        for given in SIZES:
+            try:
+                found.append(getattr(x, name)(*given))
+            except Exception as error:
+                found.append(type(error).__name__)
+    leaf = torch.ones(2, 1, requires_grad=True)
+    leaf.broadcast_to(2, 3).sum().backward()
+    with pytest.raises(TypeError):
+        x.count_nonzero(2, dim=1)
+    return found, x.broadcast_to(size=(3, 1, 2)), x.count_nonzero(dim=(0, 2)), x.count_nonzero(axis=2), leaf.grad
+
+
+@parity_test
+def test_saved_tensors_under_their_old_name(torch: Any) -> Any:
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            with pytest.warns(DeprecationWarning, match="saved_tensors"):
+                (x,) = ctx.saved_variables
+            return 2 * x * grad
+
+    leaf = torch.tensor([3.0], requires_grad=True)
+    Twice.apply(leaf).sum().backward()
+    return leaf.grad
+
+
+@parity_test
+def test_an_old_base_of_transposed_convolutions(torch: Any) -> Any:
+    base = module(torch, "nn.modules.conv")._ConvTransposeMixin
+    with pytest.warns(FutureWarning, match="deprecated internal class"):
+        layer = base(3, 4, (1, 2), (1, 1), (0, 0), (1, 1), True, (0, 0), 1, True, "zeros")
+    return str(layer), layer.weight.shape, isinstance(torch.nn.ConvTranspose2d(1, 1, 1), base)

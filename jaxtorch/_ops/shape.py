@@ -47,6 +47,8 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     if dims is None and not items:
         raise TypeError('tile() missing 1 required positional arguments: "dims"')
     if dims is None:
+        if not items:
+            raise TypeError('tile() missing 1 required positional arguments: "dims"')
         dims = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
     return tile(self, need_sizes("tile", "dims", dims, 1))
 

@@ -82,6 +82,12 @@ class BackwardCFunction(tape.Node):
         self.materialize_grads = value
 
     @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
+    @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What `save_for_backward` kept; RuntimeError once freed, or if one was modified in place since."""
         if self._for_jvp is not None:
@@ -331,10 +337,6 @@ class Function(metaclass=_Meta):
 class InplaceFunction(Function):
     """The base of functions that may write to their input, from before they were static; like `Function`."""
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
 
 _signatures: Any = weakref.WeakKeyDictionary()
 
@@ -583,7 +585,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         for o in several:
             if isinstance(o, Tensor):
                 o = o.detach()
-                o._set_history(_error_node(), 0)
+                o._set_history(_ErrorNode(_Form("DelayedError", 1, 0, (), [None])), 0)
             made.append(o)
         return tuple(made) if isinstance(outputs, tuple) else made[0]
 
@@ -597,7 +599,3 @@ class _ErrorNode(tape.Node):
 
     def run_values(self, mode: Any, grads: list[Any]) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
-
-
-def _error_node() -> Any:
-    return _ErrorNode(_Form("DelayedError", 1, 0, (), [None]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +23,9 @@ _CONSTRUCTORS = (
 @functools.cache
 def _device_constructors() -> set[Any]:
     """The functions that heed a default device."""
-    import jaxtorch
-
-    found = {getattr(jaxtorch, name) for name in _CONSTRUCTORS}
-    return found | {jaxtorch.fft.fftfreq, jaxtorch.fft.rfftfreq, jaxtorch.nested.nested_tensor}
+    torch = importlib.import_module(__name__.partition(".")[0])
+    found = {getattr(torch, name) for name in _CONSTRUCTORS}
+    return found | {torch.fft.fftfreq, torch.fft.rfftfreq, torch.nested.nested_tensor}
 
 
 class DeviceContext(TorchFunctionMode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from ..._core.tensor import Tensor
@@ -291,6 +292,25 @@ class _ConvTransposeNd(_ConvNd):
         return type(self)._function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
+
+
+class _ConvTransposeMixin(_ConvTransposeNd):
+    """An old base of the transposed convolutions, with the arguments of `_ConvNd`; libraries import it."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+        output_padding: Any, groups: int, bias: bool, padding_mode: str, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        warnings.warn(
+            "`_ConvTransposeMixin` is a deprecated internal class. Please consider using public APIs.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        self._dims = len(kernel_size)
+        _ConvNd.__init__(
+            self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
 
 
 class ConvTranspose1d(_ConvTransposeNd):
