@@ -155,3 +155,21 @@ def test_arguments_are_cast_under_autocast(torch: Any) -> Any:
         attempt(lambda: torch.library.register_autocast(name, "meta", torch.float16)),
     ]
     return outside.dtype, inside.dtype, double.dtype, x.grad, seen, [(r.kind, r.message) for r in refused]
+
+
+@parity_test
+def test_implementations_before_the_operation(torch: Any) -> Any:
+    """What registers them may come first: a compiled part may define the operation."""
+    space = f"early{next(_NUMBER)}"
+    torch.library.impl(f"{space}::plus", ["CPU"])(lambda x: x + 1)
+    named = attempt(lambda: getattr(getattr(torch.ops, space), "plus"))  # noqa: B009
+    torch.library.define(f"{space}::plus", "(Tensor x) -> Tensor")
+    library = torch.library.Library(space, "FRAGMENT")
+    library.impl("times", lambda x: x * 3, "CPU")
+    library.impl("times.scalar", lambda x, y: x * y, "CPU")
+    library.define("times(Tensor x) -> Tensor")
+    library.define("times.scalar(Tensor x, float y) -> Tensor")
+    torch.library.register_kernel(f"{space}::minus", "cpu", lambda x: x - 1)
+    torch.library.define(f"{space}::minus", "(Tensor x) -> Tensor")
+    ops, x = getattr(torch.ops, space), torch.ones(2)
+    return named, ops.plus(x), ops.times(x), ops.times.scalar(x, 2.0), ops.minus(x)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from parity import candidate
+from parity import attempt, candidate, parity_test
 
 C = np.random.default_rng(0).normal(size=(3, 3)).astype(np.float32)
 
@@ -132,3 +132,46 @@ def test_the_node_of_a_function_is_shown_as_there():
         return repr(Twice.apply(t.ones(1, requires_grad=True)).grad_fn).split(" at ")[0]
 
     assert shown(candidate()) == shown(torch)
+
+
+@parity_test
+def test_the_old_constructor_keeps_the_history(torch: Any) -> Any:
+    """A tensor made from a tensor is a view of it, of a subclass too."""
+
+    class Labelled(torch.Tensor):
+        pass
+
+    def seen(made: Any, x: Any) -> Any:
+        made.pow(2).sum().backward()
+        found = (
+            made.requires_grad,
+            made.grad_fn.name(),
+            made._is_view(),
+            made.is_leaf,
+            x.grad.clone(),
+            type(made).__name__,
+        )
+        x.grad = None
+        return found
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    made = [
+        torch.Tensor(x),
+        torch.Tensor(x * 3),
+        torch.FloatTensor(x),
+        x.new(x),
+        Labelled(x),
+        Labelled(Labelled(x * 2)),
+    ]
+    y = x * 2
+    torch.Tensor(y).mul_(3)
+    y.sum().backward()
+    written, x.grad = x.grad, None
+    with torch.no_grad():
+        torch.Tensor(x).add_(1)
+    leaf = torch.nn.Parameter(torch.Tensor(x * 2))
+    return [
+        [seen(m, x) for m in made],
+        [written, x.detach(), leaf.is_leaf, torch.LongTensor(torch.arange(3))._is_view()],
+        attempt(lambda: torch.Tensor(x).add_(1)),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import pickle
 import warnings
@@ -190,3 +191,31 @@ def test_what_is_scripted_counts_as_such():
     ours = _kinds(jaxtorch)
     assert ours == _kinds(torch)
     assert any(ours)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")
+@pytest.mark.parametrize("kind", [torch, jaxtorch], ids=["torch", "jaxtorch"])
+def test_scripting_may_be_off(kind: Any):
+    state = importlib.import_module(f"{kind.__name__}.jit._state")
+    assert state._enabled and kind.jit.script(_asserted) is not _asserted
+    layer = kind.nn.Linear(1, 1)
+    state.disable()
+    try:
+        assert not state._enabled
+        assert kind.jit.script(_raised) is _raised and kind.jit.script_method(_raised) is _raised
+        assert kind.jit.script(layer) is layer
+    finally:
+        state.enable()
+
+
+@pytest.mark.parametrize("kind", [torch, jaxtorch], ids=["torch", "jaxtorch"])
+def test_the_variable_that_turns_scripting_off(kind: Any, monkeypatch: pytest.MonkeyPatch):
+    proxy = importlib.import_module(f"{kind.__name__}.jit._state").EnabledProxy
+    found = {}
+    for value in ("0", "1", "0v", "1v", "true", "NO"):
+        monkeypatch.setenv("PYTORCH_JIT", value)
+        found[value] = bool(proxy())
+    assert found == {"0": False, "1": True, "0v": False, "1v": True, "true": True, "NO": False}
+    monkeypatch.setenv("PYTORCH_JIT", "perhaps")
+    with pytest.raises(ValueError, match="Unknown setting of PYTORCH_JIT"):
+        proxy()

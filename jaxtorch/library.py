@@ -21,6 +21,8 @@ __all__ = [
 
 _pending_fakes: dict[str, Callable[..., Any]] = {}
 """Fake implementations that were registered before their operation, by its qualified name."""
+_pending_kernels: dict[str, dict[str, Callable[..., Any]]] = {}
+"""Implementations that were registered before their operation, by its qualified name and their keys."""
 
 
 def fallthrough_kernel() -> None:
@@ -54,6 +56,8 @@ class Library:
         made.tags = list(tags) if isinstance(tags, (tuple, list)) else [tags]
         self._defined.append(made)
         made.fake = _pending_fakes.pop(made.name(), None)
+        for key, kernel in _pending_kernels.pop(made.name(), {}).items():
+            _implement(made, key, kernel)
         return parsed.name + (f".{parsed.overload_name}" if parsed.overload_name else "")
 
     def _find(self, op_name: Any) -> OpOverload:
@@ -70,11 +74,9 @@ class Library:
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
         if fn is not fallthrough_kernel:
-            overload = self._find(op_name)
-            if key == "Meta":
-                overload.fake = fn
-            else:
-                overload.kernels[key] = fn
+            if isinstance(op_name, str) and "::" not in op_name:
+                op_name = f"{self.ns}::{op_name}"
+            _implement(op_name, key, fn)
 
     def _register_fake(self, op_name: str, fn: Callable[..., Any], _stacklevel: int = 1, **kwargs: Any) -> None:
         self._find(op_name).fake = fn
@@ -99,6 +101,20 @@ def _library(ns: str, lib: Library | None) -> Library:
     return lib
 
 
+def _implement(op: str | OpOverload, key: str, fn: Callable[..., Any]) -> None:
+    """Give an operation an implementation for a dispatch key, when it is defined if it is not yet."""
+    if isinstance(op, str):
+        try:
+            op = _operators.find(op)
+        except RuntimeError:
+            _pending_kernels.setdefault(op, {})[key] = fn
+            return
+    if key == "Meta":
+        op.fake = fn
+    else:
+        op.kernels[key] = fn
+
+
 def _named(op: Any) -> str:
     if isinstance(op, str):
         return op
@@ -121,7 +137,7 @@ _KEYS = {"cpu": "CPU", "cuda": "CUDA", "xla": "XLA", "meta": "Meta", "default": 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
     """Register an implementation for kinds of devices ('cpu', 'cuda', 'default' for all); a decorator without `func`.
 
-    The older form `impl(library, name, dispatch_key="")` is a decorator too.
+    The operation may be defined later. The older form `impl(library, name, dispatch_key="")` is a decorator too.
     """
     if isinstance(qualname, Library):
         library = qualname
@@ -134,11 +150,7 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
 
     def register(fn: Callable[..., Any]) -> Any:
         for kind in [types] if isinstance(types, str) else types:
-            overload = _operators.find(_named(qualname))
-            if _KEYS.get(kind, kind) == "Meta":
-                overload.fake = fn
-            else:
-                overload.kernels[_KEYS.get(kind, kind)] = fn
+            _implement(_named(qualname), _KEYS.get(kind, kind), fn)
         return fn
 
     return register if func is None else (register(func), None)[1]

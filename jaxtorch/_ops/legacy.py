@@ -15,6 +15,7 @@ from .._core.tensor import Tensor
 from .casting import _LEGACY
 from .construction import _is_sequence, tensor
 from .creation import filled
+from .views import _alias
 
 _SLOTS = ("_value", "_alias", "_node", "_index", "_grad", "_layout", "_ver", "_hooks", "_post_hooks", "_rg")
 
@@ -59,7 +60,8 @@ def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: 
     if isinstance(data, Tensor):
         if checked and data.dtype is not dtype:
             raise _wrong_type(dtype, data.dtype)
-        return views.detached(data)
+        with disable_all():  # a view with the history of what it was made from
+            return _alias(data)
     content = getattr(data, "_as_tensor", None)  # of a storage
     if content is not None:
         return content(dtype)

@@ -20,7 +20,7 @@ from .._jit_internal import _overload_method as _overload_method
 from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
 from ..nn import Module
-from . import _scripted
+from . import _scripted, _state
 from . import annotations as annotations
 from ._scripted import Error
 
@@ -97,8 +97,11 @@ def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """`obj` as it is: a function or module runs as Python, with TorchScript's exceptions; a module shares all attributes with `obj`.
 
-    What it raises or asserts is a `torch.jit.Error`, other errors are RuntimeErrors. Classes are given back.
+    What it raises or asserts is a `torch.jit.Error`, other errors are RuntimeErrors. Classes are given back, and everything where
+    scripting is off (PYTORCH_JIT=0).
     """
+    if not _state._enabled:
+        return obj
     if builtins.isinstance(obj, Module):
         return _scripted.scripted_module(obj)
     if type(obj) is FunctionType and not obj.__module__.startswith("jaxtorch") and not hasattr(obj, "_scripted"):
@@ -120,6 +123,8 @@ def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) ->
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The method, with TorchScript's exceptions."""
+    if not _state._enabled:
+        return fn
     return _scripted.scripted_function(fn)
 
 
