@@ -22,6 +22,7 @@ from .._core.tensor import Tensor
 from .._core.traced import follows_tangents
 from .._tensor.interop import from_jax, to_jax
 from . import _mapped_function
+from ._returned import check_gradients
 
 
 def is_traced(args: Any) -> bool:
@@ -165,9 +166,7 @@ class _Function:
         every = [next(rest) if isinstance(o, Tensor) else None for o in self.outputs]
         results = self.cls._user_backward()(ctx, *every)
         results = results if isinstance(results, tuple) else (results,)
-        from .function import _check_gradients
-
-        _check_gradients(f"{self.cls.__name__}GeneratedBackward", results, len(self.args), self.places)
+        check_gradients(f"{self.cls.__name__}GeneratedBackward", results, len(self.args), self.places)
         return tuple([self._gradient(results[i], a, i) for i, a in zip(self.places, arrays, strict=True)])
 
     def _filled(self, arrays: Any) -> list[Any]:

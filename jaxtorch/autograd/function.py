@@ -17,6 +17,7 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
 from . import _traced_function
+from ._returned import check_gradients
 from ._sparse_ends import carrier, places, result, to_values
 
 _TO_COMPUTE: Any = object()
@@ -180,7 +181,7 @@ class BackwardCFunction(tape.Node):
         finally:
             state.grad = before
         results = results if isinstance(results, tuple) else (results,)
-        _check_gradients(self.name(), results, len(self.needs_input_grad), self._tensor_inputs)
+        check_gradients(self.name(), results, len(self.needs_input_grad), self._tensor_inputs)
         found = []
         for i, aval in zip(self.form.wanted, self.form.in_avals, strict=True):
             g = to_values(results[i], self._sparse_inputs[i]) if i in self._sparse_inputs else results[i]
@@ -214,20 +215,6 @@ class _Unpack:
                 f"{type(found).__name__}"
             )
         return found
-
-
-def _check_gradients(name: str, results: tuple[Any, ...], n: int, tensors: Any) -> None:
-    """RuntimeError unless a backward has returned a gradient for each of `n` arguments, and only None where that is no tensor."""
-    if len(results) < n or any(r is not None for r in results[n:]):
-        raise RuntimeError(
-            f"function {name} returned an incorrect number of gradients (expected {n}, got {len(results)})"
-        )
-    for i, g in enumerate(results[:n]):
-        if g is not None and i not in tensors:
-            raise RuntimeError(
-                f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward "
-                "input was not a Variable"
-            )
 
 
 def _fit(g: Tensor, aval: Any, name: str, index: int) -> Tensor:
