@@ -13,6 +13,7 @@ import pytest
 import torch as reference
 
 import jaxtorch
+from jaxtorch._core.runner import _structures
 
 # PyTorch warns once a process that it does not check indices, and that its CSR is in beta.
 pytestmark = [pytest.mark.filterwarnings("ignore:Sparse"), pytest.mark.filterwarnings("ignore:.*[Ss]parse.*")]
@@ -255,6 +256,48 @@ def test_sparse_gradients_of_embeddings(name: str, kind: str) -> None:
         return [*found, layer.weight]
 
     compare(body)
+
+
+@pytest.mark.parametrize("name", ["Adagrad", "SparseAdam"])
+def test_rows_named_several_times_make_no_new_program(name: str) -> None:
+    torch = jaxtorch
+    layer = torch.nn.Embedding(12, 3, sparse=True)
+    optimizer = getattr(torch.optim, name)(layer.parameters(), lr=0.1)
+
+    def step(*rows: int) -> None:
+        optimizer.zero_grad()
+        layer(torch.tensor(rows)).square().sum().backward()
+        optimizer.step()
+
+    for _ in range(4):
+        step(1, 2, 3, 4)
+    before = layer.weight.tolist()
+    step(1, 2, 3, 4)
+    known = len(_structures)
+    step(5, 5, 5, 5)
+    step(7, 9, 7, 9)
+    assert len(_structures) == known
+    changed = [i for i, row in enumerate(layer.weight.tolist()) if row != before[i]]
+    assert changed == [1, 2, 3, 4, 5, 7, 9]
+
+
+def test_a_gradient_of_rows_that_are_not_there() -> None:
+    def body(torch: Any) -> None:
+        p = torch.nn.Parameter(torch.zeros(4, 2))
+        optimizer = torch.optim.Adagrad([p], lr=0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            p.grad = torch.sparse_coo_tensor(torch.tensor([[1, 3]]), torch.ones(2, 2), (4, 2))
+            optimizer.step()
+            assert p[1].tolist() == p[3].tolist() != p[0].tolist()
+            p.grad = torch.sparse_coo_tensor(torch.zeros(1, 0, dtype=torch.long), torch.zeros(0, 2), (4, 2))
+            optimizer.step()
+            assert p[0].tolist() == [0, 0]
+
+    for module in MODULES:
+        body(module)
+    with pytest.raises(RuntimeError, match="size is 4 but found index 4"):
+        jaxtorch._ops.sparse._rows_merged(jaxtorch.tensor([1, 4]), jaxtorch.ones(2, 2), 4)[1].tolist()
 
 
 @pytest.mark.parametrize("name", "Adam AdamW RMSprop Adadelta Adamax NAdam RAdam ASGD Rprop".split())

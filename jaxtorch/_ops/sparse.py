@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from .._core.op import Array, op
+from .gather import flag_outside
 
 
 @op(function=False, method=False, out=False, grad="ToDenseBackward0")
@@ -33,6 +34,36 @@ def _segments_added(values: Array, place: Array, count: int):
     """(count, ...) sums of the values whose `place` is 0, 1, ..."""
     at = jnp.zeros((count, *values.shape[1:]), values.dtype).at[place]
     return at.max(values) if values.dtype == jnp.bool_ else at.add(values)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _rows_merged(index: Array, values: Array, rows: int):
+    """The rows that are named, and the sums of their values, both as many as there are values: what is left over names the row
+    after the last one. So the shapes do not depend on how many rows are named several times."""
+    flag_outside(index, 0, rows, lambda i: RuntimeError(_bounds(i, rows)))
+    order = jnp.argsort(index, stable=True)
+    at = index[order]
+    place = jnp.cumsum(jnp.concatenate([jnp.zeros((1,), bool), at[1:] != at[:-1]]))
+    merged = jnp.zeros_like(values).at[place].add(values[order])
+    return jnp.full(index.shape, rows, index.dtype).at[place].set(at), merged
+
+
+def _bounds(index: int, rows: int) -> str:
+    if index < 0:
+        return f"found negative index {index} for dim 0"
+    return f"size is inconsistent with indices: for dim 0, size is {rows} but found index {index}"
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _rows_read(input: Array, place: Array):
+    """Rows of a dense tensor; 0 where `place` is none."""
+    return input.at[place].get(mode="fill", fill_value=0)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _rows_added(input: Array, place: Array, values: Array):
+    """A dense tensor with values added to rows, none of them named twice; nothing is added where `place` is none."""
+    return input.at[place].add(values.astype(input.dtype), mode="drop", unique_indices=False)
 
 
 @op(function=False, method=False, out=False, grad=lambda operands, statics: statics[1])
