@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from . import capture, cold, hostmode, modes, neighbours, program, runner, tensor
+from . import capture, checks, cold, hostmode, modes, neighbours, program, runner, tensor
 from .device import DeviceSlot
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 4  # of recorder.c; what was built from another is not used
+VERSION = 5  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
@@ -54,6 +54,7 @@ def begin() -> bool:
                 "emit": program.emit,
                 "broken": program.broken,
                 "seen": cold.seen,
+                "add_checks": checks.add,
                 "watch": modes.watch,
                 "finished": modes.finished,
                 "inferring": modes.inferring,

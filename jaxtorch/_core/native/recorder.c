@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 4
+#define VERSION 5
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
