@@ -72,6 +72,22 @@ def _largest(x: Any, k: int, axis: int) -> tuple[Any, Any]:
     return _first(*sorted_with(x, axis, True), k, axis)
 
 
+def _smallest(x: Any, k: int, axis: int) -> tuple[Any, Any]:
+    def by_sorting(x: Any) -> tuple[Any, Any]:
+        return _first(*sorted_with(x, axis), k, axis)
+
+    def by_largest(x: Any) -> tuple[Any, Any]:
+        values, at = lax.top_k(-jnp.moveaxis(x, axis, -1), k)
+        return -jnp.moveaxis(values, -1, axis), jnp.moveaxis(at, -1, axis).astype(np.int64)
+
+    if x.ndim and kind(x) == "float" and 0 < 4 * k <= x.shape[axis] and x.shape[axis] >= _LONG:
+        return lax.cond(jnp.isnan(x).any(), by_sorting, by_largest, x)  # NaN would have to come last
+    return by_sorting(x)
+
+
+_LONG = 64  # elements from which on a row is better not sorted
+
+
 def _first(values: Any, at: Any, k: int, axis: int) -> tuple[Any, Any]:
     if not values.ndim:
         return values, at
@@ -98,7 +114,7 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
         raise RuntimeError("topk does not support bool dtypes on CPU")
 
     def select(x: Any) -> tuple[Any, Any]:
-        return _largest(x, k, axis) if largest else _first(*sorted_with(x, axis), k, axis)
+        return _largest(x, k, axis) if largest else _smallest(x, k, axis)
 
     return types.topk(follow(select, input, axis))
 
