@@ -173,6 +173,17 @@ def test_modules_are_copied_pickled_and_changed_in_class() -> None:
 
     assert isinstance(Mixed(), dict)
 
+    class Mixin:
+        def area(self) -> int:
+            return self.weight.numel()  # pyright: ignore[reportAttributeAccessIssue]
+
+    class WithMixin(Mixin, torch.nn.Linear):
+        pass
+
+    layer = torch.nn.Linear(2, 3)
+    layer.__class__ = WithMixin
+    assert layer.area() == 6
+
 
 @pytest.fixture
 def model() -> Iterator[Any]:
@@ -218,6 +229,7 @@ def test_a_program_that_is_broken_off_in_c_stays_pending(model: Any, monkeypatch
     inputs = [torch.randn(5, 3) for _ in range(12)]
     expected = outputs(model, inputs)
     monkeypatch.setattr(program, "_threads", {0: None})
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     recorder.begin()
     try:
         with torch.no_grad():
@@ -239,6 +251,7 @@ def test_a_program_that_is_broken_off_in_c_stays_pending(model: Any, monkeypatch
             np.testing.assert_allclose(y.numpy(), expected[3], rtol=1e-5, atol=1e-7)
             structure.call = call
     finally:
+        signal.signal(signal.SIGINT, before)
         monkeypatch.undo()
         recorder.begin()
 

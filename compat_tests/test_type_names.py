@@ -22,7 +22,7 @@ ELSEWHERE = (
     "nn.attention.SDPBackend", "nn.attention.flex_attention.FlexKernelOptions", "onnx", "profiler", "quantization",
     "sparse.SparseSemiStructured", "types.Storage", "xpu", "StorageBase", "DisableTorchFunction", "DisableTorchFunctionSubclass",
     "SymBool", "SymFloat", "SymInt", "ScriptFunction", "ScriptModule", "DeviceObjType", "PyTorchFileReader", "PyTorchFileWriter",
-    "Tag", "Future", "monitor", "accelerator.Graph",
+    "Tag", "Future", "monitor", "accelerator.Graph", "package",
 )  # fmt: skip
 
 SHOW = """

@@ -20,7 +20,7 @@ from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 5  # of recorder.c; what was built from another is not used
+VERSION = 6  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,

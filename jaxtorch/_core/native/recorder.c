@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 5
+#define VERSION 6
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
@@ -447,7 +447,7 @@ static PyMethodDef methods[] = {
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, "record(kernel, values): `program.emit`, or None."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_FASTCALL, "finish(entry, mask, values, operands): `tensor.finish`, or None."},
     {"known", (PyCFunction)(void (*)(void))known, METH_FASTCALL, "known(program, structure): `program._is_known`."},
-    {"begin_modules", begin_modules, METH_VARARGS, "begin_modules(getattr, called, calls, hooks): what `Base` needs."},
+    {"begin_modules", begin_modules, METH_VARARGS, "begin_modules(Module, called, bound, calls, hooks): methods of `nn.Module`."},
     {"run", run, METH_O, "run(program): `program.flush`, if the program stays on the host and came before; was it that?"},
     {NULL, NULL, 0, NULL},
 };
@@ -462,7 +462,7 @@ PyMODINIT_FUNC PyInit_recorder(void) {
   s_inferred = PyUnicode_InternFromString("_inferred");
   zero = PyLong_FromLong(0);
   minus_one = PyLong_FromLong(-1);
-  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !add_base(made)) {
+  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !module_names()) {
     Py_XDECREF(made);
     return NULL;
   }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..._core import recorder
 from ..._core.tensor import Tensor
 from ..parameter import Buffer, Parameter, settle
 from . import _hooks
@@ -55,16 +54,7 @@ def own_constructors(classes: Iterable[type]) -> None:
         cls.__init__ = made
 
 
-IN_C: Any = recorder.extension()
-"""What modules have from C, where that was built (native/module.inc); otherwise Python does all of it, here and in `module.py`."""
-
-if TYPE_CHECKING or IN_C is None:
-    _Base = object
-else:
-    _Base = IN_C.Base
-
-
-class Registry(_Base):
+class Registry:
     """The part of `Module` that registers what is assigned to attributes, and finds it again."""
 
     _parameters: dict[str, Any]

@@ -10,9 +10,10 @@ import sys
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from types import MethodType
+from typing import Any, Self, TypeVar
 
-from ..._core import calls
+from ..._core import calls, recorder
 from ..._core.removable import RemovableHandle
 from ..._core.tensor import Tensor  # noqa: F401
 from ..._core.unbound import unbind
@@ -38,7 +39,7 @@ from ._hooks import (  # noqa: F401
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._registry import IN_C, Registry
+from ._registry import Registry
 from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from ._state import IncompatibleKeys as _IncompatibleKeys
 
@@ -148,8 +149,7 @@ class Module(Registry):
             if not calls.depth:
                 calls.outermost_returned()
 
-    if TYPE_CHECKING or IN_C is None:  # otherwise C calls `forward`, or the above where a hook listens
-        __call__ = _wrapped_call_impl
+    __call__ = _wrapped_call_impl
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return _calling.call(self, args, kwargs)
@@ -458,10 +458,11 @@ class Module(Registry):
 
 
 _pytree.register(Module)
-if IN_C is not None:
-    IN_C.begin_modules(
-        Module.__getattr__,
+if (_in_c := recorder.extension()) is not None:  # native/module.inc: the same for what is common, in less time
+    _in_c.begin_modules(
+        Module,
         Module._wrapped_call_impl,
+        MethodType,
         vars(calls),
         (_global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks),
     )
