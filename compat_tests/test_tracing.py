@@ -111,3 +111,16 @@ def test_flags_stay() -> None:
         with pytest.raises(IndexError):
             torch.zeros(2, 3)[torch.arange(n)].sum().item()
         assert torch.ones(n, 3)[torch.arange(n)].sum().item() == 3 * n
+
+
+def test_without_the_tracer_of_this_version_jit_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracing, "_can_be_direct", lambda: False)
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    (torch.tanh(x) * x).sum().backward()
+    y = reference.arange(6.0).reshape(2, 3).requires_grad_()
+    (reference.tanh(y) * y).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-5)
+
+
+def test_this_version_of_jax_has_the_tracer() -> None:
+    assert tracing._can_be_direct()

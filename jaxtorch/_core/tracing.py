@@ -18,6 +18,7 @@ from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import linear_util as _linear_util
 from jax._src.interpreters import partial_eval as _partial_eval
+from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
 EXPANDED: dict[str, Callable[..., Any]] = {}
 """Primitives of `_ops/primitives.py` -> the functions, in terms of JAX's, that they stand for."""
@@ -37,7 +38,7 @@ def traced(name: str, fn: Callable[..., Any], structs: Any, opens: bool = True) 
     """
     opens = opens and _opened.get(name, False)
     with _config.disable_jit(opens) if opens != _config.disable_jit.value else contextlib.nullcontext():
-        closed = _direct(name, fn, structs)
+        closed = _traced(name, fn, structs)
     if opens and len(closed.jaxpr.eqns) > MANY:
         _opened[name] = False
         return traced(name, fn, structs, False)
@@ -46,17 +47,32 @@ def traced(name: str, fn: Callable[..., Any], structs: Any, opens: bool = True) 
     return closed
 
 
+def _traced(name: str, fn: Callable[..., Any], structs: Any) -> Any:
+    if _can_be_direct():
+        return _direct(name, fn, structs)
+    return jax.jit(fn).trace(*structs).jaxpr
+
+
+@functools.cache
+def _can_be_direct() -> bool:
+    """Has this version of JAX the tracer as `_direct` calls it? It is not among what JAX promises to keep."""
+    try:
+        return len(_direct("identity", lambda x: (x,), [jax.ShapeDtypeStruct((), "float32")]).out_avals) == 1
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
 def _direct(name: str, fn: Callable[..., Any], structs: Any) -> Any:
     info = _core.DebugInfo("jit", name, None, None)
     avals = [_core.ShapedArray(s.shape, s.dtype) for s in structs]
     jaxpr, _, consts = _partial_eval.trace_to_jaxpr_dynamic(_linear_util.wrap_init(fn, debug_info=info), avals)
-    return _core.ClosedJaxpr(jaxpr, consts)
+    return ClosedJaxpr(jaxpr, consts)
 
 
 def _has_loops(jaxpr: Any) -> bool:
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        if name in _LOOPS or any(map(_has_loops, _core.jaxprs_in_params(eqn.params))):
+        if name in _LOOPS or any(map(_has_loops, jaxprs_in_params(eqn.params))):
             return True
         if name in EXPANDED and _has_loops(expanded(name, [v.aval for v in eqn.invars], eqn.params).jaxpr):
             return True
@@ -87,7 +103,7 @@ def with_results(closed: Any, outs: Any) -> Any:
     info = jaxpr.debug_info._replace(result_paths=None)
     jaxpr = jaxpr.replace(outvars=list(outs), debug_info=info)
     jaxpr, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(outs), instantiate=True)
-    return _core.ClosedJaxpr(jaxpr, closed.consts)
+    return ClosedJaxpr(jaxpr, closed.consts)
 
 
 def of_jaxpr(closed: Any, name: str) -> Callable[..., Any]:
