@@ -306,8 +306,8 @@ def _run(program: Program, values: list[Value]) -> None:
     begun, program.begun = program.begun, None
     if expected is not None and not (_is_known if known_in_c is None else known_in_c)(program, expected):
         expected = None
-    arrays = [v.array for v in inputs]
     if expected is not None:  # what ran after the last program when that ran before: nothing has to be worked out
+        arrays = [v.array for v in inputs]
         cold.seen(False)
         structure = expected
         outs = None if begun is None else begun.results(structure, arrays, program.packed)
@@ -322,7 +322,6 @@ def _run(program: Program, values: list[Value]) -> None:
     else:
         if begun is not None:
             begun.in_vain()
-        arrays = None
         structure, outs = _worked_out(program, values, _held(program))
     live = structure.plan.live
     if slot.ran is not None:

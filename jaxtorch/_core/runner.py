@@ -279,9 +279,8 @@ def run(
             _structures.pop(next(iter(_structures)))
         structure = _structures[key] = Structure(Plan(*key))
         steps = structure.plan.steps
-        if (
-            len(steps) > 1 or structure.plan.captured or cold.RUNS == cold.FOR_EVER
-        ):  # else a single kernel counts its own runs
+        counts_itself = len(steps) <= 1 and not structure.plan.captured and cold.RUNS != cold.FOR_EVER
+        if not counts_itself:  # as a kernel by itself does where there is a limit
             structure.cold_limit = cold.runs_of_program([kernel for kernel, _, _ in steps])
         log.new_structure(structure)
         new = len(steps) > 1 and structure.cold_limit == 0
