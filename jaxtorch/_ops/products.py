@@ -28,9 +28,8 @@ _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
 _LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
 _LARGE_IN_KERNELS = 1 << 13  # elements of a result for which the kernels pay on matrix units
 _LARGE_IN_VECTORS = 1 << 12  # without these
-_SMALL = 1 << 24  # multiplications of a product up to which the kernels are faster without matrix units;
-_FEW, _SMALL_WEIGHT = 4, 1 << 17  # with AVX-512 from so many rows on, with weights of at most so many elements
-_MANY, _WEIGHTS = 512, (1 << 18, 1 << 20)  # and again from so many rows on, with weights of so many elements
+_LARGEST_WEIGHT = 1 << 20  # elements of the right matrix up to which the kernels are faster with AVX2 alone;
+_SMALL, _FEW, _SMALL_WEIGHT = 1 << 24, 4, 1 << 17  # with AVX-512: multiplications at most, rows at least, weight at most
 
 
 def on_cpu() -> bool:
@@ -56,24 +55,19 @@ def _are_faster(rows: int, inner: int, columns: int) -> bool:
     """Is a product in the kernels, with its operands as they lie, faster than XLA's?"""
     if native.matrix_units():
         return True
-    suits = native.with_avx2_alone() or (rows >= _FEW and inner * columns <= _SMALL_WEIGHT)
-    return native.available() and suits and rows * inner * columns <= _SMALL
+    if native.with_avx2_alone():
+        return inner * columns <= _LARGEST_WEIGHT
+    few = rows >= _FEW and inner * columns <= _SMALL_WEIGHT and rows * inner * columns <= _SMALL
+    return native.available() and few
 
 
-def _layers_are_faster(rows: int, inner: int, columns: int) -> bool:
-    """The same of a product with a weight (columns, inner)."""
-    least, most = _WEIGHTS
-    large = native.with_avx2_alone() and rows >= _MANY and least <= inner * columns <= most
-    return large or _are_faster(rows, inner, columns)
-
-
-def _where(faster: Callable[[int, int, int], bool], kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _where_faster(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """For a function of a (rows, inner) and another matrix."""
     found = natively(kernel)
 
     def run(a: Any, b: Any, *rest: Any) -> Any:
         rows, inner = a.shape
-        return found(a, b, *rest) if faster(rows, inner, math.prod(b.shape) // max(inner, 1)) else None
+        return found(a, b, *rest) if _are_faster(rows, inner, math.prod(b.shape) // max(inner, 1)) else None
 
     return run
 
@@ -99,7 +93,7 @@ ad.defbilinear(
 _times_transposed_p = primitive(
     "times_transposed",
     lambda x, w: _contract(x, w, 1, 1),
-    _where(_layers_are_faster, functools.partial(native.product, b_turned=True)),
+    _where_faster(functools.partial(native.product, b_turned=True)),
 )
 ad.defbilinear(
     _times_transposed_p,
@@ -108,7 +102,7 @@ ad.defbilinear(
 )
 
 # a (n, m) and b (m, p) to (n, p)
-_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0), _where(_are_faster, native.product))
+_times_p = primitive("times", lambda a, b: _contract(a, b, 1, 0), _where_faster(native.product))
 ad.defbilinear(
     _times_p,
     lambda g, a, b: _times_transposed_p.bind(lax.optimization_barrier(g), b),
@@ -190,7 +184,7 @@ def _linear(x: Array, w: Array, row: Array) -> Array:
 
 
 # x (rows, in), weight (out, in) and bias (out,) to (rows, out)
-_linear_p = primitive("linear", _linear, _where(_layers_are_faster, native.linear))
+_linear_p = primitive("linear", _linear, _where_faster(native.linear))
 
 
 def _linear_tangent(primals: Any, tangents: Any) -> Any:
@@ -212,7 +206,7 @@ def times_and_plus(x: Array, weight: Array, *biases: Array | None) -> Array:
     count = math.prod(x.shape[:-1])
     rows = [b for b in biases if b is not None]
     alike = all(b.shape == weight.shape[:1] and b.dtype == weight.dtype == x.dtype for b in rows)
-    if rows and alike and _layers_are_faster(count, x.shape[-1], len(weight)) and _pays(count, len(weight)):
+    if rows and alike and _are_faster(count, x.shape[-1], len(weight)) and _pays(count, len(weight)):
         out = _linear_p.bind(x.reshape(count, x.shape[-1]), weight, functools.reduce(operator.add, rows))
         return out.reshape(*x.shape[:-1], len(weight))
     if alike and len(rows) > 1 and x.dtype.itemsize >= 4:  # half precision would round the sum
