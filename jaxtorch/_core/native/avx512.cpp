@@ -1,5 +1,6 @@
 #include "kernels.h"
 
+#include <immintrin.h>
 #include <sched.h>
 
 #include <utility>
