@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import jaxtorch
 from jaxtorch._core import native
 from jaxtorch._core.convolution import Window
 
@@ -97,3 +98,22 @@ def test_a_pixel_that_is_not_finite_spoils_its_neighbours_only() -> None:
     got, want = convolution(x, weight, ((1, 1), (1, 1)), (1, 1))
     assert np.array_equal(np.isnan(got), np.isnan(want)) and 0 < np.isnan(got).sum() < 30
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels_first", [True, False])
+def test_kernels_of_one_pixel_are_products(monkeypatch: pytest.MonkeyPatch, channels_first: bool) -> None:
+    """However the kernel lies; forward and both gradients."""
+    monkeypatch.setattr(native, "with_avx2_alone", lambda: True)
+    monkeypatch.setattr(native, "matrix_units", lambda: False)
+    x, weight = drawn((3, 40, 9, 8), (50, 40, 1, 1))
+    g = drawn((3, 50, 9, 8))[0]
+    ours, theirs = jaxtorch.from_numpy(x).requires_grad_(), jaxtorch.from_numpy(weight).requires_grad_()
+    given = theirs if channels_first else theirs.to(memory_format=jaxtorch.channels_last)
+    jaxtorch.nn.functional.conv2d(ours, given).backward(jaxtorch.from_numpy(g))
+    got = jaxtorch.nn.functional.conv2d(ours, given).detach().numpy()
+    np.testing.assert_allclose(got, np.einsum("nchw,oc->nohw", x, weight[:, :, 0, 0]), rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(
+        ours.grad.numpy(), np.einsum("nohw,oc->nchw", g, weight[:, :, 0, 0]), rtol=1e-5, atol=1e-4
+    )
+    wanted = np.einsum("nohw,nchw->oc", g, x)[..., None, None]
+    np.testing.assert_allclose(theirs.grad.numpy(), wanted, rtol=1e-5, atol=1e-4)

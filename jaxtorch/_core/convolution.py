@@ -105,13 +105,23 @@ def run_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, prec
 
 def natively(x: Any, w: Any, kernel: native.Kernel, outs: int, groups: int, window: Window) -> Any:
     """The convolution of x with the kernel in `w` by the native kernels, or None where they are absent or no better."""
-    product = (
-        groups == 1 and window.plain and math.prod(kernel.sizes) == 1 and not any(n for p in window.pads for n in p)
-    )
     sizes = window.results(x.shape[1:-1], kernel.sizes)
-    if product or not (_fits(x, w, window) and all(sizes)):
+    if not (_fits(x, w, window) and all(sizes)):
         return None
+    if groups == 1 and window.plain and math.prod(kernel.sizes) == 1 and not any(n for p in window.pads for n in p):
+        return _natively_by_pixel(x, w, kernel, outs)
     return native.convolve(x, w, kernel, outs, sizes, window, groups)
+
+
+def _natively_by_pixel(x: Any, w: Any, kernel: native.Kernel, outs: int) -> Any:
+    """A product of matrices, pixels times channels; None where XLA's is the faster one."""
+    channels = x.shape[-1]
+    turned = kernel.along_in == 1 and kernel.along_out == channels
+    lies = turned or (kernel.along_out == 1 and kernel.along_in == outs)
+    if kernel.offset or not lies or not native.with_avx2_alone() or channels * outs > native.LARGEST_WEIGHT:
+        return None
+    matrix = w.reshape((outs, channels) if turned else (channels, outs))
+    return native.product(x.reshape(-1, channels), matrix, b_turned=turned).reshape(*x.shape[:-1], outs)
 
 
 def natively_for_kernel(x: Any, g: Any, shape: Any, kernel: native.Kernel, groups: int, window: Window) -> Any:

@@ -28,8 +28,11 @@ _LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
 _LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
 _LARGE_IN_KERNELS = 1 << 13  # elements of a result for which the kernels pay on matrix units
 _LARGE_IN_VECTORS = 1 << 12  # without these
-_LARGEST_WEIGHT = 1 << 20  # elements of the right matrix up to which the kernels are faster with AVX2 alone;
-_SMALL, _FEW, _SMALL_WEIGHT = 1 << 24, 4, 1 << 17  # with AVX-512: multiplications at most, rows at least, weight at most
+_SMALL, _FEW, _SMALL_WEIGHT = (
+    1 << 24,
+    4,
+    1 << 17,
+)  # with AVX-512: multiplications at most, rows at least, weight at most
 
 
 def on_cpu() -> bool:
@@ -56,7 +59,7 @@ def _are_faster(rows: int, inner: int, columns: int) -> bool:
     if native.matrix_units():
         return True
     if native.with_avx2_alone():
-        return inner * columns <= _LARGEST_WEIGHT
+        return inner * columns <= native.LARGEST_WEIGHT
     few = rows >= _FEW and inner * columns <= _SMALL_WEIGHT and rows * inner * columns <= _SMALL
     return native.available() and few
 

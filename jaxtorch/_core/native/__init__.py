@@ -138,6 +138,10 @@ SMALL = 1 << 14
 """Below so many elements XLA's own operations, which it fuses and runs one after the other, are the quicker ones."""
 
 
+LARGEST_WEIGHT = 1 << 20
+"""Elements of a product's right matrix up to which the kernels are faster than XLA with AVX2 alone."""
+
+
 def fits(*arrays: Any) -> bool:
     """Whether the kernels are there and take these arrays."""
     return all(a.dtype == jnp.float32 for a in arrays) and sum(a.size for a in arrays) >= SMALL and available()
