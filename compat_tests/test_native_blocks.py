@@ -92,6 +92,26 @@ def test_convolutions_with_few_outputs(
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * abs(want).max())
 
 
+@pytest.mark.parametrize("outs", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("channels", [8, 16, 48, 64, 112])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradients_of_kernels_with_few_outputs(outs: int, channels: int, seed: int) -> None:
+    rng = np.random.default_rng(100 * outs + channels + seed)
+    kernel, stride, dilation = (tuple(int(v) for v in rng.integers(1, n, 2)) for n in (6, 3, 3))
+    pads = tuple((int(a), int(b)) for a, b in rng.integers(-1, 4, (2, 2)))
+    window, sides = Window(stride, pads, (1, 1), dilation), (int(rng.integers(9, 40)), int(rng.integers(9, 40)))
+    sizes = window.results(sides, kernel)
+    x, g = drawn((3, *sides, channels), (3, *sizes, outs))
+    layout = native.Kernel(kernel, (kernel[1], 1), kernel[0] * kernel[1], channels * kernel[0] * kernel[1], 0)
+    got = jax.jit(lambda x, g: native.convolve_of_kernel(x, g, (outs, channels, *kernel), layout, window))(x, g)
+    with jax.enable_x64(True):
+        wide = jnp.asarray(x, jnp.float64)
+        numbers = ("NHWC", "OIHW", "NHWC")
+        run = lambda w: lax.conv_general_dilated(wide, w, stride, pads, (1, 1), dilation, numbers)  # noqa: E731
+        want = np.asarray(jax.vjp(run, jnp.zeros((outs, channels, *kernel)))[1](jnp.asarray(g, jnp.float64))[0])
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=2e-6 * abs(want).max())
+
+
 def test_a_pixel_that_is_not_finite_spoils_its_neighbours_only() -> None:
     x, weight = drawn((2, 10, 21, 5), (3, 5, 3, 3))
     x[0, 4, 20, 2] = np.nan
