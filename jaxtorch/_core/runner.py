@@ -22,7 +22,19 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import allocator, capture, cold, emitters, executables, log, native_code, numpy_code, one_by_one, packs
+from . import (
+    allocator,
+    capture,
+    cold,
+    emitters,
+    executables,
+    log,
+    native_code,
+    numpy_code,
+    one_by_one,
+    packs,
+    small_code,
+)
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -361,20 +373,22 @@ host_call_in_c: Any = None
 
 
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
-    """The function that runs a plan on the host: by the kernels in C++, or on NumPy."""
-    steps = native_code.written(plan)
-    ways = [call for call in (steps, numpy_code.written(plan)) if call is not None]
+    """The function that runs a plan on the host: by the kernels in C++, in C, or on NumPy."""
+    steps, in_numpy = native_code.written(plan), []
 
     def run(arrays: list[Any]) -> list[Any]:
-        for call in ways:
-            if (outs := call(arrays)) is not None:
-                return outs
+        if steps is not None and (outs := steps(arrays)) is not None:
+            return outs
+        if not in_numpy:
+            in_numpy.append(numpy_code.written(plan))
+        if (outs := in_numpy[0](arrays)) is not None:
+            return outs
         return _run_steps(slot, plan, arrays, True)
 
-    if steps is None or host_call_in_c is None or steps.cast:
-        return run
-    shapes = tuple([shape for shape, _ in steps.kinds])
-    return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
+    if steps is not None and host_call_in_c is not None and not steps.cast:
+        shapes = tuple([shape for shape, _ in steps.kinds])
+        return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
+    return small_code.written(plan, run, steps is not None) or run
 
 
 def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:
