@@ -155,7 +155,8 @@ class Structure:
 
     cold_limit: how often it may run on NumPy before it is compiled (see cold.py).
 
-    next: the structure that ran after this one when it ran last: probably what comes after it again.
+    next: the structure that ran after this one when it ran last: probably what comes after it again. others: those that did before,
+          the latest first: where what follows depends on what was read, it is one of a few.
     code, held: the program as it was recorded, and what was held of it: for each value whether it was `DEAD`, held by somebody, an
           input that was read, or one whose memory was given away. By these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
@@ -166,7 +167,8 @@ class Structure:
     """
 
     __slots__ = (
-        "runs", "call", "plan", "record", "next", "code", "held", "cold_limit", "made", "packed", "on_host", "written", "habit",
+        "runs", "call", "plan", "record", "next", "others", "code", "held", "cold_limit", "made", "packed", "on_host", "written",
+        "habit",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -176,6 +178,7 @@ class Structure:
         self.plan = plan
         self.record: Any = None
         self.next: Structure | None = None
+        self.others: list[Structure] = []
         self.code: list[Any] | None = None
         self.held = b""
         self.made: dict[int, int] = {}
@@ -184,7 +187,15 @@ class Structure:
         self.written: Any = None
         self.habit: Any = None
 
+    def followed(self, by: Structure) -> None:
+        """That one has run after this one."""
+        if self.next is not by:
+            if self.next is not None:
+                self.others = [self.next, *[s for s in self.others if s is not by]][:_OTHERS]
+            self.next = by
 
+
+_OTHERS = 6
 DEAD, HELD, READ, DONATED = range(4)
 
 
