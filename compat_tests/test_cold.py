@@ -153,14 +153,14 @@ def test_a_program_that_keeps_running_is_compiled_whole(monkeypatch: pytest.Monk
 
 
 def test_a_training_loop_is_compiled_by_its_third_step() -> None:
-    net = torch.nn.Sequential(torch.nn.Linear(6, 5), torch.nn.Tanh(), torch.nn.Linear(5, 3))
+    net = torch.nn.Sequential(torch.nn.Linear(6, 200), torch.nn.Tanh(), torch.nn.Linear(200, 3))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
     compiled = []
     for _ in range(8):
         before = Counts.compiled
         optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(net(torch.randn(11, 6)), torch.arange(11) % 3).backward()
+        torch.nn.functional.cross_entropy(net(torch.randn(110, 6)), torch.arange(110) % 3).backward()
         optimizer.step()
         schedule.step()
         compiled.append(Counts.compiled - before)

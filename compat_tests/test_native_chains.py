@@ -11,7 +11,7 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, native_code, numpy_code, program, runner
+from jaxtorch._core import cold, native, native_code, numpy_code, program, runner, small_code
 from jaxtorch._core.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
@@ -160,6 +160,7 @@ def test_other_uses_of_bytes_are_left_to_numpy():
 
 def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(native, "steps", lambda: None)
+    monkeypatch.setattr(small_code, "made_in_c", None)
     texts: list[str] = []
     define = numpy_code.define
     monkeypatch.setattr(numpy_code, "define", lambda text, *rest: (texts.append(text), define(text, *rest))[1])

@@ -11,7 +11,7 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, program, runner
+from jaxtorch._core import cold, native, program, runner, small_code
 from jaxtorch._core.device import cpu
 from jaxtorch._core.log import Counts
 
@@ -55,6 +55,7 @@ def test_the_function_gives_what_the_kernels_give(name: str, way: str, monkeypat
     monkeypatch.setattr(cold, "QUICK", 1e9)
     if way == "numpy":
         monkeypatch.setattr(native, "steps", lambda: None)
+        monkeypatch.setattr(small_code, "made_in_c", None)
     runner._structures.clear()
     cpu.slot.ran = None
     results = []
@@ -140,6 +141,7 @@ class Policy(torch.nn.Module):
 def test_what_a_small_evaluation_is_used_for_runs_in_its_program(monkeypatch: pytest.MonkeyPatch):
     policy, ran, run = Policy(), [], program._run
     monkeypatch.setattr(program, "_run", lambda *args: (ran.append(True), run(*args))[1])
+    monkeypatch.setattr(program, "run_in_c", None)  # which does not ask `_run`
     with torch.no_grad():
         for i in range(12):
             x = torch.ones(4) * i

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import modes, program, recorder, tensor
+from jaxtorch._core import modes, program, recorder, runner, tensor
 from jaxtorch._core.device import cpu
 from jaxtorch._core.program import IMMEDIATE
 
@@ -273,3 +273,30 @@ def test_an_extension_of_another_version_is_not_used(monkeypatch: pytest.MonkeyP
     assert not recorder.begin()
     monkeypatch.setenv("JAXTORCH_NATIVE", "0")
     assert not recorder.begin()
+
+
+def test_programs_in_an_order_that_depends_on_what_was_read(monkeypatch: pytest.MonkeyPatch):
+    """Which of a few programs comes next is found among those that came before, not worked out anew."""
+    worked_out: list[bool] = []
+    work_out = program._worked_out
+    monkeypatch.setattr(program, "_worked_out", lambda *args: (worked_out.append(True), work_out(*args))[1])
+    x, kinds = torch.arange(4.0), [0, 1, 2, 1, 0, 2, 2, 0, 0, 1]
+    for turn in range(30):
+        worked_out.clear()
+        for kind in kinds:
+            y = x + 1
+            y = y * 2 if kind == 0 else y.sum() if kind == 1 else y - x
+            assert y.max().item() == [8, 10, 1][kind]
+        assert turn < 20 or not worked_out
+
+
+def test_more_programs_than_are_remembered():
+    x = torch.arange(4.0)
+    for turn in range(14):
+        for n in range(1, 12):
+            y = x * 1
+            for _ in range((n * 7 + turn) % 11):
+                y = y + 1
+            assert y.max().item() == 3 + (n * 7 + turn) % 11
+    found = [s for s in runner._structures.values() if s.others]
+    assert found and all(len(s.others) <= runner._OTHERS for s in found)

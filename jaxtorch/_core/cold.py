@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from . import small_code
 from .numpy_program import Doubt, NoRule, NumpyProgram, elements
 
 FOR_EVER = 1_000_000_000
@@ -79,8 +80,15 @@ def are_quick(kernels: list[Any]) -> bool:
     for kernel in kernels:
         if kernel.on_numpy is None or kernel.cold_limit == 0:
             return False
-        cost += kernel.on_numpy.cost
+        cost += quick_cost(kernel.on_numpy)
     return cost <= QUICK
+
+
+def quick_cost(program: NumpyProgram) -> float:
+    """Nanoseconds that a run of a kernel is estimated to take once the program that it stands in has been written (runner.py)."""
+    if program.quick is None:
+        program.quick = min(program.cost, small_code.cost(program))
+    return program.quick
 
 
 COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole

@@ -107,6 +107,9 @@ def plan(
     if kind is tuple:
         key = _key(index, size)
         if key is None:
+            index = tuple([_read(item, is_tensor, as_int) for item in index])
+            key = _key(index, size)
+        if key is None:
             return _Planner(index, size, is_tensor, as_int).finish()
         found = _plans.get(key)
         if found is None:
@@ -128,6 +131,14 @@ def plan(
             )
         return _Planner(tuple(index), size, is_tensor, as_int).finish()
     return _Planner((index,), size, is_tensor, as_int).finish()
+
+
+def _read(item: Any, is_tensor: Callable[[Any], bool], as_int: Callable[[Any], int | None]) -> Any:
+    """An integer tensor without dimensions as the number that it holds, if that can be read; anything else as it is."""
+    if is_tensor(item) and not item.shape and _dtype_name(item.dtype) in ("int64", "int32"):
+        value = as_int(item)
+        return item if value is None else value
+    return item
 
 
 def _scalar_error() -> IndexError:

@@ -61,19 +61,22 @@ def _typed(variables: Any) -> tuple[Any, ...]:
 class NumpyProgram:
     """A closed jaxpr as calls on NumPy arrays.
 
-    cost: an estimate of one run, in nanoseconds; infinite where it is unknown.
+    cost: an estimate of one run, in nanoseconds; infinite where it is unknown. costs: of each step, without the call itself.
     largest: the most elements that one of its arrays has.
     exact: are its types all among `TYPES`?
+    quick: the same estimate for steps in C, where they take less; None until it is asked for (cold.py).
     """
 
-    __slots__ = ("env", "inputs", "outputs", "steps", "cost", "largest", "exact")
+    __slots__ = ("env", "inputs", "outputs", "steps", "costs", "cost", "largest", "exact", "quick")
 
     def __init__(self, closed: Any) -> None:
         self.env: list[Any] = []
         self.steps: list[Step] = []
+        self.costs: list[float] = []
         self.cost = 0.0
         self.largest = 0
         self.exact = True
+        self.quick: float | None = None
         jaxpr = closed.jaxpr
         names: dict[Any, int] = {}
         self.inputs = [self._new(names, v) for v in jaxpr.invars]
@@ -110,7 +113,8 @@ class NumpyProgram:
             found = RULES.get(name)
             if found is None or eqn.effects:
                 raise NoRule(name)
-            self.cost += _CALL_COST + _cost(found, eqn)
+            self.costs.append(_cost(found, eqn))
+            self.cost += _CALL_COST + self.costs[-1]
             outs = tuple([self._new(names, v) for v in eqn.outvars])
             kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
             halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])

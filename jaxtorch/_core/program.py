@@ -304,8 +304,10 @@ def _run(program: Program, values: list[Value]) -> None:
     inputs, slot = program.inputs, program.slot
     expected = None if slot.ran is None else slot.ran.next
     begun, program.begun = program.begun, None
-    if expected is not None and not (_is_known if known_in_c is None else known_in_c)(program, expected):
-        expected = None
+    if expected is not None:
+        is_known = _is_known if known_in_c is None else known_in_c
+        if not is_known(program, expected):
+            expected = next((s for s in slot.ran.others if is_known(program, s)), None)  # pyright: ignore[reportOptionalMemberAccess]
     if expected is not None:  # what ran after the last program when that ran before: nothing has to be worked out
         arrays = [v.array for v in inputs]
         cold.seen(False)
@@ -325,7 +327,7 @@ def _run(program: Program, values: list[Value]) -> None:
         structure, outs = _worked_out(program, values, _held(program))
     live = structure.plan.live
     if slot.ran is not None:
-        slot.ran.next = structure
+        slot.ran.followed(structure)
     slot.ran = structure
     if structure.packed is not None:
         structure.packed.hand_out([values[i] for i in live], outs)

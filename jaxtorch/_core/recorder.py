@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from . import capture, checks, cold, hostmode, modes, neighbours, program, runner, tensor
+from . import capture, checks, cold, hostmode, modes, neighbours, program, runner, small_code, tensor
 from .device import DeviceSlot
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .tape import Node
 from .value import Value
 
-VERSION = 6  # of recorder.c; what was built from another is not used
+VERSION = 7  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
@@ -71,9 +71,11 @@ def begin() -> bool:
     program.record_in_c, tensor.finish_in_c = made.record, made.finish
     program.run_in_c, program.known_in_c = made.run, made.known
     runner.host_call_in_c = made.HostCall
+    small_code.made_in_c = made
     return True
 
 
 def end() -> None:
     """Record without C from now on."""
     program.record_in_c = tensor.finish_in_c = program.run_in_c = program.known_in_c = runner.host_call_in_c = None
+    small_code.made_in_c = None

@@ -22,7 +22,19 @@ from jax._src import xla_bridge
 from jax._src.array import ArrayImpl
 from jax.core import Tracer
 
-from . import allocator, capture, cold, emitters, executables, log, native_code, numpy_code, one_by_one, packs
+from . import (
+    allocator,
+    capture,
+    cold,
+    emitters,
+    executables,
+    log,
+    native_code,
+    numpy_code,
+    one_by_one,
+    packs,
+    small_code,
+)
 from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
@@ -143,7 +155,8 @@ class Structure:
 
     cold_limit: how often it may run on NumPy before it is compiled (see cold.py).
 
-    next: the structure that ran after this one when it ran last: probably what comes after it again.
+    next: the structure that ran after this one when it ran last: probably what comes after it again. others: those that did before,
+          the latest first: where what follows depends on what was read, it is one of a few.
     code, held: the program as it was recorded, and what was held of it: for each value whether it was `DEAD`, held by somebody, an
           input that was read, or one whose memory was given away. By these the same program is known without working anything out.
     made: the ids of the values that the last run made, with their slots, until it is compiled.
@@ -154,7 +167,8 @@ class Structure:
     """
 
     __slots__ = (
-        "runs", "call", "plan", "record", "next", "code", "held", "cold_limit", "made", "packed", "on_host", "written", "habit",
+        "runs", "call", "plan", "record", "next", "others", "code", "held", "cold_limit", "made", "packed", "on_host", "written",
+        "habit",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -164,6 +178,7 @@ class Structure:
         self.plan = plan
         self.record: Any = None
         self.next: Structure | None = None
+        self.others: list[Structure] = []
         self.code: list[Any] | None = None
         self.held = b""
         self.made: dict[int, int] = {}
@@ -172,7 +187,15 @@ class Structure:
         self.written: Any = None
         self.habit: Any = None
 
+    def followed(self, by: Structure) -> None:
+        """That one has run after this one."""
+        if self.next is not by:
+            if self.next is not None:
+                self.others = [self.next, *[s for s in self.others if s is not by]][:_OTHERS]
+            self.next = by
 
+
+_OTHERS = 6
 DEAD, HELD, READ, DONATED = range(4)
 
 
@@ -361,20 +384,22 @@ host_call_in_c: Any = None
 
 
 def _on_host(slot: DeviceSlot, plan: Plan) -> Any:
-    """The function that runs a plan on the host: by the kernels in C++, or on NumPy."""
-    steps = native_code.written(plan)
-    ways = [call for call in (steps, numpy_code.written(plan)) if call is not None]
+    """The function that runs a plan on the host: by the kernels in C++, in C, or on NumPy."""
+    steps, in_numpy = native_code.written(plan), []
 
     def run(arrays: list[Any]) -> list[Any]:
-        for call in ways:
-            if (outs := call(arrays)) is not None:
-                return outs
+        if steps is not None and (outs := steps(arrays)) is not None:
+            return outs
+        if not in_numpy:
+            in_numpy.append(numpy_code.written(plan))
+        if (outs := in_numpy[0](arrays)) is not None:
+            return outs
         return _run_steps(slot, plan, arrays, True)
 
-    if steps is None or host_call_in_c is None or steps.cast:
-        return run
-    shapes = tuple([shape for shape, _ in steps.kinds])
-    return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
+    if steps is not None and host_call_in_c is not None and not steps.cast:
+        shapes = tuple([shape for shape, _ in steps.kinds])
+        return host_call_in_c(steps.address, steps.entry, shapes, run, steps.program)
+    return small_code.written(plan, run, steps is not None) or run
 
 
 def _links(structure: Structure, inputs: list[Value]) -> list[tuple[int, int]]:

@@ -38,6 +38,7 @@ from .indexing import (
     _shared,
     _view_of,
     chain_of,
+    plan_of,
 )
 from .views import unsqueeze
 
@@ -221,7 +222,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     try:
-        found = plan(None if index is True else index, aval.shape, _is_tensor, _number_of)
+        found = plan_of(None if index is True else index, aval.shape)
     except IndexError as error:
         parts = index if isinstance(index, tuple) else (index,)
         arrays = not getattr(error, "basic", False) and any(isinstance(i, (list, Tensor, np.ndarray)) for i in parts)
@@ -264,7 +265,14 @@ def _assigned_at_once(self: Tensor, steps: tuple[Any, ...], value: Any) -> bool:
         part = wrap_number(value)
     if is_tracer(whole.array):
         return False
-    self._write(assigned(whole, part, chain_of(steps), convert))
+    chain = chain_of(steps)
+    given = value._alias if isinstance(value, Tensor) else None
+    if alias is not None and type(given) is Alias and given.storage is alias.storage and given.chain == tuple(chain):
+        self._write(
+            kept_value(whole)
+        )  # as in `x[i] += y`, which has written there before: counted, though nothing changes
+    else:
+        self._write(assigned(whole, part, chain, convert))
     return True
 
 
@@ -289,7 +297,7 @@ def _assign(self: Tensor, steps: tuple[Any, ...], found: Plan, value: Any) -> No
             if step[0] == "select_at":
                 _assign_at(self, steps, k, found, value)
                 return
-    target = _view_of(self, steps) if steps else self
+    target = _view_of(self, steps)[0] if steps else self
     if found.operands:
         _scatter_into(target, found, value)
         return

@@ -7,7 +7,7 @@ NumPy at once, so that a `Dataset` which indexes sample by sample pays no more t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +26,7 @@ from .._core.program import emit
 from .._core.runner import ArrayImpl, known
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
-from .._core.value import Value, aval_of
+from .._core.value import INT, Aval, Value, aval_of
 from .._core.views import _chain_key, _read_entry, belong_nowhere, view_alias
 from .casting import move
 from .views import _alias, _slice, select, unsqueeze
@@ -96,12 +96,24 @@ def chain_of(steps: Any) -> list[Any]:
     return chain
 
 
-def _view_of(base: Tensor, steps: Any) -> Tensor:
-    """A view of `base` that has not been read: its alias and layout are made, its content is not."""
-    aval = base._value.aval
+class _Recipe(NamedTuple):
+    """What steps make of any tensor of one type and layout: the view's type and layout; the chain, whole and without its numbers."""
+
+    aval: Aval
+    layout: Any
+    chain: tuple[Any, ...]
+    static: tuple[Any, ...]
+    numbers: tuple[int, ...]
+    kernel: Any
+
+
+_recipes: dict[Any, _Recipe] = {}
+_MOST_RECIPES = 4096
+
+
+def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
     size = aval.shape
-    stride, offset = (strides.contiguous(size), 0) if base._layout is None else base._layout
-    alias = alias_of(base)
+    stride, offset = (strides.contiguous(size), 0) if layout is None else layout
     for step in steps:
         kind, d = step[0], step[1]
         if kind == "select":
@@ -115,14 +127,35 @@ def _view_of(base: Tensor, steps: Any) -> Tensor:
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
             size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
-    out = wrap(Value(aval_of(size, aval.dtype, aval.slot)))
-    out._layout = (stride, offset) if offset else normal(size, stride, 0)
-    out._alias = view_alias(base, alias, (*alias.chain, *chain_of(steps)))
+    chain = tuple(chain_of(steps))
+    static, numbers = _chain_key(chain)
+    found = _Recipe(
+        aval_of(size, aval.dtype, aval.slot),
+        (stride, offset) if offset else normal(size, stride, 0),
+        chain,
+        static,
+        tuple([n for _, _, given in chain for n in given]),
+        None if aval.slot.is_meta else _read_entry(aval, static, numbers).kernel,
+    )
+    if len(_recipes) >= _MOST_RECIPES:
+        _recipes.clear()
+    _recipes[aval, layout, steps] = found
+    return found
+
+
+def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
+    """A view of `base` that has not been read: its alias and layout are made, its content is not. And how it is to be read."""
+    aval, layout = base._value.aval, base._layout
+    recipe = _recipes.get((aval, layout, steps)) or _recipe(aval, layout, steps)
+    alias = alias_of(base)
+    out = wrap(Value(recipe.aval))
+    out._layout = recipe.layout
+    out._alias = view_alias(base, alias, (*alias.chain, *recipe.chain) if alias.chain else recipe.chain)
     if alias.base is not None:
         alias.read(base)
     if base._rg:
         belong_nowhere(out)
-    return out
+    return out, recipe
 
 
 def _basic(self: Tensor, steps: Any) -> Tensor:
@@ -132,7 +165,7 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
         alias.read(self)
     if self._rg and state.grad:
         return _differentiable(self, steps)
-    out = _view_of(self, steps)
+    out, recipe = _view_of(self, steps)
     made = out._alias
     assert made is not None
     made.placed = made.counted()
@@ -140,19 +173,25 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
         made.seen = -1  # read when it is used
         return out
     value = self._value if alias is None else alias.read(self)
-    aval = out._value.aval
     array = None if watch and forward.is_dual(value) else value.array
-    if type(array) is ArrayImpl and aval.slot is cpu.slot and capture.active is None:
-        value.owned = False
-        array = np.asarray(array)
-    if type(array) is _ndarray and capture.active is None:
-        out._value.array = _taken(array, steps)
+    if array is not None and capture.active is None:
+        if type(array) is ArrayImpl and recipe.aval.slot is cpu.slot:
+            value.owned = False
+            array = np.asarray(array)
+        if type(array) is _ndarray:
+            out._value.array = _taken(array, steps)
+        else:
+            array = None
     else:
-        begin = 0 if alias is None else len(alias.chain)
-        chain, numbers = _chain_key(made.chain[begin:])
-        out._value = emit(_read_entry(value.aval, chain, numbers).kernel, [value, *numbers])[0]
+        array = None
+    if array is None:
+        kernel = recipe.kernel
+        if kernel is None:
+            chain, numbers = _chain_key(recipe.chain)
+            kernel = _read_entry(value.aval, chain, numbers).kernel
+        out._value = emit(kernel, [value, *[Value(INT, n) for n in recipe.numbers]])[0]
     made.seen = made.version.n
-    out._value.guard = made.guard(out._layout)
+    out._value.guard = made.guard(recipe.layout)
     return out
 
 
@@ -197,14 +236,46 @@ def _traced(self: Tensor, found: Plan) -> Tensor:
     return self
 
 
+def plan_of(index: Any, size: Any) -> Plan:
+    """`plan`, which has nothing to find out of one index tensor, or of a mask that fits."""
+    if type(index) is Tensor:
+        aval = index._value.aval
+        if aval.shape and size:
+            dtype = aval.dtype
+            if dtype is dtypes.int64 or (dtype is dtypes.bool_ and aval.shape == size[: len(aval.shape)]):
+                return Plan((), (index,), 0, size)
+    return plan(index, size, _is_tensor, _number_of)
+
+
+def _picked(self: Tensor, index: Tensor) -> Tensor | None:
+    """The rows that one index tensor or mask names, where all is on the host; None where it is not, or not as it should be."""
+    if self._layout is not None or (self._rg and state.grad):
+        return None
+    places = host_content(index)
+    content = None if places is None else host_content(self)
+    if places is None or content is None or not content.ndim or content.shape[0] == 0:
+        return None
+    kind = places.dtype.kind
+    if not places.ndim or not (kind == "i" or (kind == "b" and places.shape == content.shape[: places.ndim])):
+        return None
+    try:
+        return from_host(content[places])
+    except IndexError:  # the plan says which
+        return None
+
+
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: integers, slices, None and `...` give views; index arrays and masks give copies."""
+    if type(index) is Tensor:
+        found = _picked(self, index)
+        if found is not None:
+            return found
     if type(index) is int:
         shape = self._value.aval.shape
         if shape and 0 <= index < shape[0]:
             return _basic(self, (("select", 0, index),))
     try:
-        found = plan(index, self._value.aval.shape, _is_tensor, _number_of)
+        found = plan_of(index, self._value.aval.shape)
     except IndexError as error:
         if getattr(error, "viewed", False):
             check_place(self)

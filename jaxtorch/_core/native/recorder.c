@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 6
+#define VERSION 7
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
@@ -398,6 +398,7 @@ static PyObject *object_of(PyObject *engine, const char *name, PyTypeObject *typ
 #define AT(type, where, name, text) (offset(type, text, &where.name) == 0)
 
 #include "flush.inc"
+#include "small.inc"
 #include "module.inc"
 
 static PyObject *begin(PyObject *self, PyObject *engine) {
@@ -462,7 +463,7 @@ PyMODINIT_FUNC PyInit_recorder(void) {
   s_inferred = PyUnicode_InternFromString("_inferred");
   zero = PyLong_FromLong(0);
   minus_one = PyLong_FromLong(-1);
-  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !module_names()) {
+  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !add_small_call(made) || !module_names()) {
     Py_XDECREF(made);
     return NULL;
   }
