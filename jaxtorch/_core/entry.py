@@ -26,6 +26,19 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
     return scope[name]
 
 
+class _Facts:
+    """What is known of a kernel's jaxpr: see `Kernel`."""
+
+    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "has_effects", "lowered")
+
+    def __init__(self, jaxpr: Any, on_cpu: bool) -> None:
+        self.size, self.size_once = emitters.sizes(jaxpr)
+        self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
+        self.deep = on_cpu and emitters.is_deep(jaxpr)
+        self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
+        self.lowered = on_cpu and lowering.has_convolution(jaxpr)
+
+
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
@@ -44,9 +57,9 @@ class Kernel:
     guards: what its inputs must be for that, where it is known.
     """
 
-    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "jitted", "n_in", "checks", "guards", "captured", "traced",
-                 "on_numpy", "cold_runs", "cold_limit", "cost", "halves", "deep", "lowered", "size", "size_once", "by_older_emitters",
-                 "has_effects", "_alone", "_body", "_quiet")  # fmt: skip
+    __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "n_in", "checks", "guards", "captured", "on_numpy", "cold_runs",
+                 "cold_limit", "cost", "halves", "_filling", "_closed", "_traces", "_facts", "_jitted", "_alone", "_body",
+                 "_quiet")  # fmt: skip
 
     def __init__(
         self,
@@ -56,30 +69,26 @@ class Kernel:
         slot: DeviceSlot,
         makers: list[Any] | None = None,
         closed: Any = None,
+        filling: Any = None,
     ) -> None:
+        """closed: its jaxpr, where that is known. filling: what makes that for these sizes, and its results' types (templates.py)."""
         self.name = name
         self.fn = fn
         self.in_avals = in_avals
         self.n_in = len(in_avals)
         self.captured = False
         self.slot = slot
-        if closed is None:
+        if closed is None and filling is None:
             with x64():
-                closed = tracing.traced(name, _unaliased(fn, slot.device.type), [a.struct for a in in_avals])
-        on_cpu, jaxpr = slot.name == "cpu", closed.jaxpr
-        whole = tracing.of_jaxpr(closed, name)
-        self.jitted = jax.jit(whole)
-        self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
-        self.lowered = on_cpu and lowering.has_convolution(jaxpr)
-        if on_cpu and not self.lowered and lowering.has_thin_product(jaxpr):
-            whole = lowering.lowered(whole)
-            self.jitted = jax.jit(whole)
-        self.size, self.size_once = emitters.sizes(jaxpr)
-        self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
-        self.deep = on_cpu and emitters.is_deep(jaxpr)
-        self._body = lowering.lowered(whole) if self.lowered else whole
+                closed = tracing.traced(name, unaliased(fn, slot.device.type), [a.struct for a in in_avals])
+        on_cpu = slot.name == "cpu"
+        self._filling: Any = filling
+        self._closed: Any = closed
+        self._traces = on_cpu
+        self._facts: _Facts | None = None if filling is None else filling.facts()
+        self._jitted: Any = None
         self._alone: Any = None
-        self.traced: Any = closed if on_cpu else None
+        self._body: Any = None
         self.on_numpy: Any = None
         self.cost: float | None = None
         self.cold_runs = 0
@@ -87,16 +96,75 @@ class Kernel:
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._quiet: Kernel | None = None
-        self.out_avals = tuple([aval_of(tuple(o.shape), dtypes.from_numpy(o.dtype), slot) for o in closed.out_avals])
+        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else filling.out_types()
+        self.out_avals = tuple([aval_of(shape, dtypes.from_numpy(kind), slot) for shape, kind in kinds])
         self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
+
+    def closed(self) -> Any:
+        """Its jaxpr, as long as it has not been jitted."""
+        if self._closed is None:
+            self._closed = self._filling.closed()
+        return self._closed
+
+    @property
+    def traced(self) -> Any:
+        return self.closed() if self._traces else None
+
+    @traced.setter
+    def traced(self, nothing: None) -> None:
+        self._traces = False
+        if self._filling is not None and self._jitted is None:
+            self._closed = None
+
+    def facts(self) -> _Facts:
+        """What is known of its jaxpr whatever the sizes are."""
+        if self._facts is None:
+            self._facts = _Facts(self.closed().jaxpr, self.slot.name == "cpu")
+        return self._facts
+
+    @property
+    def size(self) -> int:
+        return self.facts().size
+
+    @property
+    def size_once(self) -> int:
+        return self.facts().size_once
+
+    @property
+    def by_older_emitters(self) -> bool:
+        return self.facts().by_older_emitters
+
+    @property
+    def deep(self) -> bool:
+        return self.facts().deep
+
+    @property
+    def has_effects(self) -> bool:
+        return self.facts().has_effects
+
+    @property
+    def lowered(self) -> bool:
+        return self.facts().lowered
+
+    @property
+    def jitted(self) -> Any:
+        if self._jitted is None:
+            closed = self.closed()
+            whole = tracing.of_jaxpr(closed, self.name)
+            if self.slot.name == "cpu" and not self.lowered and lowering.has_thin_product(closed.jaxpr):
+                whole = lowering.lowered(whole)
+            self._body = lowering.lowered(whole) if self.lowered else whole
+            self._jitted = jax.jit(whole)
+        return self._jitted
 
     @property
     def alone(self) -> Any:
         """The kernel as it runs by itself, jitted at its first run."""
         if self._alone is None:
             options = emitters.needed(emitters.chosen([self]), [self])
+            jitted = self.jitted
             self._alone = (
-                self.jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
+                jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
             )
         return self._alone
 
@@ -104,15 +172,19 @@ class Kernel:
         """The same without its flags."""
         if self._quiet is None:
             fn, n = self.fn, len(self.out_avals) - len(self.checks)
-            closed = None if self.traced is None else tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
-            self._quiet = Kernel(self.name, lambda *args: fn(*args)[:n], self.in_avals, self.slot, closed=closed)
+            filling = None if self._filling is None else self._filling.quiet(n)
+            closed = None
+            if filling is None and self.traced is not None:
+                closed = tracing.with_results(self.traced, self.traced.jaxpr.outvars[:n])
+            without = lambda *args: fn(*args)[:n]  # noqa: E731
+            self._quiet = Kernel(self.name, without, self.in_avals, self.slot, closed=closed, filling=filling)
         return self._quiet
 
     def __repr__(self) -> str:
         return f"Kernel({self.name}: {', '.join(map(repr, self.in_avals))} -> {', '.join(map(repr, self.out_avals))})"
 
 
-def _unaliased(fn: Callable[..., tuple[Any, ...]], kind: str) -> Callable[..., tuple[Any, ...]]:
+def unaliased(fn: Callable[..., tuple[Any, ...]], kind: str) -> Callable[..., tuple[Any, ...]]:
     """The function as it is traced for this type of device, with a copy wherever it hands back an input: outputs own their
     memory, so that they can be donated."""
 

@@ -19,9 +19,10 @@ from jax import tree_util
 from jax.extend import core as jex_core
 from jax.interpreters import partial_eval
 
+from . import templates
 from .capture import unobserved
 from .context import x64
-from .entry import Entry, Kernel
+from .entry import Entry, Kernel, unaliased
 from .halves import in_single
 from .tape import node_type
 from .tracing import of_jaxpr, traced, with_results
@@ -50,7 +51,7 @@ class GradForm:
     """
 
     __slots__ = ("entry", "kernel", "roots", "idle", "kept", "wanted", "n_out", "name", "out_avals", "in_avals", "has_extra",
-                 "node_type", "_recover", "_tree", "_backwards", "_full", "_traced")  # fmt: skip
+                 "node_type", "_recover", "_tree", "_backwards", "_full", "_traced", "_filled")  # fmt: skip
 
     def __init__(self, entry: Entry, mask: int) -> None:
         self.entry = entry
@@ -63,10 +64,15 @@ class GradForm:
         self._full: dict[Any, Entry] = {}
         self.node_type = node_type(self.name or "UnnamedBackward0")
         self._traced: Any = None
+        self._recover: Any = None
+        self._tree: Any = None
+        self._filled: tuple[Any, Any] = (None, None)  # the template of this form, and the sizes that are filled in
         names = {entry.operand_names[i] for i in self.wanted} if entry.saved else frozenset[str]()
         self.idle = frozenset([n for n, of in entry.saved.items() if of and of.isdisjoint(names)])
         self._derive()
         if any([kind == "in" and self._named(kind, k) & self.idle for kind, k in self.roots]):  # noqa: C419
+            self._settle()
+            self._filled = (None, None)
             self._drop_unused()
         saved = set(entry.saved) - self.idle
         places = [("out", k) for k in range(self.n_out)] + [("in", k) for k in range(len(self.in_avals))]
@@ -103,45 +109,73 @@ class GradForm:
         self.roots = tuple([root for root, u in zip(self.roots, used, strict=True) if u])
 
     def _derive(self) -> None:
-        entry, wanted = self.entry, self.wanted
-        fn, n_out = entry.kernel.fn, entry.n_out
-        if entry.kernel.traced is not None:
-            fn = _inlined(entry.kernel.traced)
-        trees: list[Any] = []
+        filling = self.entry.kernel._filling
+        template = getattr(filling, "template", None)
+        mask = sum([1 << i for i in self.wanted])
+        filled = None if template is None else template.form(mask, filling.v)
+        if filled is not None:
+            self.roots, self.has_extra, self._recover, self._tree = filled.roots, filled.pattern is not None, None, None
+            self._filled = filled, filling.v
+            self.kernel = self.entry.kernel if filled.pattern is None else self._kernel(None, filled.filling(filling.v))
+            if templates.MODE == "check":
+                derived, own = self._derive_now(), self.kernel
+                filled.compare(self.entry.name, filling.v, derived)
+                self.kernel = own
+            return
+        derived = self._derive_now()
+        if template is not None:
+            n_visible = len(self.entry.kernel.out_avals)
 
-        def forward(*args: Any) -> Any:
-            def of_wanted(*some: Any) -> Any:
-                full = list(args)
-                for i, x in zip(wanted, some, strict=True):
-                    full[i] = x
-                outs = fn(*full)
-                return tuple(outs[:n_out]), tuple(outs[n_out:])
+            def derive(closed: Any, structs: Any) -> Derived:
+                opens = self.entry.op is not None
+                return Derived(self.entry.name, _inlined(closed), structs, self.wanted, self.n_out, n_visible, opens)
 
-            outs, vjp, checks = jax.vjp(of_wanted, *[args[i] for i in wanted], has_aux=True)
-            leaves, tree = tree_util.tree_flatten(vjp)
-            trees.append(tree)
-            return (*outs, *checks, *leaves)
+            self._filled = template.learn_form(mask, filling.v, derived, derive, self.kernel, self.n_out), filling.v
 
-        with x64():
-            closed = traced(f"{entry.name}_fwd", forward, [a.struct for a in entry.in_avals], entry.op is not None)
-            if any(eqn.primitive.name in ("jit", "pjit") for eqn in closed.jaxpr.eqns):
-                closed = jax.make_jaxpr(_inlined(closed))(*[a.struct for a in entry.in_avals])
-        self._tree = trees[-1]
+    def _derive_now(self) -> Derived:
+        """Differentiate, at these sizes."""
+        entry = self.entry
+        closed = entry.kernel.traced
+        if entry.kernel._filling is not None:
+            fn = unaliased(entry.kernel.fn, entry.kernel.slot.device.type)
+            with x64():
+                closed = traced(entry.name, fn, [a.struct for a in entry.in_avals], entry.op is not None)
+        fn = entry.kernel.fn if closed is None else _inlined(closed)
+        structs = [a.struct for a in entry.in_avals]
         n_visible = len(entry.kernel.out_avals)
-        rooted = _reroot(closed, n_out, n_visible)
-        self.roots, extras, self._recover = rooted
-        self.has_extra = bool(extras)
-        if not extras:
-            self.kernel = entry.kernel
-        else:
-            jaxpr = closed.jaxpr
-            outs = [*jaxpr.outvars[:n_out], *extras, *jaxpr.outvars[n_out:n_visible]]
-            keep = with_results(closed, outs)
-            slot, checks = entry.kernel.slot, list(entry.kernel.checks)
-            name = entry.name + "_fwd"
-            made = None if entry.kernel.traced is None else keep  # there inputs that are handed back are copied
-            self.kernel = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, made)
-            self.kernel.guards = entry.kernel.guards
+        found = Derived(entry.name, fn, structs, self.wanted, self.n_out, n_visible, entry.op is not None)
+        self.roots, self._recover, self._tree, self.has_extra = (
+            found.roots,
+            found.recover,
+            found.tree,
+            bool(found.extras),
+        )
+        self.kernel = entry.kernel if not found.extras else self._kernel(found.kept(self.n_out, n_visible), None)
+        return found
+
+    def _kernel(self, keep: Any, filling: Any) -> Kernel:
+        """The forward kernel that gives what backward needs besides."""
+        entry = self.entry
+        slot, checks = entry.kernel.slot, list(entry.kernel.checks)
+        name = entry.name + "_fwd"
+        if filling is not None:
+            made = Kernel(name, filling.function(name), entry.in_avals, slot, checks, filling=filling)
+        else:  # by a kernel's own jaxpr, inputs that are handed back are copied
+            own = None if entry.kernel.traced is None and entry.kernel._filling is None else keep
+            made = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, own)
+        made.guards = entry.kernel.guards
+        return made
+
+    def _settle(self) -> None:
+        """Differentiate a form whose forward kernel was filled in: a backward kernel is to be traced."""
+        if self._recover is None:
+            roots, kernel = self.roots, self.kernel
+            self._derive_now()
+            self.kernel = kernel
+            if roots != self.roots:
+                raise RuntimeError(
+                    f"jaxtorch: {self.entry.name}: a derivative keeps other values than its template says"
+                )
 
     def backward(self, present: tuple[bool, ...]) -> Entry:
         """The backward entry, for the outputs that did receive a cotangent.
@@ -168,17 +202,32 @@ class GradForm:
         ]
 
     def _make_backward(self, present: tuple[bool, ...]) -> Entry:
-        n_saved, recover, tree = len(self.roots), self._recover, self._tree
         outs, wanted, in_avals = self.out_avals, self.wanted, self.in_avals
+        avals = (*self.saved_avals(), *[a for a, p in zip(outs, present, strict=True) if p])
+
+        recover, tree, n_saved = self._recover, self._tree, len(self.roots)
 
         def backward(*args: Any) -> tuple[Any, ...]:
-            vjp = tree_util.tree_unflatten(tree, recover(args[:n_saved]))
-            grads = vjp(tuple(_cotangents(outs, present, args[n_saved:])))
-            return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
+            if recover is not None:
+                return _backward_of(tree, recover, n_saved, outs, wanted, in_avals, present)(*args)
+            self._settle()
+            return _backward_of(self._tree, self._recover, n_saved, outs, wanted, in_avals, present)(*args)
 
-        avals = [*self.saved_avals(), *[a for a, p in zip(outs, present, strict=True) if p]]
-        single = in_single(backward, tuple(avals))
-        kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
+        single = in_single(backward, avals)
+        name = self.name or self.entry.name + "_bwd"
+        form, v = self._filled
+        filling = None if form is None else form.backward_filling(present, v)
+        kernel = Kernel(name, single, avals, self.entry.kernel.slot, filling=filling)
+        if form is not None and filling is None:
+
+            def symbolic(form: Any) -> Any:
+                fn = _backward_of(form.tree, form.recover, n_saved, form.outs, wanted, form.in_avals, present)
+                types = [*form.saved, *[a for a, p in zip(form.outs, present, strict=True) if p]]
+                return in_single(fn, tuple(types)), types
+
+            form.learn_backward(present, v, kernel, symbolic)
+        elif filling is not None and templates.MODE == "check":
+            templates.compare(name, kernel.closed(), unaliased(single, kernel.slot.device.type), avals)
         entry = Entry(self.entry.op, kernel, None, self.entry.static)
         entry.grad_name = self.name
         return entry
@@ -213,6 +262,53 @@ class GradForm:
         found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
         found.grad_name = self.name
         return found
+
+
+class Derived:
+    """A function differentiated at some sizes: the jaxpr of its forward pass with its residuals, what these are read from, the
+    outputs that are kept for them, and `tree` and `recover`, from which backward is made."""
+
+    def __init__(
+        self, name: str, fn: Any, structs: Any, wanted: tuple[int, ...], n_out: int, n_visible: int, opens: bool
+    ) -> None:
+        trees: list[Any] = []
+
+        def forward(*args: Any) -> Any:
+            def of_wanted(*some: Any) -> Any:
+                full = list(args)
+                for i, x in zip(wanted, some, strict=True):
+                    full[i] = x
+                outs = fn(*full)
+                return tuple(outs[:n_out]), tuple(outs[n_out:])
+
+            outs, vjp, checks = jax.vjp(of_wanted, *[args[i] for i in wanted], has_aux=True)
+            leaves, tree = tree_util.tree_flatten(vjp)
+            trees.append(tree)
+            return (*outs, *checks, *leaves)
+
+        with x64():
+            closed = traced(f"{name}_fwd", forward, structs, opens)
+            if any(eqn.primitive.name in ("jit", "pjit") for eqn in closed.jaxpr.eqns):
+                closed = traced(f"{name}_fwd opened", _inlined(closed), structs, False)
+        self.closed = closed
+        self.tree = trees[-1]
+        self.roots, self.extras, self.recover = _reroot(closed, n_out, n_visible)
+
+    def kept(self, n_out: int, n_visible: int) -> Any:
+        """The jaxpr of the forward kernel."""
+        outs = self.closed.jaxpr.outvars
+        return with_results(self.closed, [*outs[:n_out], *self.extras, *outs[n_out:n_visible]])
+
+
+def _backward_of(tree: Any, recover: Any, n_saved: int, outs: Any, wanted: Any, in_avals: Any, present: Any) -> Any:
+    """The function of (saved values, the cotangents present) that gives the gradients of the wanted inputs."""
+
+    def backward(*args: Any) -> tuple[Any, ...]:
+        vjp = tree_util.tree_unflatten(tree, recover(args[:n_saved]))
+        grads = vjp(tuple(_cotangents(outs, present, args[n_saved:])))
+        return tuple(_torch_gradient(g, in_avals[i]) for g, i in zip(grads, wanted, strict=True))
+
+    return backward
 
 
 class _TracedForm(GradForm):

@@ -29,8 +29,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import dtypes
-from .checks import collecting, guards
+from . import dtypes, templates
+from .bodies import Body, flat_types
+from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
 from .parameters import OPERAND_KINDS, Parameter, parse, refuse_sizes
@@ -97,50 +98,26 @@ class Op:
     def build(self, key: tuple[Any, ...], inplace: bool = False) -> Entry:
         """The entry for a key: the operands' types (None where left out), then the static arguments."""
         operand_keys, statics = key[: self.n_operands], key[self.n_operands :]
-        flat: list[Aval] = []
-        for k in operand_keys:
-            if isinstance(k, tuple):
-                flat.extend(k)
-            elif k is not None:
-                flat.append(k)
+        flat = flat_types(operand_keys)
         slot = self._slot(flat, statics)
         if self.check is not None:
             self.check(*operand_keys)
         for p, s in zip(self.statics, statics, strict=True):
             if p.note.startswith(("Ints", "Sizes")):
                 refuse_sizes(self.name, p, s)
-        packs: list[Any] = []
-        makers: list[Any] = []
-        raised: list[Any] = []
-        bound = self._bind(operand_keys, statics, flat, inplace)
-        default = dtypes.default()  # a body may be traced again later, when another default is set
-
-        def flat_fn(*arrays: Any) -> tuple[Any, ...]:
-            with collecting() as flags, dtypes.default_as(default):
-                try:
-                    out = bound(*arrays)
-                except (TypeError, ValueError) as error:
-                    if "ncompatible shapes for broadcasting" not in str(error):
-                        raise
-                    shapes = ", ".join([str(list(a.shape)) for a in flat])
-                    message = f"{self.name}(): the sizes of the tensors must match or be 1, got {shapes}"
-                    raise RuntimeError(message) from None
-            raised[:] = flags
-            makers[:] = [make for _, make, _ in flags]
-            if isinstance(out, (tuple, list)):
-                packs[:] = [type(out)]
-                outs = tuple(out)
-            else:
-                packs[:] = [None]
-                outs = (out,)
-            return (*[jnp.asarray(o) for o in outs], *[f for f, _, _ in flags])
-
-        kernel = Kernel(self.name, flat_fn, tuple(flat), slot, makers)
-        kind = packs[0]
+        body = Body(self, key, inplace)
+        met = templates.met(self, key, inplace)
+        if met is not None and met.template is not None:
+            kernel = met.template.kernel(self.name, body, tuple(flat), slot, met.v)
+        else:
+            kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
+            if met is not None:
+                met.learn(kernel, lambda key: Body(self, key, inplace))
+        kind = body.kind
         parts = zip(self.operands, operand_keys, strict=True)
         names = [p.name for p, k in parts if k is not None for _ in (k if isinstance(k, tuple) else (k,))]
-        if makers:
-            kernel.guards = guards(raised, names)
+        if kernel.checks:
+            kernel.guards = guards(body.raised, names)
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out

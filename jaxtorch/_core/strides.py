@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .size import kind_name
+from .symbols import Extent
 
 Ints = tuple[int, ...]
 Dims = int | Sequence[int]
@@ -119,7 +120,7 @@ def contiguous(size: Sequence[int]) -> Ints:
 
 @functools.lru_cache(8192)
 def _row_major(size: Ints) -> Ints:
-    return _packed([int(n) for n in size], range(len(size) - 1, -1, -1))
+    return _packed([n if type(n) is Extent else int(n) for n in size], range(len(size) - 1, -1, -1))
 
 
 def channels_last(size: Sequence[int], memory_format: str = "channels_last") -> Ints:

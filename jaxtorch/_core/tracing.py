@@ -48,13 +48,13 @@ def traced(name: str, fn: Callable[..., Any], structs: Any, opens: bool = True) 
 
 
 def _traced(name: str, fn: Callable[..., Any], structs: Any) -> Any:
-    if _can_be_direct():
+    if is_direct():
         return _direct(name, fn, structs)
     return jax.jit(fn).trace(*structs).jaxpr
 
 
 @functools.cache
-def _can_be_direct() -> bool:
+def is_direct() -> bool:
     """Has this version of JAX the tracer as `_direct` calls it? It is not among what JAX promises to keep."""
     try:
         return len(_direct("identity", lambda x: (x,), [jax.ShapeDtypeStruct((), "float32")]).out_avals) == 1

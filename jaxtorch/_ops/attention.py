@@ -144,7 +144,8 @@ def _heads(q: Any, k: Any, v: Any, mask: Any = None, *, causal: bool, inner: int
         scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
     if mask is None:
         return jnp.matmul(softmax_of(scores, 2), v)
-    parted = scores.reshape(-1, len(mask), inner, *scores.shape[1:]) + mask[:, None]
+    n = mask.shape[0]
+    parted = scores.reshape(scores.shape[0] // (n * inner), n, inner, *scores.shape[1:]) + mask[:, None]
     return jnp.matmul(_masked_softmax(parted).reshape(scores.shape), v)
 
 

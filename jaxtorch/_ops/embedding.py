@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
@@ -15,6 +16,7 @@ from .._core.op import Array, function, functions, op
 from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.sparsity import makers
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
 from .rules import scalar_name
 
@@ -167,15 +169,15 @@ def _embedding_bag(
     index = input.reshape(-1)
     if offsets is None:
         bags, length = input.shape
-        bag = jnp.repeat(jnp.arange(bags), length)
-        starts = jnp.arange(bags) * length
+        bag = jnp.repeat(up_to(bags), length)
+        starts = up_to(bags) * length
     else:
         _check_indices(offsets, "embedding_bag")
-        starts = offsets[:-1] if include_last_offset else offsets
+        starts = lax.slice_in_dim(offsets, 0, max(offsets.shape[0] - 1, 0)) if include_last_offset else offsets
         bags = starts.shape[0]
         _check_offsets(offsets.astype(jnp.int64), index.shape[0])
         begun = jnp.zeros(index.shape[0] + 1, jnp.int64).at[starts].add(1)  # the last place: bags after the last index
-        bag = jnp.cumsum(begun[:-1]) - 1
+        bag = jnp.cumsum(lax.slice_in_dim(begun, 0, index.shape[0])) - 1
     fast = weight.dtype != jnp.float64 and mode != "max" and padding_idx is None
     rows = _rows(weight, index, functools.partial(_not_in_bag, weight.shape[0], fast))
     if mode != "max" and weight.dtype in (jnp.float16, jnp.bfloat16):
@@ -240,7 +242,7 @@ def _first_of_bag(rows: Any, best: Any, bag: Any, bags: int) -> Any:
     n = rows.shape[0]
     if n == 0:
         return best
-    place = jnp.where(rows == best[bag], jnp.arange(n)[:, None], n)
+    place = jnp.where(rows == best[bag], up_to(n)[:, None], n)
     first = jnp.minimum(jax.ops.segment_min(place, bag, bags), n - 1)
     return jnp.take_along_axis(rows, first, axis=0)
 
@@ -366,7 +368,7 @@ def _one_hot(tensor: Array, num_classes: int):
             lambda code: RuntimeError("Class values must be smaller than num_classes."),
             Within("tensor", -(2**63), num_classes),
         )
-    return (tensor[..., None] == jnp.arange(num_classes)).astype(jnp.int64)
+    return (tensor[..., None] == up_to(num_classes)).astype(jnp.int64)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

@@ -15,6 +15,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.checks import Within, flag
 from .._core.op import Array, function, numpy_names, op
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor, strict_out, write_out
 from .assignment import C_NAMES
 from .rules import scalar_name
@@ -56,7 +57,7 @@ def _lifted(*arrays: Any) -> list[Any]:
 
 def _along(index: Any, dim: int) -> tuple[Any, ...]:
     """The NumPy index of each element's own place but for `dim`, where the element of `index` says."""
-    at = [jnp.arange(n).reshape([-1 if k == d else 1 for k in range(index.ndim)]) for d, n in enumerate(index.shape)]
+    at = [up_to(n).reshape([-1 if k == d else 1 for k in range(index.ndim)]) for d, n in enumerate(index.shape)]
     at[dim] = index
     return tuple(at)
 

@@ -11,6 +11,7 @@ from jax import lax
 
 from .._core.op import Array, functions, methods, op
 from .._core.structseq import types
+from .._core.symbols import up_to
 from .._core.warned import renamed
 from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, spread, square, zero_pivot
 from .rules import diagonal_of, kind, no_derivative, scalar_name, unsupported
@@ -80,8 +81,8 @@ def qr(input: Array, some: bool = True):
 def _reflect(a: Any, tau: Any, c: Any, backwards: bool, conjugate: bool) -> Any:
     """Apply the reflections I - tau v v^H kept in the columns of `a` to matrices, the first one last if `backwards`."""
     rows, count = a.shape[-2], tau.shape[-1]
-    below = jnp.arange(rows)[:, None] > jnp.arange(count)
-    on = jnp.arange(rows)[:, None] == jnp.arange(count)
+    below = up_to(rows)[:, None] > up_to(count)
+    on = up_to(rows)[:, None] == up_to(count)
     v = jnp.where(on, 1, jnp.where(below, a[..., :count], 0)).astype(a.dtype)
     vectors = jnp.moveaxis(v, -1, 0)[..., None]
     scales = jnp.moveaxis(jnp.conj(tau) if conjugate else tau, -1, 0)[..., None, None]
@@ -176,16 +177,17 @@ def _failed_minor(x: Any) -> Any:
     runs only once a factorisation has failed."""
     n = x.shape[-1]
 
-    def column(k: Any, state: Any) -> Any:
+    def column(state: Any, k: Any) -> Any:
         rest, info = state
-        pivot = jnp.real(rest[..., k, k])
+        own = lax.dynamic_index_in_dim(rest, k, -1, False)  # (..., n)
+        pivot = jnp.real(lax.dynamic_index_in_dim(own, k, -1, False))
         bad = ~(pivot > 0)
-        info = jnp.where((info == 0) & bad, k + 1, info)
+        info = jnp.where((info == 0) & bad, (k + 1).astype(jnp.int32), info)
         root = jnp.where(bad, 1, pivot)[..., None, None]
-        below = jnp.where((jnp.arange(n) > k)[:, None], rest[..., :, k][..., None], 0)
-        return rest - (below @ adjoint(below)) / root.astype(rest.dtype), info
+        below = jnp.where((up_to(n) > k)[:, None], own[..., None], 0)
+        return (rest - (below @ adjoint(below)) / root.astype(rest.dtype), info), None
 
-    return lax.fori_loop(0, n, column, (x, jnp.zeros(x.shape[:-2], jnp.int32)))[1].astype(jnp.int32)
+    return lax.scan(column, (x, jnp.zeros(x.shape[:-2], jnp.int32)), up_to(n))[0][1]
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))

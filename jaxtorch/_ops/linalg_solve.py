@@ -11,6 +11,7 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, function, functions, methods, op
 from .._core.structseq import struct, types
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, write_out
 from .._core.warned import renamed
 from .linalg_rules import (
@@ -201,7 +202,7 @@ def linalg_inv_ex(A: Array, *, check_errors: bool = False):
 
 
 def _sign_of_order(pivots: Any) -> Any:
-    swaps = jnp.sum(pivots != jnp.arange(pivots.shape[-1], dtype=pivots.dtype), -1)
+    swaps = jnp.sum(pivots != up_to(pivots.shape[-1], pivots.dtype), -1)
     return 1 - 2 * (swaps % 2)
 
 
@@ -329,7 +330,7 @@ def lu(
 
 def _permutation(pivots: Any, rows: int, dtype: Any) -> Any:
     order = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
-    return jnp.swapaxes(order[..., None] == jnp.arange(rows), -1, -2).astype(dtype)
+    return jnp.swapaxes(order[..., None] == up_to(rows), -1, -2).astype(dtype)
 
 
 def _lower_upper(packed: Any) -> tuple[Any, Any]:

@@ -19,6 +19,7 @@ from .._core.limits import check_common, flag_overflow
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
 from .._core.parameters import need_kind
 from .._core.permissions import check_fillable, check_history, repeats, warn_expanded
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .._core.value import check_long
 from .._core.warned import once
@@ -257,7 +258,7 @@ def _triangle(name: str, keep: Any) -> Any:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         rows, columns = input.shape[-2:]
-        mask = keep(jnp.arange(columns)[None, :] - jnp.arange(rows)[:, None], diagonal)
+        mask = keep(up_to(columns)[None, :] - up_to(rows)[:, None], diagonal)
         return jnp.where(mask, input, jnp.zeros((), input.dtype))
 
     body.__annotations__ = {"input": "Array", "diagonal": "int"}

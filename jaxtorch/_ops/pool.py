@@ -16,6 +16,7 @@ from jax import lax
 
 from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
+from .._core.symbols import up_to
 from .rules import kind, refuse, to_float, unsupported
 
 _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
@@ -166,7 +167,7 @@ def _window_places(x: Any, axis: int, count: int, kernel: int, stride: int, dila
     """Where along the axis each window's first largest element is."""
     index = np.arange(count)[:, None] * stride + np.arange(kernel) * dilation  # (count, kernel)
     windows = jnp.take(x, index, axis=axis)
-    start = jnp.expand_dims(jnp.arange(count) * stride, tuple(range(1, x.ndim - axis)))
+    start = jnp.expand_dims(up_to(count) * stride, tuple(range(1, x.ndim - axis)))
     return jnp.argmax(windows, axis=axis + 1) * dilation + start
 
 
@@ -183,7 +184,7 @@ def _max_places(x: Any, n: int, kernel: Any, stride: Any, padding: Any, dilation
     order.
     """
     spatial = x.shape[-n:]
-    place = jnp.broadcast_to(jnp.arange(math.prod(spatial), dtype=jnp.int64).reshape(spatial), x.shape)
+    place = jnp.broadcast_to(up_to(math.prod(spatial), jnp.int64).reshape(spatial), x.shape)
     x = lax.stop_gradient(x)
     for i in reversed(range(n)):
         axis = x.ndim - n + i

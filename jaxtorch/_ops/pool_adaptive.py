@@ -13,6 +13,7 @@ import numpy as np
 from .._core.checks import flag
 from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
+from .._core.symbols import up_to
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported
 
@@ -159,7 +160,7 @@ def _gathered_max(x: Any, n: int, windows: Any) -> Any:
     each axis.
     """
     spatial = x.shape[-n:]
-    place = jnp.broadcast_to(jnp.arange(math.prod(spatial), dtype=jnp.int64).reshape(spatial), x.shape)
+    place = jnp.broadcast_to(up_to(math.prod(spatial), jnp.int64).reshape(spatial), x.shape)
     for i in reversed(range(n)):
         axis = x.ndim - n + i
         index, inside = windows[i]
@@ -229,7 +230,7 @@ def _put_rule(volume: int, primals: Any, tangents: Any) -> Any:
     flat, where = primals
     t, at = tangents[0].reshape(-1, flat.shape[-1]), where.reshape(-1, flat.shape[-1])
     out = jnp.zeros((t.shape[0], volume), t.dtype)
-    moved = out.at[jnp.arange(t.shape[0])[:, None], at].set(t, mode="promise_in_bounds", unique_indices=True)
+    moved = out.at[up_to(t.shape[0])[:, None], at].set(t, mode="promise_in_bounds", unique_indices=True)
     return _put(volume, flat, where), moved.reshape(*flat.shape[:-1], volume)
 
 
@@ -319,7 +320,7 @@ def _define_fractional(n: int) -> Any:
         flat = jnp.zeros((*x.shape[:2], *(1,) * (2 * n)), jnp.int64)
         for i in range(n):
             starts = _fractional_starts(random_samples[..., order[i]], spatial[i], output_size[i], kernel_size[i])
-            index = starts[..., None] + jnp.arange(kernel_size[i])  # (N, C, out, k)
+            index = starts[..., None] + up_to(kernel_size[i])  # (N, C, out, k)
             shape = [*x.shape[:2], *(1,) * (2 * n)]
             shape[2 + i], shape[2 + n + i] = output_size[i], kernel_size[i]
             flat = flat * spatial[i] + index.reshape(shape)

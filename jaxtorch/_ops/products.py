@@ -209,9 +209,9 @@ def times_and_plus(x: Array, weight: Array, *biases: Array | None) -> Array:
     count = math.prod(x.shape[:-1])
     rows = [b for b in biases if b is not None]
     alike = all(b.shape == weight.shape[:1] and b.dtype == weight.dtype == x.dtype for b in rows)
-    if rows and alike and _are_faster(count, x.shape[-1], len(weight)) and _pays(count, len(weight)):
+    if rows and alike and _are_faster(count, x.shape[-1], weight.shape[0]) and _pays(count, weight.shape[0]):
         out = _linear_p.bind(x.reshape(count, x.shape[-1]), weight, functools.reduce(operator.add, rows))
-        return out.reshape(*x.shape[:-1], len(weight))
+        return out.reshape(*x.shape[:-1], weight.shape[0])
     if alike and len(rows) > 1 and x.dtype.itemsize >= 4:  # half precision would round the sum
         rows = [functools.reduce(operator.add, rows)]
     out = times_transposed(x, weight)

@@ -15,6 +15,7 @@ from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.parameters import need_kind
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
 from .._core.warned import once
@@ -61,8 +62,8 @@ def _arange(start: Scalar, step: Scalar, n: int, dtype: Any, device: Any):
     """start, start + step, ...: n numbers."""
     if not dtype.is_floating_point:
         start, step = (convert(jnp.asarray(s), dtypes.int64) for s in (start, step))
-        return (start + step * jnp.arange(n, dtype=jnp.int64)).astype(dtype.np)
-    values = jnp.arange(n, dtype=jnp.float64) * step + start
+        return (start + step * up_to(n, jnp.int64)).astype(dtype.np)
+    values = up_to(n, jnp.float64) * step + start
     return values.astype(jnp.float32).astype(dtype.np) if dtype.itemsize < 4 else values.astype(dtype.np)
 
 

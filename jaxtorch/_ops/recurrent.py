@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.op import Array, function, op
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host
 from . import _recurrent_scans as scans
 from .dropout import dropout as _dropout
@@ -28,7 +29,7 @@ def _name(operands: Any, statics: Any) -> str:
 
 
 def _valid(input: Any, lengths: Any) -> Any:
-    return None if lengths is None else (jnp.arange(input.shape[0])[:, None] < lengths).astype(input.dtype)
+    return None if lengths is None else (up_to(input.shape[0])[:, None] < lengths).astype(input.dtype)
 
 
 def _affine(x: Any, w: Any, *biases: Any) -> Any:

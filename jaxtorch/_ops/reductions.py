@@ -13,6 +13,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.op import Array, Ints, Sizes, function, functions, method, op
 from .._core.structseq import types
+from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
 
@@ -141,7 +142,7 @@ def mean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype:
     axes = axes_of("mean", dim, x.ndim)
     n = extent(x, axes)
     total = jnp.sum(wide(x), axes, keepdims=bool(keepdim))
-    return (total / np.array(n, total.dtype)).astype(x.dtype)
+    return (total / scalar(n, total.dtype)).astype(x.dtype)
 
 
 @op(grad="DivBackward0")

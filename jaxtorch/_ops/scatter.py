@@ -16,6 +16,7 @@ from .._core import strides
 from .._core.limits import flag_overflow
 from .._core.op import Array, Scalar, function, method, op
 from .._core.permissions import warn_expanded
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, strict_out, write_out
 from .._core.value import check_long
 from .._core.views import set_at
@@ -381,7 +382,8 @@ def _other_factors(src: Any, place: Any) -> Any:
         return src
     order = jnp.argsort(place, stable=True)
     values, place = values[order], place[order]
-    change = place[1:] != place[:-1]
+    n = place.shape[0]
+    change = lax.slice_in_dim(place, 1, n) != lax.slice_in_dim(place, 0, n - 1)
     edge = jnp.ones(1, bool)
 
     def multiply(a: Any, b: Any) -> Any:
@@ -406,7 +408,7 @@ def _product_at(x: Any, src: Any, at: Any, include_self: bool) -> Any:
         return start.at[at].multiply(src, mode=mode)
 
     def others(src: Any, x: Any, at: Any) -> Any:
-        return _other_factors(src, jnp.arange(x.size).reshape(x.shape)[at])
+        return _other_factors(src, up_to(x.size).reshape(x.shape)[at])
 
     def of_factor(t: Any, ans: Any, src: Any, x: Any, *at: Any) -> Any:
         return jnp.zeros_like(x).at[at].add(t * others(src, x, at), mode=mode)

@@ -10,6 +10,7 @@ import numpy as np
 from .._core import strides
 from .._core.op import Array, Number, function, op
 from .._core.runner import known
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, write_out
 from .rules import kind, unsupported
 
@@ -33,7 +34,7 @@ def _segments(data: Array, begins: Array, ends: Array, reduce: str, axis: int, i
     if kind(data) != "float":
         unsupported("segment_reduce_cpu", data)
     x = jnp.moveaxis(data, axis, -1)[(slice(None),) * axis + (None,)]  # (*batch, 1, *rest, length)
-    at = jnp.arange(data.shape[axis])
+    at = up_to(data.shape[axis])
     shape = (*begins.shape, *(1,) * (x.ndim - begins.ndim))
     member = (at >= begins.reshape(shape)) & (at < ends.reshape(shape))  # (*batch, segments, 1.., length)
     out = _totals(reduce, member, x)

@@ -14,6 +14,7 @@ from .._core.limits import check_number
 from .._core.op import Array, Ints, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host
 from .._core.value import python_number
 from .._core.views import _put_back
@@ -227,7 +228,7 @@ def _embed(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     n = x.shape[-1] + abs(offset)
-    rows = jnp.arange(x.shape[-1]) + max(0, -offset)
+    rows = up_to(x.shape[-1]) + max(0, -offset)
     whole = jnp.zeros((*x.shape[:-1], n, n), x.dtype)
     whole = whole.at[..., rows, rows + offset].set(x, mode="promise_in_bounds", unique_indices=True)
     return jnp.moveaxis(whole, (-2, -1), (a, b))

@@ -19,8 +19,8 @@ def moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """Mean and variance over some axes, which are kept with size 1."""
     mean = averaged(x, axes)
     centred = x - mean
-    one = tuple([slice(0, 1) if d in axes else slice(None) for d in range(x.ndim)])
-    return mean[one], averaged(centred * centred, axes)[one]
+    first, ends = (0,) * x.ndim, [1 if d in axes else n for d, n in enumerate(x.shape)]
+    return lax.slice(mean, first, ends), lax.slice(averaged(centred * centred, axes), first, ends)
 
 
 def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:

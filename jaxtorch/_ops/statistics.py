@@ -13,6 +13,7 @@ from .._core import dtypes
 from .._core.checks import flag
 from .._core.op import Array, Ints, Number, Operand, function, numpy_names, op
 from .._core.structseq import types
+from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
 from .._core.warned import warn
 from .reductions import (
@@ -35,7 +36,7 @@ from .sorting import dropped, sorted_with
 def _deviations(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """The mean, its axes kept, and the distances from it."""
     n = extent(x, axes)
-    mean = jnp.sum(x, axes, keepdims=True) / np.array(n, x.dtype)
+    mean = jnp.sum(x, axes, keepdims=True) / scalar(n, x.dtype)
     return mean, x - mean
 
 
@@ -53,7 +54,7 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
         total = jnp.sum(_real_product(far, t), axes, keepdims=True)
         if not root:
             return total * (2 / freedom)
-        over = ans * np.array(freedom, ans.dtype)
+        over = ans * scalar(freedom, ans.dtype)
         safe = jnp.where(ans == 0, jnp.ones_like(over), over)
         return jnp.where(ans == 0, jnp.zeros_like(ans), total / safe)
 
@@ -61,7 +62,7 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
     def computed(x: Any) -> Any:
         far = _deviations(x, axes)[1]
         total = jnp.sum(_real_product(far, far), axes, keepdims=True)
-        found = total / np.array(freedom, total.dtype)
+        found = total / scalar(freedom, total.dtype)
         return jnp.sqrt(found) if root else found
 
     return computed(x)
@@ -81,7 +82,7 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
         )
         freedom = 0.0
     found = variance(x, axes, freedom, root)
-    mean = jnp.sum(x, axes, keepdims=True) / np.array(extent(x, axes), x.dtype)
+    mean = jnp.sum(x, axes, keepdims=True) / scalar(extent(x, axes), x.dtype)
     if not keepdim:
         found, mean = jnp.squeeze(found, axes), jnp.squeeze(mean, axes)
     half = input.dtype != x.dtype
@@ -321,7 +322,7 @@ def _interpolated(rows: Any, q: Any, how: str, skip_nan: bool) -> Any:
         last = jnp.maximum(jnp.sum(~bad, 1) - 1, 0).astype(rows.dtype)
         rank = q[:, None] * last
     else:
-        rank = jnp.where(jnp.any(bad, 1), np.array(n - 1, rows.dtype), q[:, None] * np.array(n - 1, rows.dtype))
+        rank = jnp.where(jnp.any(bad, 1), scalar(n - 1, rows.dtype), q[:, None] * scalar(n - 1, rows.dtype))
     if how == "lower":
         rank = jnp.floor(rank)
     elif how == "higher":
@@ -404,7 +405,7 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
             w = given if w is None else w * given
     if w is None:
         total: Any = np.array(n, dtypes.from_numpy(rows.dtype).to_real().np)
-        mean = jnp.sum(rows, 1, keepdims=True) / np.array(n, rows.dtype)
+        mean = jnp.sum(rows, 1, keepdims=True) / scalar(n, rows.dtype)
         divisor = total - np.array(correction, total.dtype)
     else:
         total = jnp.sum(w)

@@ -13,6 +13,7 @@ from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
+from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
 
@@ -425,8 +426,7 @@ def _slice_write(whole: Any, part: Any, dim: int, length: int, step: int, start:
             return part
         return _put_at(whole, part, dim, start)
     index = [slice(None)] * whole.ndim
-    places = start + step * jnp.arange(length)
-    index[dim] = places
+    index[dim] = start + step * up_to(length)
     return whole.at[tuple(index)].set(part, mode="promise_in_bounds", unique_indices=True)
 
 
@@ -469,7 +469,7 @@ def _diagonal_layout(size: Any, stride: Any, base: int, offset: int, dim1: int, 
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The diagonal of two dimensions, as the last dimension."""
     shape, _, _ = viewstrides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
-    along = np.arange(shape[-1])
+    along = up_to(shape[-1])
     rows, columns = along + max(-offset, 0), along + max(offset, 0)
     return jnp.moveaxis(input, (dim1, dim2), (-2, -1)).at[..., rows, columns].get(mode="promise_in_bounds")
 

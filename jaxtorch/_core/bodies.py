@@ -1,0 +1,55 @@
+"""The body of an operation as a function of arrays alone, as kernels are traced from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from . import dtypes
+from .checks import collecting
+from .value import Aval
+
+
+def flat_types(operand_keys: tuple[Any, ...]) -> list[Aval]:
+    """The types of all operands that a key gives."""
+    flat: list[Aval] = []
+    for k in operand_keys:
+        if isinstance(k, tuple):
+            flat.extend(k)
+        elif k is not None:
+            flat.append(k)
+    return flat
+
+
+class Body:
+    """An operation's body as a function of arrays alone, for the types and static arguments of a key.
+
+    kind, makers, raised: once it has been traced, the type of its result where that is a tuple or list; its flags' makers, and flags.
+    """
+
+    def __init__(self, op: Any, key: tuple[Any, ...], inplace: bool) -> None:
+        operand_keys, statics = key[: op.n_operands], key[op.n_operands :]
+        self.name = op.name
+        self.flat = flat_types(operand_keys)
+        self.kind: Any = None
+        self.makers: list[Any] = []
+        self.raised: list[Any] = []
+        self._bound = op._bind(operand_keys, statics, self.flat, inplace)
+        self._default = dtypes.default()  # a body may be traced again later, when another default is set
+
+    def fn(self, *arrays: Any) -> tuple[Any, ...]:
+        with collecting() as flags, dtypes.default_as(self._default):
+            try:
+                out = self._bound(*arrays)
+            except (TypeError, ValueError) as error:
+                if "ncompatible shapes for broadcasting" not in str(error):
+                    raise
+                shapes = ", ".join([str(list(a.shape)) for a in self.flat])
+                message = f"{self.name}(): the sizes of the tensors must match or be 1, got {shapes}"
+                raise RuntimeError(message) from None
+        self.raised[:] = flags
+        self.makers[:] = [make for _, make, _ in flags]
+        self.kind = type(out) if isinstance(out, (tuple, list)) else None
+        outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+        return (*[jnp.asarray(o) for o in outs], *[f for f, _, _ in flags])
