@@ -245,7 +245,8 @@ def test_elements_are_assigned_to_what_lies_in_a_pack():
     caches, wanted = [torch.zeros(1, 2, 16, 4) for _ in range(4)], np.zeros((1, 2, 16, 4), np.float32)
     with torch.no_grad():
         for i in range(12):
-            place, total = torch.tensor([i]), 0.0
+            place = torch.tensor([i])
+            total: Any = 0.0
             for cache in caches:
                 cache[:, :, place] = torch.full((1, 2, 1, 4), float(i))
                 total = total + cache.sum()

@@ -155,7 +155,8 @@ class Structure:
     """
 
     __slots__ = (
-        "runs", "call", "plan", "record", "next", "code", "held", "cold_limit", "made", "packed", "on_host", "written", "habit", "in_full",
+        "runs", "call", "plan", "record", "next", "code", "held", "cold_limit", "made", "packed", "on_host", "written",
+        "habit", "in_full",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
