@@ -78,11 +78,12 @@ def nothing_left_over() -> Iterator[None]:
 def run_python(tmp_path: Path) -> Run:
     """`run_python(*arguments)`: a fresh interpreter in an empty folder, with jaxtorch importable.
 
-    Fails the test where the exit status is not `status`. `env` sets environment variables; None removes one.
+    Fails the test where the exit status is not `status`. `env` sets environment variables; None removes one. `stdin` is what it
+    reads.
     """
 
     def run(
-        *arguments: str, status: int = 0, env: dict[str, str | None] | None = None
+        *arguments: str, status: int = 0, env: dict[str, str | None] | None = None, stdin: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         variables: dict[str, str | None] = {**os.environ, "PYTHONPATH": path, **(env or {})}
@@ -90,6 +91,7 @@ def run_python(tmp_path: Path) -> Run:
             [sys.executable, *arguments],
             cwd=tmp_path,
             env={name: value for name, value in variables.items() if value is not None},
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=600,

@@ -173,3 +173,19 @@ def test_implementations_before_the_operation(torch: Any) -> Any:
     torch.library.define(f"{space}::minus", "(Tensor x) -> Tensor")
     ops, x = getattr(torch.ops, space), torch.ones(2)
     return named, ops.plus(x), ops.times(x), ops.times.scalar(x, 2.0), ops.minus(x)
+
+
+@parity_test
+def test_of_an_operation_that_is_not_there(torch: Any) -> Any:
+    def same(*args: Any) -> Any:
+        return args
+
+    library, found = torch.library, []
+    for name in ("no_such_space::x", "aten::no_such_name", "nothing"):
+        found += [
+            attempt(lambda: library.register_autograd(name, same)),  # noqa: B023
+            attempt(lambda: library.register_vmap(name, same)),  # noqa: B023
+            attempt(lambda: library.register_autocast(name, "cpu", torch.float32)),  # noqa: B023
+        ]
+    found += [attempt(lambda: library.register_fake("nothing", same)), attempt(lambda: torch.ops.no_such_space.x)]
+    return [(f.kind, f.message) for f in found]

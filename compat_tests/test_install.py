@@ -155,6 +155,35 @@ def test_dash_m_runs_as_python_runs_it(name: str, tmp_path: Path, run_python: Ru
     assert run_python("-m", "jaxtorch", "-m", name, "-m", "x").stdout == run_python("-m", name, "-m", "x").stdout
 
 
+REPORT = """
+import sys
+names = ("__name__", "__file__", "__package__", "__spec__", "__doc__", "__cached__")
+print({n: globals().get(n, "none") for n in names}, __loader__, sys.argv, repr(sys.path[0]))
+print(sys.modules["__main__"].__dict__ is globals())
+def divide(x):
+    return x / 0
+if "fails" in sys.argv:
+    divide(1)
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-m", "x"), ("fails",)])
+@pytest.mark.parametrize("how", ["-c", "-c joined", "-"])
+def test_code_runs_as_python_runs_it(how: str, arguments: tuple[str, ...], run_python: Run):
+    status = int("fails" in arguments)
+    given = {"-": ["-"], "-c": ["-c", REPORT], "-c joined": ["-c" + REPORT]}[how]
+    plain, ours = (
+        run_python(*before, *given, *arguments, status=status, stdin=REPORT) for before in ([], ["-m", "jaxtorch"])
+    )
+    assert (ours.stdout, ours.stderr) == (plain.stdout, plain.stderr)
+
+
+def test_code_imports_torch(run_python: Run):
+    code = "import torch, jaxtorch; print(torch is jaxtorch)"
+    assert run_python("-m", "jaxtorch", "-c", code).stdout == "True\n"
+    assert run_python("-m", "jaxtorch", "-", stdin=code).stdout == "True\n"
+
+
 def test_folders_run_as_python_runs_them(tmp_path: Path, run_python: Run):
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "part.py").write_text("NUMBER = 3\n")
@@ -167,7 +196,8 @@ def test_what_cannot_be_run(run_python: Run):
     assert missing.stderr == run_python("missing.py", status=2).stderr
     module = run_python("-m", "jaxtorch", "-m", "no_such_module", status=1)
     assert module.stderr == f"{sys.executable}: No module named no_such_module\n"
-    assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", status=1).stderr
+    for nothing in ((), ("-c",), ("-m",)):
+        assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", *nothing, status=1).stderr
     assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", "--help").stdout
 
 

@@ -135,3 +135,46 @@ def test_redispatch_in_a_mode(torch: Any) -> Any:
     with Logged():
         found = scaled(torch.tensor([3.0]), torch.tensor([4.0])), 2 - torch.ones(2)
     return found, seen
+
+
+@parity_test
+def test_gradients_of_a_subclass(torch: Any) -> Any:
+    """`autograd.grad` and `backward` ask, so that gradients with respect to a subclass are of it."""
+    seen: list[Any] = []
+
+    class Logged(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if func in (torch.autograd.grad, torch.autograd.backward):
+                seen.append((func.__name__, types[0].__name__, [len(a) for a in args], sorted(kwargs)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    grad, found = torch.autograd.grad, []
+    x = torch.ones(3).as_subclass(Logged).requires_grad_()
+    found.append(grad((x * x).sum(), x)[0])
+    found.append(grad([(x * x).sum()], [x], [torch.tensor(2.0)], create_graph=True)[0])
+    plain = torch.ones(3, requires_grad=True)
+    found.append(grad((plain * 2).as_subclass(Logged).sum(), plain)[0])
+    found.append(grad((plain * 2).sum(), plain)[0])
+    found.append(grad((plain * 2).sum(), x, materialize_grads=True)[0])
+    torch.autograd.backward((x * 3).sum())
+    with torch._C.DisableTorchFunctionSubclass():
+        found.append(x.grad)
+    return [(type(g).__name__, g.detach().as_subclass(torch.Tensor)) for g in found], seen
+
+
+@parity_test
+def test_gradients_in_a_mode(torch: Any) -> Any:
+    seen: list[str] = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.ones(3, requires_grad=True)
+    with Mode():
+        y = (x * x).sum()
+        found = torch.autograd.grad(y, x, retain_graph=True)
+        torch.autograd.backward(y)
+    return found, x.grad, seen

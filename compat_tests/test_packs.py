@@ -12,7 +12,7 @@ import pytest
 
 import jaxtorch as torch
 import jaxtorch.nn as nn
-from jaxtorch._core import packs, program
+from jaxtorch._core import cold, packs, program
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="immediate mode has no programs")
 
@@ -25,9 +25,11 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 class Training:
     """A small net with its optimizer, an average of its parameters and a copy kept by hand."""
 
-    def __init__(self, optimizer: str, compiled: bool) -> None:
+    def __init__(self, optimizer: str, compiled: bool, width: int = 64) -> None:
+        """`width` is a test's own where it asks for a pack: a program that ran before, in another way, may have none."""
         torch.manual_seed(1)
-        self.net = nn.Sequential(nn.Linear(32, 64), nn.Tanh(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 3))
+        last = nn.Linear(width, 3)
+        self.net = nn.Sequential(nn.Linear(32, width), nn.Tanh(), nn.Linear(width, width), nn.ReLU(), last)
         self.optimizer = OPTIMIZERS[optimizer](self.net.parameters())
         self.average = [p.detach().clone() for p in self.net.parameters()]
         self.kept: list[Any] = []
@@ -142,7 +144,7 @@ def agree(optimizer: str, compiled: bool, actions: list[list[str]], monkeypatch:
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_loop_keeps_its_state_in_one_pack(optimizer: str, compiled: bool):
-    training = Training(optimizer, compiled)
+    training = Training(optimizer, compiled, 56 + compiled)
     for _ in range(6):
         training.step()
     if not compiled:
@@ -173,7 +175,7 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_another_program_reads_at_each_step_stays_apart():
-    training = Training("momentum", False)
+    training = Training("momentum", False, 58)
     for _ in range(6):
         training.step()
         training.averages()
@@ -184,7 +186,7 @@ def test_what_another_program_reads_at_each_step_stays_apart():
 def test_a_state_read_now_and_then_compiles_nothing_more():
     from jaxtorch._core.log import Counts
 
-    training = Training("momentum", False)
+    training = Training("momentum", False, 59)
 
     def steps(reads: list[bool]) -> None:
         for read in reads:
@@ -198,8 +200,27 @@ def test_a_state_read_now_and_then_compiles_nothing_more():
     assert Counts.compiled == before
 
 
+def test_a_program_chooses_its_packs_anew_when_it_is_compiled_in_full(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cold, "quick_runs", lambda line, kernels: 8)
+
+    def packed(steps: int, averages: bool) -> bool:
+        training = Training("momentum", False, 60)
+        for _ in range(steps):
+            training.step()
+            if averages:  # another program reads the state
+                training.averages()
+                training.waits()
+        training.optimizer.zero_grad()
+        program.flush_all()
+        return all(p._value.pack is not None for p in training.net.parameters())
+
+    assert not packed(4, True)
+    assert packed(12, False)
+    assert packed(4, False)
+
+
 def test_a_worker_reads_what_is_in_a_pack():
-    training = Training("momentum", False)
+    training = Training("momentum", False, 61)
     for _ in range(6):
         training.step()
     training.optimizer.zero_grad()
@@ -224,7 +245,8 @@ def test_elements_are_assigned_to_what_lies_in_a_pack():
     caches, wanted = [torch.zeros(1, 2, 16, 4) for _ in range(4)], np.zeros((1, 2, 16, 4), np.float32)
     with torch.no_grad():
         for i in range(12):
-            place, total = torch.tensor([i]), 0.0
+            place = torch.tensor([i])
+            total: Any = 0.0
             for cache in caches:
                 cache[:, :, place] = torch.full((1, 2, 1, 4), float(i))
                 total = total + cache.sum()
@@ -238,7 +260,7 @@ def test_elements_are_assigned_to_what_lies_in_a_pack():
 
 def test_another_thread_may_be_quicker(monkeypatch: pytest.MonkeyPatch):
     """Two threads that ask for a value in a pack at a time both get it."""
-    training = Training("momentum", False)
+    training = Training("momentum", False, 62)
     for _ in range(6):
         training.step()
     training.optimizer.zero_grad()

@@ -1,4 +1,5 @@
-"""Run a PyTorch program on jaxtorch: `python -m jaxtorch script.py ARGS`, or `-m module` for the script.
+"""Run a PyTorch program on jaxtorch: `python -m jaxtorch script.py ARGS`; `-m module`, `-c "code"` or `-` (standard input) for the
+script, as for `python`.
 
 The program says `import torch` and gets jaxtorch; in everything else it runs as under `python script.py`:
 `__main__`, `sys.argv`, `sys.path[0]`, tracebacks and exit status.
@@ -11,13 +12,13 @@ import importlib.util
 import io
 import os
 import sys
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from jaxtorch._install import install, own_spec
 
-USAGE = "usage: python -m jaxtorch [-m module | script.py] [arguments ...]"
+USAGE = "usage: python -m jaxtorch [-m module | -c code | - | script.py] [arguments ...]"
 
 
 def main() -> None:
@@ -28,17 +29,20 @@ def main() -> None:
     if arguments[0] in ("-h", "--help"):
         print(USAGE)
         return
-    install()
-    run_module = arguments[0] == "-m"
-    if run_module and len(arguments) == 1:
+    kind = arguments[0][:2] if arguments[0][:2] in ("-m", "-c") else ""
+    if kind and arguments[0] != kind:  # `-ccode`
+        arguments[:1] = [kind, arguments[0][2:]]
+    if kind and len(arguments) == 1:
         sys.exit(USAGE)
-    sys.argv[:] = arguments[1:] if run_module else arguments
+    install()
+    named = arguments[1] if kind else arguments[0]
+    sys.argv[:] = ["-c", *arguments[2:]] if kind == "-c" else arguments[1:] if kind else arguments
     program = ModuleType("__main__")
     program.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = program
-    load = _load_module if run_module else _load_script
+    load = {"-m": _load_module, "-c": _load_code}.get(kind, _load_input if named == "-" else _load_script)
     try:
-        exec(load(sys.argv[0], program), program.__dict__)
+        exec(load(named, program), program.__dict__)
     except BaseException:
         _hide_frames_of_ours()
         raise
@@ -63,6 +67,22 @@ def _load_script(path: str, program: ModuleType) -> CodeType:
     program.__dict__["__cached__"] = None
     program.__loader__ = SourceFileLoader("__main__", absolute)
     return compile(source, absolute, "exec", dont_inherit=True)
+
+
+def _load_code(code: str | bytes, program: ModuleType, file: str = "<string>") -> CodeType:
+    """The code given on the command line."""
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    program.__loader__ = BuiltinImporter
+    return compile(code, file, "exec", dont_inherit=True)
+
+
+def _load_input(_: str, program: ModuleType) -> CodeType:
+    """The code that comes from standard input; typed line by line where that is a terminal."""
+    if sys.stdin.isatty():
+        return _load_code("import code; code.interact(local=globals())", program)
+    program.__file__, program.__dict__["__cached__"] = "<stdin>", None
+    return _load_code(sys.stdin.buffer.read(), program, "<stdin>")
 
 
 def _load_module(name: str, program: ModuleType) -> CodeType:

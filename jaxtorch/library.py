@@ -116,9 +116,25 @@ def _implement(op: str | OpOverload, key: str, fn: Callable[..., Any]) -> None:
 
 
 def _named(op: Any) -> str:
-    if isinstance(op, str):
-        return op
-    return op.name() if isinstance(op, OpOverload) else op._qualname
+    """The qualified name of an operation; ValueError where what is given has no namespace."""
+    if not isinstance(op, str):
+        return op.name() if isinstance(op, OpOverload) else op._qualname
+    if op.count("::") != 1:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {op}. The qualname passed to the torch.library APIs '
+            "must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return op
+
+
+def _found(op: Any) -> OpOverload:
+    """An operation that has been defined; AttributeError where it has not, as for `torch.ops.namespace.name`."""
+    name = _named(op)
+    try:
+        return _operators.find(name)
+    except RuntimeError:
+        space, _, rest = name.partition("::")
+        raise AttributeError(f"'_OpNamespace' '{space}' object has no attribute '{rest}'") from None
 
 
 def define(qualname: str, schema: Any = None, *, lib: Library | None = None, tags: Any = ()) -> None:
@@ -169,11 +185,13 @@ def register_fake(
     The operation may be defined later, or never, as in libraries whose compiled part is absent.
     """
 
+    name = _named(op)
+
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
-            _operators.find(_named(op)).fake = fn
+            _operators.find(name).fake = fn
         except RuntimeError:
-            _pending_fakes[_named(op)] = fn
+            _pending_fakes[name] = fn
         return fn
 
     return register if func is None else register(func)
@@ -188,9 +206,9 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
     """Register the gradient: `backward(ctx, *grads)` gives one for each argument, None where there is none.
 
     setup_context(ctx, inputs, output) keeps what backward needs, after the forward pass. RuntimeError for an operation that
-    writes to its arguments.
+    writes to its arguments, AttributeError for one that has not been defined.
     """
-    overload = _operators.find(_named(op))
+    overload = _found(op)
     if any(a.is_write for a in overload._schema.arguments):
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {op} with schema {overload._schema}. "
@@ -207,7 +225,7 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
     """
 
     def register(fn: Callable[..., Any]) -> None:
-        _operators.find(_named(op)).vmap = fn
+        _found(op).vmap = fn
 
     return register if func is None else register(func)
 
@@ -221,7 +239,7 @@ def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: An
         raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
     if _device(device_type).type not in ("cpu", "cuda"):
         raise ValueError(f"Device type '{device_type}' does not support autocast.")
-    _operators.find(_named(op)).casts[device_type] = cast_inputs
+    _found(op).casts[device_type] = cast_inputs
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None) -> Any:

@@ -1,9 +1,9 @@
 """`torch.overrides`: classes and modes that say what the functions of `torch` do (`__torch_function__`).
 
-Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special`, and some of
-`torch.nn.init`, ask their arguments. As in PyTorch the function arrives as the object it is under its public name, `torch.add` or
-`torch.Tensor.add`, and operators as they do there: `a + b` as `torch.Tensor.add`, `1 - a` as `torch.Tensor.__rsub__`. Attributes such
-as `shape` do not ask.
+Public functions and methods of `torch`, `torch.nn.functional`, `torch.linalg`, `torch.fft` and `torch.special`, some of
+`torch.nn.init`, and `torch.autograd.grad` and `backward` ask their arguments. As in PyTorch the function arrives as the object
+it is under its public name, `torch.add` or `torch.Tensor.add`, and operators as they do there: `a + b` as `torch.Tensor.add`,
+`1 - a` as `torch.Tensor.__rsub__`. Attributes such as `shape` do not ask.
 """
 
 from __future__ import annotations
@@ -190,10 +190,7 @@ def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
 ) -> Any:
     """Ask the objects what `public_api(*args, **kwargs)` is; TypeError where none answers."""
-    found = _engine.ordered(relevant_args)
-    if _engine.state.modes:
-        return _engine.ask_mode(public_api, found, args, kwargs)
-    return _engine.ask(public_api, found, args, kwargs)
+    return _engine.answer(public_api, relevant_args, args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -206,6 +206,23 @@ def ordered(items: Iterable[Any]) -> list[Any]:
     return found
 
 
+def asks(relevant: Iterable[Any]) -> bool:
+    """Is one of these objects of a class with a `__torch_function__` of its own, or a mode in force? Asked by functions in their own
+    text."""
+    if not _active or state.all_disabled:
+        return False
+    if state.skips:
+        state.skips = False
+        return False
+    return bool(state.modes) or (not state.disabled and any(overrides(type(x)) for x in relevant))
+
+
+def answer(func: Any, relevant: Iterable[Any], args: Any, kwargs: Any) -> Any:
+    """What those who are asked say that `func(*args, **kwargs)` is; TypeError where none answers."""
+    found = ordered(relevant)
+    return ask_mode(func, found, args, kwargs) if state.modes else ask(func, found, args, kwargs)
+
+
 def ask_mode(func: Any, found: list[Any], args: Any, kwargs: Any) -> Any:
     """Ask the innermost mode, which is not in force meanwhile, then the arguments."""
     mode = state.modes.pop()

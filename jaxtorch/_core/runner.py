@@ -164,11 +164,12 @@ class Structure:
     written: the function of NumPy's that runs it (numpy_code.py), if there is one.
     on_host: `call` is that, and it stays so: its results are host arrays.
     habit: with what it is expected to run, if it may be started before it has been recorded (ahead.py).
+    in_full: it is to be compiled in full, at its next run.
     """
 
     __slots__ = (
         "runs", "call", "plan", "record", "next", "others", "code", "held", "cold_limit", "made", "packed", "on_host", "written",
-        "habit",
+        "habit", "in_full",
     )  # fmt: skip
 
     def __init__(self, plan: Plan) -> None:
@@ -186,6 +187,13 @@ class Structure:
         self.on_host = False
         self.written: Any = None
         self.habit: Any = None
+        self.in_full = False
+
+    def used_up(self) -> None:
+        """What was compiled quickly has run as often as it pays. The next run, which sees where the results of this one have come
+        to, chooses the packs anew and compiles in full."""
+        self.call = self.code = self.habit = None
+        self.in_full = True
 
     def followed(self, by: Structure) -> None:
         """That one has run after this one."""
@@ -313,7 +321,7 @@ def run(
     cold.seen(new)
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
-        if cheap or (not plan.captured and not _compiled_now(slot, structure)):
+        if cheap or (not plan.captured and not structure.in_full and not _compiled_now(slot, structure)):
             written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(packs.arguments(None, inputs, packed, arrays))
@@ -326,7 +334,8 @@ def run(
         plan.pair(links)
         structure.packed = packs.chosen(plan, [x for x in links if not packs.was_read_elsewhere(inputs[x[0]])])
         kernels = [kernel for kernel, _, _ in plan.steps]
-        quickly = 0 if plan.captured or slot.name != "cpu" else cold.quick_runs(structure.record.line, kernels)
+        in_full = plan.captured or structure.in_full or slot.name != "cpu"
+        quickly = 0 if in_full else cold.quick_runs(structure.record.line, kernels)
         if quickly and not emitters.known(cold.QUICK_OPTIONS):
             quickly = 0
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
@@ -473,18 +482,20 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly:
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
     if quickly:
-        structure.call = _until(slot, structure, call, quickly)
+        structure.call = _until(structure, call, quickly)
     log.compiled(structure, time.perf_counter() - begun, quickly > 0)
     return outs
 
 
-def _until(slot: DeviceSlot, structure: Structure, call: Any, runs: int) -> Any:
-    """The call of a structure that has been compiled quickly: after so many runs it is compiled in full."""
+def _until(structure: Structure, call: Any, runs: int) -> Any:
+    """The call of a structure that has been compiled quickly: so many runs make it used up."""
 
     def run(arrays: list[Any]) -> list[Any]:
         nonlocal runs
         runs -= 1
-        return call(arrays) if runs > 0 else _compile(slot, structure, arrays)
+        if runs <= 1:
+            structure.used_up()
+        return call(arrays)
 
     return run
 

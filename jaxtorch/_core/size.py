@@ -132,3 +132,12 @@ def _size(given: Any, name: str, argument: str, place: int) -> int:
     except (AttributeError, TypeError):
         pass
     return refuse_size(name, argument, 1, place, given)
+
+
+def one_by_one(op: str, dim: Any, more: tuple[Any, ...]) -> tuple[int, ...]:
+    """Dimensions that were given one by one; TypeError where one of them is no whole number."""
+    dims = (dim, *more)
+    for n, d in enumerate(dims, 1):
+        if isinstance(d, (tuple, list, float, str)) or d is None:
+            raise TypeError(f"{op}(): argument 'dim' (position {n}) must be int, not {type(d).__name__}")
+    return dims

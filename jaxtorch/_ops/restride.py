@@ -12,6 +12,7 @@ from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
 from .._core.op import Array, function, functions, method, methods, op
 from .._core.permissions import check_fillable, check_place
+from .._core.size import one_by_one
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
@@ -225,7 +226,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
 @method("squeeze_")
 def squeeze_(self: Tensor, dim: Any = None, *more: int) -> Tensor:
     """In-place form of `squeeze`."""
-    dim = (dim, *more) if more else dim
+    dim = one_by_one("squeeze_", dim, more) if more else dim
     name = "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
     return become(self, squeeze(self, dim), name)
 

@@ -12,7 +12,7 @@ from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
-from .._core.size import as_size, need_sizes
+from .._core.size import as_size, need_sizes, one_by_one
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
@@ -363,7 +363,7 @@ def squeeze(input: Array, dim: Ints | None = None):
 def _squeeze_method(self: Tensor, dim: Any = None, *more: int, **axis: Any) -> Tensor:
     """`torch.squeeze`, whose dimensions may be given one by one."""
     if more or axis:
-        return squeeze(self, (dim, *more) if more else dim, **axis)
+        return squeeze(self, one_by_one("squeeze", dim, more) if more else dim, **axis)
     return squeeze(self, dim)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import backward as _engine
+from .._core import overrides as _overrides
 from .._core.sparsity import is_sparse as _is_sparse
 from .._core.tensor import Tensor
 from .._tensor.autograd import make_roots as _make_roots
@@ -56,6 +57,9 @@ def backward(
             )
         grad_tensors = grad_variables
     tensors = _tuple(tensors)
+    if _overrides.asks(tensors):
+        named = {"retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs}
+        return _overrides.answer(backward, tensors, (tensors,), {"grad_tensors": grad_tensors, **named})
     grads = [None] * len(tensors) if grad_tensors is None else list(_tuple(grad_tensors))
     _run_backward(tensors, grads, retain_graph, create_graph, inputs)
 
@@ -74,6 +78,7 @@ def grad(
     """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
 
     RuntimeError where an input was not used in the graph, unless `allow_unused` (None then) or `materialize_grads` (zeros).
+    With respect to a subclass of `Tensor`, or of one, the gradients are of that class.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -91,6 +96,12 @@ def grad(
     if retain_graph is None:
         retain_graph = create_graph
     outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if _overrides.asks((*outputs, *inputs)):
+        named = {
+            "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph, "only_inputs": only_inputs,
+            "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads,
+        }  # fmt: skip
+        return _overrides.answer(grad, (*outputs, *inputs), (outputs, inputs), named)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = [None] * len(outputs) if grad_outputs is None else list(_tuple(grad_outputs))
