@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from .._core import native
 from .._core.op import Array, Number, op
 from .._core.structseq import types
+from .primitives import natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, masked, real_only, refuse, unbroken, zeros_mask
 
 # -- roots, exponentials, logarithms
@@ -130,13 +134,24 @@ def logit(input: Array, eps: Number | None = None):
 @op(promote="float", inplace=True)
 def sin(input: Array):
     """The sine."""
-    return lax.sin(input)
+    return _sine_p.bind(input) if _is_large(input) else lax.sin(input)
 
 
 @op(promote="float", inplace=True)
 def cos(input: Array):
     """The cosine."""
-    return lax.cos(input)
+    return _cosine_p.bind(input) if _is_large(input) else lax.cos(input)
+
+
+def _is_large(x: Any) -> bool:
+    """Is a kernel of its own faster than fusing with what is beside it?"""
+    return x.dtype == np.float32 and x.size >= native.SMALL
+
+
+_sine_p = primitive("sine", lax.sin, natively(functools.partial(native.waves, cosine=False)))
+_cosine_p = primitive("cosine", lax.cos, natively(functools.partial(native.waves, cosine=True)))
+with_tangent(_sine_p, lambda moved, x: moved[0] * _cosine_p.bind(x))
+with_tangent(_cosine_p, lambda moved, x: -moved[0] * _sine_p.bind(x))
 
 
 @op(promote="float", inplace=True)

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, strides
+from .._core import dtypes, native, strides
 from .._core.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
+from .primitives import linear_in, natively, primitive, with_tangent
 from .reductions import axes_of, bad_call, follow, one_axis, wide
 from .rules import kind, refuse, to_float, unsupported
+
+
+def _xlas(kind: str) -> Callable[..., Any]:
+    of = {"sum": lax.cumsum, "product": lax.cumprod, "logsumexp": lax.cumlogsumexp}[kind]
+    return lambda x, reverse: of(x, axis=1, reverse=reverse)
+
+
+def _kernel(kind: str) -> Any:
+    """The primitive that runs along the second of three dimensions."""
+    return primitive(f"running_{kind}", _xlas(kind), natively(functools.partial(native.running, kind=kind)))
+
+
+_sum_p, _product_p, _logsumexp_p = (_kernel(kind) for kind in native.RUNNING)
+linear_in(_sum_p, _xlas("sum"), 1, lambda g, reverse: [_sum_p.bind(g, reverse=not reverse)])
+linear_in(_logsumexp_p, _xlas("logsumexp"), 0)
+
+
+def _of_product(moved: Any, x: Any, reverse: bool) -> Any:
+    """The tangent of running products: through the sum of relative changes, unless a number cannot be divided by."""
+
+    def divided(x: Any, t: Any) -> Any:
+        return _product_p.bind(x, reverse=reverse) * _sum_p.bind(t / x, reverse=reverse)
+
+    def multiplied(x: Any, t: Any) -> Any:
+        return jax.jvp(lambda x: _xlas("product")(x, reverse), (x,), (t,))[1]
+
+    return lax.cond(((x == 0) | ~jnp.isfinite(x)).any(), multiplied, divided, x, *moved)
+
+
+with_tangent(_product_p, _of_product)
+
+
+def _along(made: Any, scan: Callable[..., Any]) -> Callable[..., Any]:
+    """`scan(x, axis)`, by a kernel where the array is large."""
+
+    def run(x: Any, axis: int) -> Any:
+        if x.dtype != np.float32 or x.size < native.SMALL:
+            return scan(x, axis)
+        inner = math.prod(x.shape[axis + 1 :])
+        return made.bind(x.reshape(-1, x.shape[axis], inner), reverse=False).reshape(x.shape)
+
+    return run
 
 
 def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: Any) -> Any:
@@ -32,13 +78,13 @@ def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: A
 @op(inplace="_cumsum_")
 def cumsum(input: Array, dim: int, *, dtype: object = None):
     """The running sum along a dimension; integers add up in int64."""
-    return _running(lax.cumsum, "cumsum", input, dim, dtype)
+    return _running(_along(_sum_p, lax.cumsum), "cumsum", input, dim, dtype)
 
 
 @op(inplace="_cumprod_", saved=["result"])
 def cumprod(input: Array, dim: int, *, dtype: object = None):
     """The running product along a dimension; the gradient is exact where there are zeros."""
-    return _running(lax.cumprod, "cumprod", input, dim, dtype)
+    return _running(_along(_product_p, lax.cumprod), "cumprod", input, dim, dtype)
 
 
 def _check_in_place(name: str, t: Tensor, dtype: Any) -> None:
@@ -124,7 +170,7 @@ def logcumsumexp(input: Array, dim: int):
         return input
     if kind(input) == "complex":
         return lax.associative_scan(_log_add, input, axis=axis)
-    return lax.cumlogsumexp(wide(input), axis).astype(input.dtype)
+    return _along(_logsumexp_p, lax.cumlogsumexp)(wide(input), axis).astype(input.dtype)
 
 
 # -- differences

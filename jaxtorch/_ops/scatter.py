@@ -24,6 +24,7 @@ from .._core.warned import once
 from .assignment import assignable
 from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
 from .rules import derivatives, scalar_name
+from .sorting import sorted_with
 
 # -- writing to whole slices
 
@@ -380,7 +381,7 @@ def _other_factors(src: Any, place: Any) -> Any:
     place, values = place.reshape(-1), src.reshape(-1)
     if not values.size:
         return src
-    order = jnp.argsort(place, stable=True)
+    order = sorted_with(place, 0)[1]
     values, place = values[order], place[order]
     n = place.shape[0]
     change = lax.slice_in_dim(place, 1, n) != lax.slice_in_dim(place, 0, n - 1)

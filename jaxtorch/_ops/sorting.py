@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, strides
+from .._core import dtypes, native, strides
 from .._core.checks import flag
 from .._core.op import Array, Operand, function, op
 from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, from_host, need_tensor
+from .primitives import primitive
 from .reductions import UNSET, bad_call, follow, need_elements, one_axis
 from .rules import kind, refuse, scalar_name, unsupported
 
@@ -26,6 +27,15 @@ def sorted_with(x: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
     """The values in order along an axis, and where they came from; stable. NaN is largest."""
     if not x.ndim:
         return x, jnp.zeros((), np.int64)
+    if x.dtype in (np.float32, np.int64) and x.size >= native.SMALL and x.shape[axis] < 1 << 31:
+        moved = jnp.moveaxis(x, axis, -1)
+        rows = moved.reshape(-1, moved.shape[-1])
+        values, at = _rows_p.bind(rows, descending=descending)
+        return jnp.moveaxis(values.reshape(moved.shape), -1, axis), jnp.moveaxis(at.reshape(moved.shape), -1, axis)
+    return _by_xla(x, axis, descending)
+
+
+def _by_xla(x: Any, axis: int, descending: bool) -> tuple[Any, Any]:
     at = lax.broadcasted_iota(np.int64, x.shape, axis)
     keys = x.astype(np.uint8) if kind(x) == "bool" else x
     if descending:
@@ -34,6 +44,15 @@ def sorted_with(x: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
     if descending:
         keys, at = lax.rev(keys, (axis,)), lax.rev(at, (axis,))
     return keys.astype(x.dtype), at
+
+
+# The rows of a matrix in order, and where each number came from.
+_rows_p = primitive(
+    "sorted_rows",
+    lambda x, descending: list(_by_xla(x, 1, descending)),
+    lambda x, descending: native.sort(x, descending) if native.available() else None,
+    several=True,
+)
 
 
 def _sort(input: Any, dim: Any, descending: bool) -> Any:

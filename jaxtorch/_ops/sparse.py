@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from .._core.op import Array, op
 from .gather import flag_outside
+from .sorting import sorted_with
 
 
 @op(function=False, method=False, out=False, grad="ToDenseBackward0")
@@ -41,7 +42,7 @@ def _rows_merged(index: Array, values: Array, rows: int):
     """The rows that are named, and the sums of their values, both as many as there are values: what is left over names the row
     after the last one. So the shapes do not depend on how many rows are named several times."""
     flag_outside(index, 0, rows, lambda i: RuntimeError(_bounds(i, rows)))
-    order = jnp.argsort(index, stable=True)
+    order = sorted_with(index, 0)[1]
     at = index[order]
     place = jnp.cumsum(jnp.concatenate([jnp.zeros((1,), bool), at[1:] != at[:-1]]))
     merged = jnp.zeros_like(values).at[place].add(values[order])

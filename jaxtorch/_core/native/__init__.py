@@ -17,9 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 15  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 16  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
-    rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back""".split()
+    rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back waves
+    sort sort_long running""".split()
 
 
 def available() -> bool:
@@ -256,3 +257,23 @@ def gelu(x: Any) -> Any:
 def gelu_back(g: Any, x: Any) -> Any:
     """g times the derivative of `gelu` at x."""
     return _call("gelu_back", x.shape)(g, x)
+
+
+def waves(x: Any, cosine: bool) -> Any:
+    """The sine of x, or its cosine."""
+    return _call("waves", x.shape)(x, cosine=cosine)
+
+
+def sort(x: Any, descending: bool) -> Any:
+    """The rows of x (rows, columns), float32 or int64, in order, and where each number came from; stable, NaN is largest."""
+    name = "sort" if x.dtype == jnp.float32 else "sort_long"
+    outs = [jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct(x.shape, jnp.int64)]
+    return jax.ffi.ffi_call(f"jaxtorch_{name}", outs)(x, descending=descending)
+
+
+RUNNING = ("sum", "product", "logsumexp")
+
+
+def running(x: Any, kind: str, reverse: bool) -> Any:
+    """Along the second dimension of x (outer, n, inner) what has come so far, added up in double precision."""
+    return _call("running", x.shape)(x, kind=np.int64(RUNNING.index(kind)), reverse=reverse)

@@ -1,6 +1,8 @@
 // What XLA calls: typed FFI handlers around the kernels, the division of work over XLA's own threads (helpers.inc), and memory for each thread.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -67,11 +69,13 @@ typedef ffi::Buffer<ffi::F32, 1> Row;
 typedef ffi::Buffer<ffi::F32, 2> Rows;
 typedef ffi::Buffer<ffi::F32, 3> Sequence;
 typedef ffi::Buffer<ffi::F32, 4> Array;
+typedef ffi::Buffer<ffi::S64, 2> LongRows;
 typedef ffi::ResultBuffer<ffi::F32> AnyOut;
 typedef ffi::ResultBuffer<ffi::F32, 1> RowOut;
 typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
 typedef ffi::ResultBuffer<ffi::F32, 3> SequenceOut;
 typedef ffi::ResultBuffer<ffi::F32, 4> ArrayOut;
+typedef ffi::ResultBuffer<ffi::S64, 2> LongRowsOut;
 typedef ffi::Span<const int64_t> Numbers;
 
 // `window`, for y and then x: size of the kernel, stride, padding before, dilation, spread. `layout`: as in Layout.
@@ -145,6 +149,8 @@ ffi::Error products(ffi::ThreadPool pool, Sequence a, Sequence b, SequenceOut ou
   run_tasks(&pool, sizes[0], [](void* self, int64_t i) { ((const Batch*)self)->item(i, {&run_alone, nullptr, 1}); }, &batch);
   return ffi::Error::Success();
 }
+
+#include "orders.inc"
 
 // An argument that may be left out, the last one.
 const float* last_of(const ffi::RemainingArgs& rest) { return rest.size() ? rest.get<Any>(0)->typed_data() : nullptr; }
@@ -281,6 +287,11 @@ ffi::Error gelu_back(ffi::ThreadPool pool, Any g, Any x, AnyOut out) {
   return ffi::Error::Success();
 }
 
+ffi::Error waves(ffi::ThreadPool pool, Any x, AnyOut out, bool cosine) {
+  kernels()->waves(x.element_count(), x.typed_data(), out->typed_data(), cosine, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 bool matrix_units() {
@@ -353,10 +364,14 @@ XLA_FFI_Error* jaxtorch_layer_norm_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sums(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gelu(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_waves(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_sort(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_sort_long(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_running(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 15; }
+int jaxtorch_native_version() { return 16; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -398,5 +413,9 @@ HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Ro
 HANDLER(sums, .Arg<Rows>() .Ret<Row>());
 HANDLER(gelu, .Arg<Any>() .Ret<Any>());
 HANDLER(gelu_back, .Arg<Any>().Arg<Any>() .Ret<Any>());
+HANDLER(waves, .Arg<Any>() .Ret<Any>() .Attr<bool>("cosine"));
+HANDLER(sort, .Arg<Rows>() .Ret<Rows>().Ret<LongRows>() .Attr<bool>("descending"));
+HANDLER(sort_long, .Arg<LongRows>() .Ret<LongRows>().Ret<LongRows>() .Attr<bool>("descending"));
+HANDLER(running, .Arg<Sequence>() .Ret<Sequence>() .Attr<int64_t>("kind").Attr<bool>("reverse"));
 
 #include "entry.inc"

@@ -116,6 +116,8 @@ struct Kernels {
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
   // out = gelu(x), or g times its derivative where g is not null.
   void (*gelu)(int64_t count, const float* x, const float* g, float* out, const Parallel&);
+  // out = the sine or cosine of x.
+  void (*waves)(int64_t count, const float* x, float* out, bool cosine, const Parallel&);
   // bases[blocks], the last, is memory for blocks of results that only their chain reads.
   void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks, const Parallel&);
 };
