@@ -23,7 +23,7 @@ import cli
 import report
 from workers import HERE, note
 
-FAMILIES = ("vision", "sequences", "generative", "numerics")
+FAMILIES = ("vision", "sequences", "generative", "numerics", "decisions")
 BURST = 5
 SIDES = {"torch": [], "jaxtorch": ["-m", "jaxtorch"]}
 

@@ -110,6 +110,12 @@ class NumpyProgram:
                 self._add(body, values, local)
                 names.update(zip(eqn.outvars, [self._slot(local, v) for v in body.outvars], strict=True))
                 continue
+            if name == "custom_linear_solve":
+                body = eqn.params["jaxprs"].solve
+                local = dict(zip(body.jaxpr.invars, _for_solver(ins, eqn.params["const_lengths"]), strict=True))
+                self._add(body.jaxpr, body.consts, local)
+                names.update(zip(eqn.outvars, [self._slot(local, v) for v in body.jaxpr.outvars], strict=True))
+                continue
             found = RULES.get(name)
             if found is None or eqn.effects:
                 raise NoRule(name)
@@ -266,16 +272,10 @@ def _platform_index(*, platforms: Any, **_: Any) -> Any:
     return np.int32(next(i for i, names in enumerate(platforms) if names is None or "cpu" in names))
 
 
-def _solver(eqn: Any) -> float:
-    body = _body(eqn.params["jaxprs"].solve)
-    return body.cost + (0.0 if body.exact else math.inf)
-
-
-@rule("custom_linear_solve", _solver, half=True)
-def _custom_linear_solve(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
-    known = const_lengths.matvec + const_lengths.vecmat
-    of_solve = args[known:][: const_lengths.solve]
-    return _body(jaxprs.solve).run([*of_solve, *args[sum(const_lengths) :]], False)
+def _for_solver(args: Any, lengths: Any) -> list[Any]:
+    """What the solver within a `custom_linear_solve` takes of its operands."""
+    before = lengths.matvec + lengths.vecmat
+    return [*args[before:][: lengths.solve], *args[sum(lengths) :]]
 
 
 @rule("while", lambda eqn: math.inf, half=True)
