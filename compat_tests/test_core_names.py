@@ -100,3 +100,26 @@ def test_the_report_of_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.search(line, report)
     collect_env.main()
     assert capsys.readouterr().out == report + "\n"
+
+
+def test_a_class_that_wants_to_be_asked_below_autograd_is_refused() -> None:
+    class Asked(jaxtorch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **(kwargs or {}))
+
+    class NotAsked(Asked):
+        __torch_dispatch__ = jaxtorch._C._disabled_torch_dispatch_impl
+
+    x = jaxtorch.ones(2)
+    for _ in range(2):
+        for make in (x.as_subclass, lambda cls: cls(2), lambda cls: jaxtorch.Tensor._make_subclass(cls, x)):
+            with pytest.raises(NotImplementedError, match=r"Asked\.__torch_dispatch__"):
+                make(Asked)
+    assert type(x.as_subclass(NotAsked) + 1) is NotAsked
+    with pytest.raises(NotImplementedError, match="_make_wrapper_subclass"):
+        jaxtorch.Tensor._make_wrapper_subclass(Asked, (2,), dtype=jaxtorch.float32)
+    from jaxtorch.utils._python_dispatch import return_and_correct_aliasing
+
+    with pytest.raises(NotImplementedError, match="return_and_correct_aliasing"):
+        return_and_correct_aliasing(None, (), {}, x)

@@ -28,6 +28,7 @@ __all__ = [
 DisableTorchFunction = _engine.disable_all
 DisableTorchFunctionSubclass = _engine.disable_subclass
 _disabled_torch_function_impl = _engine.disabled_torch_function
+_disabled_torch_dispatch_impl = _engine.disabled_torch_dispatch
 
 _IGNORED = frozenset(
     """as_subclass can_cast get_default_device get_default_dtype is_storage is_tensor manual_seed promote_types set_default_device

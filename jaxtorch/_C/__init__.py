@@ -24,6 +24,7 @@ from ..jit import Future as Future
 from ..jit import ScriptFunction as ScriptFunction
 from ..overrides import DisableTorchFunction as DisableTorchFunction
 from ..overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from ..overrides import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from ..overrides import _disabled_torch_function_impl as _disabled_torch_function_impl
 from . import _functorch as _functorch
 from . import _nn as _nn

@@ -63,8 +63,27 @@ def overrides(kind: type) -> bool:
     return found
 
 
+def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has as its `__torch_dispatch__` when operations are not to ask it."""
+    return func(*args, **(kwargs or {}))
+
+
+_admitted: set[type] = set()
+
+
 def admit(kind: type) -> None:
-    """An instance of a subclass of `Tensor` is being made: have functions ask from now on, if it wants to be asked."""
+    """An instance of a subclass of `Tensor` is being made: have functions ask from now on, if it wants to be asked.
+
+    NotImplementedError for a class with a `__torch_dispatch__`, whose operations would go on without asking it.
+    """
+    if kind not in _admitted:
+        own = getattr(kind, "__torch_dispatch__", None)
+        if own is not None and getattr(own, "__func__", own) is not disabled_torch_dispatch:
+            raise NotImplementedError(
+                f"{kind.__name__}.__torch_dispatch__: jaxtorch asks no tensor's class below autograd. A class with a "
+                "`__torch_function__`, or a TorchDispatchMode, can take its place"
+            )
+        _admitted.add(kind)
     if not _active and overrides(kind):
         activate()
 

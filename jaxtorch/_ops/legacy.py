@@ -123,6 +123,16 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs
 methods["_make_subclass"] = staticmethod(_make_subclass)
 
 
+def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Any:
+    """NotImplementedError: a tensor without memory needs a class that answers for all operations (`__torch_dispatch__`)."""
+    raise NotImplementedError(
+        f"torch.Tensor._make_wrapper_subclass({cls.__name__}): jaxtorch has no wrapper subclasses"
+    )
+
+
+methods["_make_wrapper_subclass"] = staticmethod(_make_wrapper_subclass)
+
+
 @function("as_subclass", method=True, function=False)
 def as_subclass(self: Tensor, cls: type) -> Any:
     """The tensor as an object of a subclass: same memory, same history."""

@@ -1,6 +1,6 @@
 """`torch.utils._python_dispatch`: modes with a `__torch_dispatch__`, which see every ATen operation.
 
-There is no `__torch_dispatch__` of tensors' classes.
+There is no `__torch_dispatch__` of tensors' classes: making an instance of a class that has one raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .._absent import absent_function as _absent_function
 from .._core import dispatching as _engine
 from .._core import op as _op
 from .._core import overrides as _overrides
@@ -113,3 +114,8 @@ def is_traceable_wrapper_subclass(t: Any) -> bool:
 def is_traceable_wrapper_subclass_type(t: Any) -> bool:
     """Is it a class of such tensors? There are none."""
     return False
+
+
+return_and_correct_aliasing = _absent_function(
+    "torch.utils._python_dispatch.return_and_correct_aliasing", "jaxtorch has no wrapper subclasses"
+)
