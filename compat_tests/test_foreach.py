@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from parity import parity_test
@@ -13,6 +14,11 @@ UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma
 CALLS = {
     "number": "f('mul')(a, 2.0), f('pow')(2.0, a), f('sub')(a, 1), f('clamp_min')(a, scalar=0.7), f('maximum')(a, 0.8)",
     "numbers": "f('add')(a, [1, 2]), f('pow')(a, [2, 3]), f('div')(a, scalars=[2, 4]), f('minimum')(a, [0.3, 0.6])",
+    "numbers of NumPy": "[f(n)(t, v) for n in ('add', 'mul', 'div', 'pow', 'clamp_min', 'maximum')"
+    " for t in (a, [torch.arange(3)] * 2)"
+    " for v in (np.float32(2), np.int32(3), np.bool_(True), [np.float64(2), np.float16(3)], [np.int64(2), 4])]",
+    "numbers of NumPy elsewhere": "f('pow')(np.float32(2), a), f('lerp')(a, b, np.float32(0.3)),"
+    " f('addcmul')(a, b, b, np.float32(2)), f('addcdiv')(a, b, b, [np.float32(0.5), 2])",
     "tensors": "f('add')(a, b, alpha=3), f('pow')(a, b), f('clamp_max')(a, b), f('maximum')(a, b), f('mm')([m], [m.t()])",
     "tensor": "f('add')(a, torch.tensor(2.0)), f('mul')(a, torch.tensor(3.0)), f('div')(a, torch.tensor(4.0))",
     "pointwise": "f('addcmul')(a, b, b, value=0.5), f('addcdiv')(a, b, b, [0.5, 2]), f('addcmul')(a, a, b, torch.tensor([1.0, 3]))",
@@ -44,7 +50,8 @@ def test_one_operand(torch: Any, name: str) -> Any:
 def test_operands(torch: Any, kind: str) -> Any:
     a, b, m = lists(torch)
     return eval(
-        CALLS[kind], {"torch": torch, "a": a, "b": b, "m": m, "f": lambda name: getattr(torch, "_foreach_" + name)}
+        CALLS[kind],
+        {"torch": torch, "np": np, "a": a, "b": b, "m": m, "f": lambda name: getattr(torch, "_foreach_" + name)},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import importlib
 import sys
+import types
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
@@ -420,3 +421,17 @@ def test_an_old_base_of_transposed_convolutions(torch: Any) -> Any:
     with pytest.warns(FutureWarning, match="deprecated internal class"):
         layer = base(3, 4, (1, 2), (1, 1), (0, 0), (1, 1), True, (0, 0), 1, True, "zeros")
     return str(layer), layer.weight.shape, isinstance(torch.nn.ConvTranspose2d(1, 1, 1), base)
+
+
+def test_the_writers_under_the_name_of_their_file(monkeypatch):
+    import jaxtorch.utils.tensorboard.writer as writers
+
+    class SummaryWriter:
+        pass
+
+    given = types.ModuleType("tensorboardX")
+    given.SummaryWriter = SummaryWriter  # pyright: ignore[reportAttributeAccessIssue]
+    monkeypatch.setitem(sys.modules, "tensorboardX", given)
+    assert writers.SummaryWriter is SummaryWriter
+    with pytest.raises(ImportError):
+        from jaxtorch.utils.tensorboard.writer import Nonsense  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]

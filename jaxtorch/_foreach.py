@@ -10,8 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import linalg
 from ._core.tensor import Tensor
+from ._core.value import python_number
 from .overrides import handle_torch_function, has_torch_function
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt
@@ -24,6 +27,13 @@ _EMPTY = "Tensor list must have at least one tensor."
 
 def _is_list(value: Any, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(v, kinds) for v in value)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy numbers, alone or in a list, as the Python ones that PyTorch takes them for."""
+    if isinstance(value, np.generic):
+        return python_number(value)
+    return [_plain(v) for v in value] if _is_list(value, (int, float, complex, np.generic)) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -50,6 +60,7 @@ def _lists(name: str, *lists: Any) -> None:
 
 def _each(name: str, tensors: Any, value: Any, tensor: bool = True) -> Any:
     """`value` for every tensor of a list: itself, or its items where it is a list of numbers or of tensors."""
+    value = _plain(value)
     if _is_number(value):
         return [value] * len(tensors)
     if isinstance(value, Tensor) and (tensor or value.dim() == 0):
@@ -104,6 +115,7 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         self: Any, other: Any = None, *, scalar: Any = None, scalars: Any = None, exponent: Any = None, **alpha: Any
     ):
         given = {"other": other, "scalar": scalar, "scalars": scalars, "exponent": exponent}
+        self = _plain(self) if name == "pow" else self
         if name == "pow" and _is_number(self):
             exponents = _pick(function.__name__, given)
             _lists(function.__name__, exponents)
