@@ -96,7 +96,7 @@ class Kernel:
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._quiet: Kernel | None = None
-        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else filling.out_types()
+        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else self._filling.out_types()
         self.out_avals = tuple([aval_of(shape, dtypes.from_numpy(kind), slot) for shape, kind in kinds])
         self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
 

@@ -10,7 +10,7 @@ from jax._src import core as _core
 from jax.extend.core import ClosedJaxpr
 
 from .entry import define
-from .symbols import Extent, extent_p
+from .symbols import Extent, Scope, extent_p
 
 _MOVES = frozenset(("convert_element_type",))
 _RULES = {
@@ -30,8 +30,10 @@ class Pattern:
     `numbers(v)` gives what its expressions are for the vector `v` of sizes and whole numbers that it was traced with.
     """
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, closed: Any, scope: Scope) -> None:
         self.closed = closed
+        self.scope = scope
+        self.on_numpy: Any = None  # see `templates.Filling`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)
         self._out_types = [(tuple(o.shape), o.dtype) for o in closed.out_avals]
@@ -239,7 +241,7 @@ def same(a: Any, b: Any) -> bool:
         if x.primitive is not y.primitive or not _read(names, x.invars, y.invars) or x.params.keys() != y.params.keys():
             return False
         if x.effects != y.effects or not all(
-            k in _RULES.get(x.primitive.name, ()) or _equal(x.params[k], y.params[k]) for k in x.params
+            k in _RULES.get(x.primitive.name, ()) or equal(x.params[k], y.params[k]) for k in x.params
         ):
             return False
         if not _bound(names, x.outvars, y.outvars):
@@ -290,7 +292,7 @@ def _is_whole(x: Any) -> bool:
     return type(x) is int or isinstance(x, np.integer)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def equal(a: Any, b: Any) -> bool:
     """Are two parameters of an equation equal?"""
     if a is b:
         return True
@@ -301,9 +303,9 @@ def _equal(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(_equal, a, b))
+        return len(a) == len(b) and all(map(equal, a, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return _same_consts([a], [b])
     if isinstance(a, _core.DebugInfo):
