@@ -58,7 +58,7 @@ def suits(kernel: Any) -> bool:
         if traced is not None and not traced.effects:
             program = _made_ready(kernel, filling)
             cost = math.inf if program is None else program.cost
-            kernel.cost = cost if math.isfinite(cost) else elements(kernel.closed().jaxpr if filling else traced.jaxpr)
+            kernel.cost = cost if math.isfinite(cost) else elements(filling.closed().jaxpr if filling else traced.jaxpr)
             if program is not None and program.exact and program.largest <= LARGEST:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(

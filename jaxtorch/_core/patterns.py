@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from jax._src import core as _core
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
 from .entry import define
 from .symbols import Extent, Scope, extent_p
@@ -17,7 +17,11 @@ _RULES = {
     "custom_jvp_call": ("jvp_jaxpr_fun",),
     "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd", "out_trees"),
 }
-"""Parameters that only the derivative of an equation needs. What is filled in is never differentiated."""
+"""Parameters that only the derivative of an equation needs: functions, which may know sizes of the example."""
+
+
+def _has_rules(jaxpr: Any) -> bool:
+    return any(e.primitive.name in _RULES or any(map(_has_rules, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
 class Unclear(Exception):
@@ -27,12 +31,14 @@ class Unclear(Exception):
 class Pattern:
     """A closed jaxpr in which extents stand for numbers.
 
+    has_rules: does it contain functions that give derivatives? Then what is filled in must not be differentiated.
     `numbers(v)` gives what its expressions are for the vector `v` of sizes and whole numbers that it was traced with.
     """
 
     def __init__(self, closed: Any, scope: Scope) -> None:
         self.closed = closed
         self.scope = scope
+        self.has_rules = _has_rules(closed.jaxpr)
         self.on_numpy: Any = None  # see `templates.Filling`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)

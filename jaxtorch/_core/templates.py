@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -34,6 +35,7 @@ _MOST = 8  # templates of a family,
 _FAMILIES = 1024  # and families
 _KEPT = 6
 
+_learning = threading.RLock()
 _families: dict[Any, _Family] = {}
 _ready: bool | None = None
 
@@ -150,10 +152,6 @@ class Filling:
     def closed(self) -> Any:
         return self.pattern.filled(self.v)
 
-    def function(self, name: str) -> Any:
-        """The jaxpr as a function."""
-        return lambda *args: tracing.of_jaxpr(self.closed(), name)(*args)
-
     def facts(self) -> Any:
         return None if self.like is None else self.like.facts()
 
@@ -205,14 +203,15 @@ def _is_so(holds: Callable[[Any], bool], v: Any) -> bool:
 @contextlib.contextmanager
 def deciding(scope: Scope, name: str) -> Iterator[Callable[[], list[str]]]:
     """Context of another trace with a scope's sizes: what gives the conditions that came in it. Its failure is no error."""
-    before = {*scope.conditions}
-    scope.open = True
-    try:
-        yield lambda: [c for c in scope.conditions if c not in before]
-    except Exception as error:  # whatever JAX makes of such sizes
-        unclear(name, error)
-    finally:
-        scope.open = False
+    with _learning:
+        before, scope.conditions = scope.conditions, {}
+        scope.open = True
+        try:
+            yield lambda: [*scope.conditions]
+        except Exception as error:  # whatever JAX makes of such sizes
+            unclear(name, error)
+        finally:
+            scope.open, scope.conditions = False, before
 
 
 class Template:
@@ -278,7 +277,7 @@ class Template:
         body.kind = self.kind
         body.raised[:] = [(None, make, within) for make, within in zip(makers, self.withins(v), strict=True)]
         if MODE == "check":
-            compare(name, made.closed(), unaliased(body.fn, slot.device.type), flat)
+            compare(name, self.pattern.filled(v), unaliased(body.fn, slot.device.type), flat)
         return made
 
 
@@ -412,7 +411,8 @@ class Met:
                 classes = _classes(example, v, self.sizes, family.fixed)
                 if classes is not None:
                     family.tries -= 1
-                    made = self._template(like, trace, example, classes)
+                    with _learning:
+                        made = self._template(like, trace, example, classes)
                     if made is not None:
                         family.templates.append(made)
                         family.tries = TRIES
