@@ -124,12 +124,15 @@ class NumpyPattern:
                 costs.append(charged(found, outs, max([sizes[k] for k in (*given, *results)])))
         program.steps, program.costs = steps, costs
         program.cost = CALL_COST * len(steps) + sum(costs)
+        program.quick = None
         return program
 
 
 def alike(a: NumpyProgram, b: NumpyProgram) -> bool:
     """Do two programs do the same, at the same estimate of its cost? Places may have other numbers."""
     if (len(a.steps), a.exact, a.largest) != (len(b.steps), b.exact, b.largest) or not math.isclose(a.cost, b.cost):
+        return False
+    if not np.allclose(a.costs, b.costs):
         return False
     names = dict(zip(a.inputs, b.inputs, strict=True))
 
