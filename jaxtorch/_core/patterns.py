@@ -11,6 +11,7 @@ from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
 from .entry import define
 from .symbols import Extent, Scope, extent_p
+from .tracing import with_results
 
 _MOVES = frozenset(("convert_element_type",))
 _RULES = {
@@ -39,6 +40,7 @@ class Pattern:
         self.closed = closed
         self.scope = scope
         self.has_rules = _has_rules(closed.jaxpr)
+        self._quiet: Pattern | None = None
         self.on_numpy: Any = None  # see `templates.Filling`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)
@@ -52,6 +54,12 @@ class Pattern:
             return self._out_types
         shapes = self._outs(self.numbers(v))
         return list(zip(shapes, [kind for _, kind in self._out_types], strict=True))
+
+    def quiet(self, n: int) -> Pattern:
+        """The same with the first `n` results alone."""
+        if self._quiet is None:
+            self._quiet = Pattern(with_results(self.closed, self.closed.jaxpr.outvars[:n]), self.scope)
+        return self._quiet
 
     def place(self, extent: Extent) -> int:
         """Where among the numbers this extent's is."""

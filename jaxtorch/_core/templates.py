@@ -52,7 +52,7 @@ class _Family:
         self.seen: list[tuple[int, ...]] = []
         self.met = 0
         self.fixed: set[int] = set()
-        self.tries = TRIES
+        self.tries: float = TRIES
         self.templates: list[Template] = []
 
 
@@ -181,11 +181,9 @@ class Filling:
                 return made, holds
         return None, None
 
-    def quiet(self, n: int) -> Filling | None:
+    def quiet(self, n: int) -> Filling:
         """The same with the first `n` results alone."""
-        if self.template is None:
-            return None
-        return Filling(self.template.quiet(n), self.v, None)
+        return Filling(self.pattern.quiet(n), self.v, None)
 
 
 def _holds(conditions: Any) -> Callable[[Any], bool]:
@@ -238,16 +236,9 @@ class Template:
         self.example: tuple[int, ...] = ()
         self.symbols: list[int] = []
         self.forms: dict[int, FormTemplate | None] = {}
-        self._quiet: Pattern | None = None
 
     def withins(self, v: Any) -> Any:
         return self._withins if self._of_withins is None else self._of_withins(v)
-
-    def quiet(self, n: int) -> Pattern:
-        if self._quiet is None:
-            closed = self.pattern.closed
-            self._quiet = Pattern(tracing.with_results(closed, closed.jaxpr.outvars[:n]), self.scope)
-        return self._quiet
 
     def form(self, mask: int, v: Any) -> FormTemplate | None:
         """The derivative form for the inputs in this bit set, if it is known for these sizes."""
@@ -406,7 +397,7 @@ class Met:
         if v in family.seen:
             return
         family.met += 1
-        if family.met >= ENOUGH and family.tries > 0 and len(family.templates) < _MOST and _is_ready():
+        if family.met >= ENOUGH and family.tries >= 1 and len(family.templates) < _MOST and _is_ready():
             for example in reversed(family.seen):
                 classes = _classes(example, v, self.sizes, family.fixed)
                 if classes is not None:
@@ -446,6 +437,7 @@ class Met:
             made.example, made.symbols = example, heads
             if not _is_so(made.holds, self.v):
                 unclear(like.name, [*scope.conditions])
+                self.family.tries += 0.75  # the next sizes may be more like the example
             elif _agree(like.name, pattern.filled(self.v), like.closed()):
                 return made
         except Exception as error:  # whatever a body or JAX makes of such sizes: they are traced as ever
