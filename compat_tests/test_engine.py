@@ -421,7 +421,7 @@ def failing(t: Any) -> Any:
 
     aval = t._value.aval
     kernel = Kernel("failing", lambda x: (x,), (aval,), aval.slot)
-    kernel.jitted = kernel._alone = body
+    kernel._jitted = kernel._alone = body
     kernel.cold_limit = 0
     return wrap(program.emit(kernel, [t._read()])[0])
 

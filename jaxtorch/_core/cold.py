@@ -53,13 +53,12 @@ def suits(kernel: Any) -> bool:
         kernel.cold_limit = 0
         if kernel.name.startswith(_BY_LAST_DIGITS):
             kernel.traced = None
-        if kernel.traced is not None and not kernel.traced.effects:
-            try:
-                program = NumpyProgram(kernel.traced)
-            except NoRule:
-                program = None
+        filling = getattr(kernel, "_filling", None)
+        traced = kernel.traced if filling is None else filling.pattern.closed if kernel._traces else None
+        if traced is not None and not traced.effects:
+            program = _made_ready(kernel, filling)
             cost = math.inf if program is None else program.cost
-            kernel.cost = cost if math.isfinite(cost) else elements(kernel.traced.jaxpr)
+            kernel.cost = cost if math.isfinite(cost) else elements(filling.closed().jaxpr if filling else traced.jaxpr)
             if program is not None and program.exact and program.largest <= LARGEST:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(
@@ -67,6 +66,16 @@ def suits(kernel: Any) -> bool:
                 )
         kernel.traced = None
     return kernel.cold_limit > 0
+
+
+def _made_ready(kernel: Any, filling: Any) -> NumpyProgram | None:
+    """The kernel for NumPy; None where that has not all of it."""
+    try:
+        if filling is not None:
+            return filling.on_numpy()
+        return NumpyProgram(kernel.traced)
+    except NoRule:
+        return None
 
 
 def runs_of_program(kernels: list[Any]) -> int:

@@ -79,8 +79,7 @@ class Kernel:
         self.captured = False
         self.slot = slot
         if closed is None and filling is None:
-            with x64():
-                closed = tracing.traced(name, unaliased(fn, slot.device.type), [a.struct for a in in_avals])
+            closed = self.trace()
         on_cpu = slot.name == "cpu"
         self._filling: Any = filling
         self._closed: Any = closed
@@ -96,15 +95,21 @@ class Kernel:
         self.checks: tuple[Any, ...] = tuple(makers or ())
         self.guards: Any = None
         self._quiet: Kernel | None = None
-        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else filling.out_types()
+        kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else self._filling.out_types()
         self.out_avals = tuple([aval_of(shape, dtypes.from_numpy(kind), slot) for shape, kind in kinds])
         self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
 
     def closed(self) -> Any:
-        """Its jaxpr, as long as it has not been jitted."""
+        """Its jaxpr. One that is filled in and has derivative rules, which may know other sizes, is traced after all."""
         if self._closed is None:
-            self._closed = self._filling.closed()
+            self._closed = self.trace() if self._filling.pattern.has_rules else self._filling.closed()
         return self._closed
+
+    def trace(self) -> Any:
+        """The jaxpr of its function, traced now."""
+        with x64():
+            fn = unaliased(self.fn, self.slot.device.type)
+            return tracing.traced(self.name, fn, [a.struct for a in self.in_avals])
 
     @property
     def traced(self) -> Any:

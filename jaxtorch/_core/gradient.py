@@ -132,25 +132,26 @@ class GradForm:
 
             self._filled = template.learn_form(mask, filling.v, derived, derive, self.kernel, self.n_out), filling.v
 
-    def _derive_now(self) -> Derived:
-        """Differentiate, at these sizes."""
+    def _derived(self) -> Derived:
+        """The operation differentiated at these sizes."""
         entry = self.entry
-        closed = entry.kernel.traced
-        if entry.kernel._filling is not None:
-            fn = unaliased(entry.kernel.fn, entry.kernel.slot.device.type)
-            with x64():
-                closed = traced(entry.name, fn, [a.struct for a in entry.in_avals], entry.op is not None)
+        closed = entry.kernel.traced if entry.kernel._filling is None else entry.kernel.trace()
         fn = entry.kernel.fn if closed is None else _inlined(closed)
         structs = [a.struct for a in entry.in_avals]
         n_visible = len(entry.kernel.out_avals)
-        found = Derived(entry.name, fn, structs, self.wanted, self.n_out, n_visible, entry.op is not None)
+        return Derived(entry.name, fn, structs, self.wanted, self.n_out, n_visible, entry.op is not None)
+
+    def _derive_now(self) -> Derived:
+        """Differentiate, and make this form of that."""
+        found = self._derived()
         self.roots, self._recover, self._tree, self.has_extra = (
             found.roots,
             found.recover,
             found.tree,
             bool(found.extras),
         )
-        self.kernel = entry.kernel if not found.extras else self._kernel(found.kept(self.n_out, n_visible), None)
+        keep = found.kept(self.n_out, len(self.entry.kernel.out_avals)) if found.extras else None
+        self.kernel = self.entry.kernel if keep is None else self._kernel(keep, None)
         return found
 
     def _kernel(self, keep: Any, filling: Any) -> Kernel:
@@ -159,9 +160,13 @@ class GradForm:
         slot, checks = entry.kernel.slot, list(entry.kernel.checks)
         name = entry.name + "_fwd"
         if filling is not None:
-            made = Kernel(name, filling.function(name), entry.in_avals, slot, checks, filling=filling)
+
+            def traced_now(*args: Any) -> Any:
+                return of_jaxpr(self._derived().kept(self.n_out, len(entry.kernel.out_avals)), name)(*args)
+
+            made = Kernel(name, traced_now, entry.in_avals, slot, checks, filling=filling)
         else:  # by a kernel's own jaxpr, inputs that are handed back are copied
-            own = None if entry.kernel.traced is None and entry.kernel._filling is None else keep
+            own = None if entry.kernel._filling is None and entry.kernel.traced is None else keep
             made = Kernel(name, of_jaxpr(keep, name), entry.in_avals, slot, checks, own)
         made.guards = entry.kernel.guards
         return made
@@ -227,7 +232,7 @@ class GradForm:
 
             form.learn_backward(present, v, kernel, symbolic)
         elif filling is not None and templates.MODE == "check":
-            templates.compare(name, kernel.closed(), unaliased(single, kernel.slot.device.type), avals)
+            templates.compare(name, filling.closed(), unaliased(single, kernel.slot.device.type), avals)
         entry = Entry(self.entry.op, kernel, None, self.entry.static)
         entry.grad_name = self.name
         return entry

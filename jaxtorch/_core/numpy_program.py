@@ -18,7 +18,7 @@ from .tracing import EXPANDED, expanded
 _CALLS = frozenset(
     ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")
 )
-_CALL_COST = 3000.0  # nanoseconds of Python for an equation
+CALL_COST = 3000.0  # nanoseconds of Python for an equation
 _HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
 TYPES = frozenset(
     map(np.dtype, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool".split())
@@ -88,8 +88,19 @@ class NumpyProgram:
         names[v] = len(self.env)
         self.env.append(value)
         self.exact = self.exact and getattr(v.aval, "dtype", None) in TYPES
-        self.largest = max(self.largest, math.prod(getattr(v.aval, "shape", ())))
+        self._measure(v)
         return names[v]
+
+    def _measure(self, v: Any) -> None:
+        self.largest = max(self.largest, math.prod(getattr(v.aval, "shape", ())))
+
+    def _charge(self, found: Rule, eqn: Any) -> None:
+        self.costs.append(_cost(found, eqn))
+        self.cost += CALL_COST + self.costs[-1]
+
+    def _is_number(self, eqn: Any, ins: tuple[int, ...], names: dict[Any, int]) -> bool:
+        """Is it an equation that only a pattern has (numpy_pattern.py)? Then it is entered here."""
+        return False
 
     def _slot(self, names: dict[Any, int], v: Any) -> int:
         if isinstance(v, jex_core.Literal):
@@ -116,11 +127,12 @@ class NumpyProgram:
                 self._add(body.jaxpr, body.consts, local)
                 names.update(zip(eqn.outvars, [self._slot(local, v) for v in body.jaxpr.outvars], strict=True))
                 continue
+            if self._is_number(eqn, ins, names):
+                continue
             found = RULES.get(name)
             if found is None or eqn.effects:
                 raise NoRule(name)
-            self.costs.append(_cost(found, eqn))
-            self.cost += _CALL_COST + self.costs[-1]
+            self._charge(found, eqn)
             outs = tuple([self._new(names, v) for v in eqn.outvars])
             kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
             halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])
@@ -189,8 +201,13 @@ def _cost(found: Rule, eqn: Any) -> float:
     if callable(found.cost):
         return found.cost(eqn)
     sizes = [math.prod(v.aval.shape) for v in (*eqn.invars, *eqn.outvars)]
-    slow = 1.0 if found.half or not any(v.aval.dtype in _HALVES for v in eqn.outvars) else 4.0
-    return found.cost * slow * max(sizes)
+    return charged(found, _typed(eqn.outvars), max(sizes))
+
+
+def charged(found: Rule, made: Any, size: int) -> float:
+    """What an equation with so many elements costs, by a rule with a number for each."""
+    slow = 1.0 if found.half or not any([kind in _HALVES for _, kind in made]) else 4.0  # noqa: C419
+    return found.cost * slow * size  # pyright: ignore[reportOperatorIssue]
 
 
 def equations(jaxpr: Any) -> int:
@@ -206,7 +223,7 @@ def elements(jaxpr: Any) -> float:
         total += (
             eqn.params.get("length", 1) * sum(inner)
             if inner
-            else _CALL_COST + sum(math.prod(v.aval.shape) for v in eqn.outvars)
+            else CALL_COST + sum(math.prod(v.aval.shape) for v in eqn.outvars)
         )
     return total
 
@@ -233,7 +250,7 @@ def _unsure(*bodies: NumpyProgram) -> float:
 
 def _scan_cost(eqn: Any) -> float:
     body = _body(eqn.params["jaxpr"])
-    return eqn.params["length"] * (body.cost + _CALL_COST) + _unsure(body)
+    return eqn.params["length"] * (body.cost + CALL_COST) + _unsure(body)
 
 
 def _constants_and_carry(params: dict[str, Any]) -> tuple[int, int]:

@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 from jax._src import core as _core
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
 from .entry import define
-from .symbols import Extent, extent_p
+from .symbols import Extent, Scope, extent_p
+from .tracing import with_results
 
 _MOVES = frozenset(("convert_element_type",))
 _RULES = {
     "custom_jvp_call": ("jvp_jaxpr_fun",),
     "custom_vjp_call": ("fwd_jaxpr_thunk", "bwd", "out_trees"),
 }
-"""Parameters that only the derivative of an equation needs. What is filled in is never differentiated."""
+"""Parameters that only the derivative of an equation needs: functions, which may know sizes of the example."""
+
+
+def _has_rules(jaxpr: Any) -> bool:
+    return any(e.primitive.name in _RULES or any(map(_has_rules, jaxprs_in_params(e.params))) for e in jaxpr.eqns)
 
 
 class Unclear(Exception):
@@ -27,11 +32,16 @@ class Unclear(Exception):
 class Pattern:
     """A closed jaxpr in which extents stand for numbers.
 
+    has_rules: does it contain functions that give derivatives? Then what is filled in must not be differentiated.
     `numbers(v)` gives what its expressions are for the vector `v` of sizes and whole numbers that it was traced with.
     """
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, closed: Any, scope: Scope) -> None:
         self.closed = closed
+        self.scope = scope
+        self.has_rules = _has_rules(closed.jaxpr)
+        self._quiet: Pattern | None = None
+        self.on_numpy: Any = None  # see `templates.Filling`
         self._texts: dict[str, int] = {}
         self._program = _Program(self, closed)
         self._out_types = [(tuple(o.shape), o.dtype) for o in closed.out_avals]
@@ -44,6 +54,12 @@ class Pattern:
             return self._out_types
         shapes = self._outs(self.numbers(v))
         return list(zip(shapes, [kind for _, kind in self._out_types], strict=True))
+
+    def quiet(self, n: int) -> Pattern:
+        """The same with the first `n` results alone."""
+        if self._quiet is None:
+            self._quiet = Pattern(with_results(self.closed, self.closed.jaxpr.outvars[:n]), self.scope)
+        return self._quiet
 
     def place(self, extent: Extent) -> int:
         """Where among the numbers this extent's is."""
@@ -239,7 +255,7 @@ def same(a: Any, b: Any) -> bool:
         if x.primitive is not y.primitive or not _read(names, x.invars, y.invars) or x.params.keys() != y.params.keys():
             return False
         if x.effects != y.effects or not all(
-            k in _RULES.get(x.primitive.name, ()) or _equal(x.params[k], y.params[k]) for k in x.params
+            k in _RULES.get(x.primitive.name, ()) or equal(x.params[k], y.params[k]) for k in x.params
         ):
             return False
         if not _bound(names, x.outvars, y.outvars):
@@ -290,7 +306,7 @@ def _is_whole(x: Any) -> bool:
     return type(x) is int or isinstance(x, np.integer)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def equal(a: Any, b: Any) -> bool:
     """Are two parameters of an equation equal?"""
     if a is b:
         return True
@@ -301,9 +317,9 @@ def _equal(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(_equal, a, b))
+        return len(a) == len(b) and all(map(equal, a, b))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_equal(a[k], b[k]) for k in a)
+        return a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
     if isinstance(a, np.ndarray):
         return _same_consts([a], [b])
     if isinstance(a, _core.DebugInfo):

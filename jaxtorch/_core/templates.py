@@ -14,12 +14,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import dtypes, symbols, tracing
 from .context import x64
 from .entry import Kernel, define, unaliased
+from .numpy_pattern import NumpyPattern, alike
+from .numpy_program import NumpyProgram
 from .patterns import Pattern, filler, same, without_numbers
 from .symbols import Scope
 from .value import Aval
@@ -32,6 +35,7 @@ _MOST = 8  # templates of a family,
 _FAMILIES = 1024  # and families
 _KEPT = 6
 
+_learning = threading.RLock()
 _families: dict[Any, _Family] = {}
 _ready: bool | None = None
 
@@ -48,7 +52,7 @@ class _Family:
         self.seen: list[tuple[int, ...]] = []
         self.met = 0
         self.fixed: set[int] = set()
-        self.tries = TRIES
+        self.tries: float = TRIES
         self.templates: list[Template] = []
 
 
@@ -148,21 +152,38 @@ class Filling:
     def closed(self) -> Any:
         return self.pattern.filled(self.v)
 
-    def function(self, name: str) -> Any:
-        """The jaxpr as a function."""
-        return lambda *args: tracing.of_jaxpr(self.closed(), name)(*args)
-
     def facts(self) -> Any:
         return None if self.like is None else self.like.facts()
 
     def out_types(self) -> list[Any]:
         return self.pattern.out_types(self.v)
 
-    def quiet(self, n: int) -> Filling | None:
+    def on_numpy(self) -> NumpyProgram:
+        """The kernel for NumPy. Made of its jaxpr where what primitives stand for depends on other sizes."""
+        pattern = self.pattern
+        if pattern.on_numpy is None:
+            pattern.on_numpy = self._numpy_pattern()
+        found, holds = pattern.on_numpy
+        if found is None or not _is_so(holds, self.v):
+            return NumpyProgram(self.closed())
+        program = found.filled(self.v)
+        if MODE == "check" and not alike(program, NumpyProgram(self.closed())):
+            raise AssertionError(f"what is filled in for NumPy differs: {self.closed()}")
+        return program
+
+    def _numpy_pattern(self) -> tuple[NumpyPattern | None, Any]:
+        closed = self.pattern.closed
+        plain = NumpyProgram(self.closed())
+        with deciding(self.pattern.scope, "on NumPy") as decided:
+            made = NumpyPattern(closed)
+            holds = _holds(decided())
+            if _is_so(holds, self.v) and alike(made.filled(self.v), plain):
+                return made, holds
+        return None, None
+
+    def quiet(self, n: int) -> Filling:
         """The same with the first `n` results alone."""
-        if self.template is None:
-            return None
-        return Filling(self.template.quiet(n), self.v, None)
+        return Filling(self.pattern.quiet(n), self.v, None)
 
 
 def _holds(conditions: Any) -> Callable[[Any], bool]:
@@ -175,6 +196,20 @@ def _is_so(holds: Callable[[Any], bool], v: Any) -> bool:
         return holds(v)
     except ArithmeticError:
         return False
+
+
+@contextlib.contextmanager
+def deciding(scope: Scope, name: str) -> Iterator[Callable[[], list[str]]]:
+    """Context of another trace with a scope's sizes: what gives the conditions that came in it. Its failure is no error."""
+    with _learning:
+        before, scope.conditions = scope.conditions, {}
+        scope.open = True
+        try:
+            yield lambda: [*scope.conditions]
+        except Exception as error:  # whatever JAX makes of such sizes
+            unclear(name, error)
+        finally:
+            scope.open, scope.conditions = False, before
 
 
 class Template:
@@ -201,40 +236,21 @@ class Template:
         self.example: tuple[int, ...] = ()
         self.symbols: list[int] = []
         self.forms: dict[int, FormTemplate | None] = {}
-        self._quiet: Pattern | None = None
 
     def withins(self, v: Any) -> Any:
         return self._withins if self._of_withins is None else self._of_withins(v)
-
-    def quiet(self, n: int) -> Pattern:
-        if self._quiet is None:
-            closed = self.pattern.closed
-            self._quiet = Pattern(tracing.with_results(closed, closed.jaxpr.outvars[:n]))
-        return self._quiet
 
     def form(self, mask: int, v: Any) -> FormTemplate | None:
         """The derivative form for the inputs in this bit set, if it is known for these sizes."""
         found = self.forms.get(mask)
         return found if found is not None and _is_so(found.holds, v) else None
 
-    @contextlib.contextmanager
-    def deciding(self) -> Iterator[Callable[[], list[str]]]:
-        """Context of another trace with these symbols: what gives the conditions that came in it. Its failure is no error."""
-        before = {*self.scope.conditions}
-        self.scope.open = True
-        try:
-            yield lambda: [c for c in self.scope.conditions if c not in before]
-        except Exception as error:  # whatever JAX makes of such sizes
-            unclear(self.like.name, error)
-        finally:
-            self.scope.open = False
-
     def learn_form(self, mask: int, v: Any, derived: Any, derive: Any, like: Kernel, n_out: int) -> FormTemplate | None:
         """The operation was differentiated: do so with symbols. derive(jaxpr, types): the same for others."""
         if mask in self.forms or not self.differs(v):
             return None
         self.forms[mask] = None
-        with self.deciding() as decided:
+        with deciding(self.scope, like.name) as decided:
             found = derive(self.pattern.closed, [a.struct for a in self.avals])
             if found.roots == derived.roots:
                 made = FormTemplate(self, found, decided(), like, n_out)
@@ -252,7 +268,7 @@ class Template:
         body.kind = self.kind
         body.raised[:] = [(None, make, within) for make, within in zip(makers, self.withins(v), strict=True)]
         if MODE == "check":
-            compare(name, made.closed(), unaliased(body.fn, slot.device.type), flat)
+            compare(name, self.pattern.filled(v), unaliased(body.fn, slot.device.type), flat)
         return made
 
 
@@ -305,14 +321,14 @@ class FormTemplate:
         self.holds = _holds(conditions)
         self.roots, self.recover, self.tree = derived.roots, derived.recover, derived.tree
         kept = template.pattern.closed if not derived.extras else derived.kept(n_out, len(kernel.out_avals))
-        self.pattern = Pattern(kept) if derived.extras else None
+        self.pattern = Pattern(kept, template.scope) if derived.extras else None
         self.like = like
         self.in_avals = template.avals
         made = [_like(a, tuple(o.shape)) for a, o in zip(like.out_avals, kept.out_avals, strict=True)]
         self.outs = tuple(made[:n_out])
         places = {"in": template.avals, "out": made, "extra": made[n_out:]}
         self.saved = [places[kind][k] for kind, k in self.roots]
-        self.whole = Pattern(derived.closed)
+        self.whole = Pattern(derived.closed, template.scope)
         self.backwards: dict[Any, tuple[Pattern, Any, Kernel] | None] = {}
 
     def filling(self, v: Any) -> Filling:
@@ -342,12 +358,12 @@ class FormTemplate:
         if present in self.backwards or not template.differs(v):
             return
         self.backwards[present] = None
-        with template.deciding() as decided:
+        with deciding(template.scope, kernel.name) as decided:
             fn, avals = symbolic(self)
             with x64():
                 fn = unaliased(fn, kernel.slot.device.type)
                 closed = tracing.traced(kernel.name, fn, [a.struct for a in avals])
-            pattern = Pattern(closed)
+            pattern = Pattern(closed, template.scope)
             holds = _holds(decided())
             if _is_so(holds, v) and _agree(kernel.name, pattern.filled(v), kernel.closed()):
                 self.backwards[present] = pattern, holds, kernel
@@ -381,12 +397,13 @@ class Met:
         if v in family.seen:
             return
         family.met += 1
-        if family.met >= ENOUGH and family.tries > 0 and len(family.templates) < _MOST and _is_ready():
+        if family.met >= ENOUGH and family.tries >= 1 and len(family.templates) < _MOST and _is_ready():
             for example in reversed(family.seen):
                 classes = _classes(example, v, self.sizes, family.fixed)
                 if classes is not None:
                     family.tries -= 1
-                    made = self._template(like, trace, example, classes)
+                    with _learning:
+                        made = self._template(like, trace, example, classes)
                     if made is not None:
                         family.templates.append(made)
                         family.tries = TRIES
@@ -415,11 +432,12 @@ class Met:
             avals = tuple(body.flat)
             with x64():
                 closed = tracing.traced(like.name, unaliased(body.fn, like.slot.device.type), [a.struct for a in avals])
-            pattern = Pattern(closed)
+            pattern = Pattern(closed, scope)
             made = Template(scope, conditions, pattern, like, body, avals)
             made.example, made.symbols = example, heads
             if not _is_so(made.holds, self.v):
                 unclear(like.name, [*scope.conditions])
+                self.family.tries += 0.75  # the next sizes may be more like the example
             elif _agree(like.name, pattern.filled(self.v), like.closed()):
                 return made
         except Exception as error:  # whatever a body or JAX makes of such sizes: they are traced as ever
