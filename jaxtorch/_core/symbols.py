@@ -21,10 +21,14 @@ from jax._src import dtypes as _dtypes
 from jax._src.lax import utils as _lax_utils
 from jax.extend import core as jex_core
 
-_IS_CONSTANT = _core.is_constant_dim.__code__
-_COMPARING = {_lax_utils.int_dtype_for_dim.__code__, _lax_utils.int_dtype_for_shape.__code__}
+
+def _code(module: Any, name: str) -> Any:
+    """The code of one of JAX's own functions; None where it has no such function."""
+    return getattr(getattr(module, name, None), "__code__", None)
 
 
+_IS_CONSTANT = _code(_core, "is_constant_dim")
+_COMPARING = {_code(_lax_utils, "int_dtype_for_dim"), _code(_lax_utils, "int_dtype_for_shape")}
 _INTERNING = {f.__code__ for f in vars(_core.ShapedArray).values() if hasattr(f, "__code__")}
 _INTERNING |= {f.__code__ for f in vars(type(_core.ShapedArray)).values() if hasattr(f, "__code__")}
 """JAX's functions that look types up in a table of them."""
@@ -220,6 +224,8 @@ def is_extent(x: Any) -> bool:
 
 def register() -> bool:
     """Tell JAX of `Extent`, a type that it knows as it knows its own symbolic dimensions; False where it is not as it was."""
+    if _IS_CONSTANT is None or None in _COMPARING:
+        return False
     try:
         _core.pytype_aval_mappings[Extent] = lambda _: _core.dim_value_aval()
         _dtypes.python_scalar_types.add(Extent)
