@@ -78,7 +78,7 @@ def test_vmap_and_forward_mode(name):
 @pytest.mark.skipif(not native.available(), reason="the kernels were not built")
 @pytest.mark.parametrize(
     ("units", "avx2", "taken"),
-    [(True, False, [1, 1, 1, 1]), (False, True, [1, 1, 1, 0]), (False, False, [1, 0, 0, 0])],
+    [(True, False, [1, 1, 1, 1, 1]), (False, True, [1, 1, 1, 1, 0]), (False, False, [1, 0, 0, 0, 0])],
 )
 def test_which_layers_run_in_the_kernels_depends_on_the_processor(
     monkeypatch: pytest.MonkeyPatch, units: bool, avx2: bool, taken: list[int]
@@ -86,7 +86,7 @@ def test_which_layers_run_in_the_kernels_depends_on_the_processor(
     monkeypatch.setattr(native, "matrix_units", lambda: units)
     monkeypatch.setattr(native, "with_avx2_alone", lambda: avx2)
     found = []
-    for rows, inner, columns in ((128, 128, 512), (8, 1024, 1024), (2, 128, 4096), (1024, 128, 512)):
+    for rows, inner, columns in ((128, 128, 512), (8, 1024, 1024), (2, 128, 4096), (1024, 128, 512), (8, 1024, 1032)):
         x, w, b = jnp.ones((rows, inner)), jnp.ones((columns, inner)), jnp.ones(columns)
 
         def layer(x, w, b):

@@ -114,7 +114,7 @@ def test_flags_stay() -> None:
 
 
 def test_without_the_tracer_of_this_version_jit_traces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "_can_be_direct", lambda: False)
+    monkeypatch.setattr(tracing, "is_direct", lambda: False)
     x = torch.arange(6.0).reshape(2, 3).requires_grad_()
     (torch.tanh(x) * x).sum().backward()
     y = reference.arange(6.0).reshape(2, 3).requires_grad_()
@@ -123,4 +123,4 @@ def test_without_the_tracer_of_this_version_jit_traces(monkeypatch: pytest.Monke
 
 
 def test_this_version_of_jax_has_the_tracer() -> None:
-    assert tracing._can_be_direct()
+    assert tracing.is_direct()

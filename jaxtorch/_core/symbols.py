@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -42,16 +43,42 @@ class NotStatic(TypeError):
         self.text = text
 
 
+def let_go(error: BaseException) -> None:
+    """Clear the frames of an exception that nobody will see: in circles with it they would keep their callers, and so the user's
+    tensors, until the garbage collector comes."""
+    seen: list[BaseException] = []
+    rest: list[BaseException | None] = [error]
+    while rest:
+        found = rest.pop()
+        if found is None or any(found is e for e in seen):
+            continue
+        seen.append(found)
+        traceback.clear_frames(found.__traceback__)
+        rest += [found.__cause__, found.__context__]
+        found.__traceback__ = None
+
+
 class Scope:
     """What has been decided by the sizes of one trace, as conditions in Python; `refused`: those whose number was asked for."""
 
     def __init__(self) -> None:
         self.conditions: dict[str, None] = {}
         self.refused: dict[str, None] = {}
+        self.raised: list[NotStatic] = []
         self.open = True
 
     def extent(self, text: str, example: int) -> Extent:
         return Extent(self, text, example)
+
+    def not_static(self, text: str) -> NotStatic:
+        """The exception for a number that was asked for. JAX catches some, in frames that then keep it."""
+        self.raised.append(NotStatic(text))
+        return self.raised[-1]
+
+    def let_go(self) -> None:
+        """Nobody looks at the exceptions any more."""
+        while self.raised:
+            let_go(self.raised.pop())
 
     def decided(self, text: str, is_so: bool) -> bool:
         """Note that a condition is true or false in this trace."""
@@ -169,13 +196,13 @@ class Extent:
 
     def _refuse(self) -> Any:
         self.scope.refused[self.text] = None
-        raise NotStatic(self.text)
+        raise self.scope.not_static(self.text)
 
     def __index__(self) -> int:
         asking = sys._getframe(1)
         if asking.f_code is _IS_CONSTANT and asking.f_back is not None and asking.f_back.f_code in _COMPARING:
             return self.example  # what asks only compares the size itself then
-        raise NotStatic(self.text)  # elsewhere JAX asks whether it is a plain number
+        raise self.scope.not_static(self.text)  # elsewhere JAX asks whether it is a plain number
 
     def __int__(self) -> int:
         return self._refuse()

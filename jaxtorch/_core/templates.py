@@ -24,7 +24,7 @@ from .entry import Kernel, define, unaliased
 from .numpy_pattern import NumpyPattern, alike
 from .numpy_program import NumpyProgram
 from .patterns import Pattern, filler, same, without_numbers
-from .symbols import Scope
+from .symbols import Scope, let_go
 from .value import Aval
 
 MODE = os.environ.get("JAXTORCH_TEMPLATES", "1")
@@ -208,8 +208,10 @@ def deciding(scope: Scope, name: str) -> Iterator[Callable[[], list[str]]]:
             yield lambda: [*scope.conditions]
         except Exception as error:  # whatever JAX makes of such sizes
             unclear(name, error)
+            let_go(error)
         finally:
             scope.open, scope.conditions = False, before
+            scope.let_go()
 
 
 class Template:
@@ -443,8 +445,10 @@ class Met:
         except Exception as error:  # whatever a body or JAX makes of such sizes: they are traced as ever
             unclear(like.name, error)
             self._fix(scope, error)
+            let_go(error)
         finally:
             scope.open = False
+            scope.let_go()
         return None
 
     def _fix(self, scope: Scope, error: Exception) -> None:
