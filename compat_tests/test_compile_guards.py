@@ -448,9 +448,9 @@ def test_operations_are_traced_unobserved_and_the_users_code_after_them_is_not(m
     profilers = []
     make = Kernel.__init__
 
-    def watched(self, *args: Any) -> None:
+    def watched(self, *args: Any, **named: Any) -> None:
         profilers.append(sys.getprofile())
-        make(self, *args)
+        make(self, *args, **named)
 
     monkeypatch.setattr(Kernel, "__init__", watched)
 

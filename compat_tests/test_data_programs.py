@@ -100,11 +100,11 @@ def test_programs_of_data_are_compiled_when_they_have_cost_as_much(monkeypatch: 
     compiled: list[Any] = []
     monkeypatch.setattr(log, "compiled", lambda structure, seconds, quickly: compiled.append(structure))
     cold.forget()
-    images = [(torch.tensor(i), torch.tensor(0)) for i in np.random.default_rng(2).random((24, 4, 9), np.float32)]
+    images = [(torch.tensor(i), torch.tensor(0)) for i in np.random.default_rng(2).random((24, 4, 900), np.float32)]
     loader = torch.utils.data.DataLoader(images, batch_size=8, collate_fn=_wide)
     for _ in range(4):
         for x, _ in loader:
-            assert x.shape == (8, 6, 9)
+            assert x.shape == (8, 6, 900)
     assert not compiled
     monkeypatch.setattr(cold, "COMPILING", 0.0)
     list(loader)
@@ -112,7 +112,7 @@ def test_programs_of_data_are_compiled_when_they_have_cost_as_much(monkeypatch: 
 
 
 def _wide(batch: Any) -> Any:
-    images = torch.zeros(len(batch), 6, 9)
+    images = torch.zeros(len(batch), 6, 900)
     for repeat in range(8):
         for k, (image, _) in enumerate(batch):
             images[k, :4] = image + repeat
