@@ -8,14 +8,13 @@ even beside index arrays, so it has no part in where their dimensions go. Tensor
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import strides
-from .warned import once
+from .warned import once, warn
 
 Ints = tuple[int, ...]
 INT64 = np.iinfo(np.int64)
@@ -123,11 +122,9 @@ def plan(
         return Plan((("select", 0, _place(int(index), size[0], 0)),))
     if _is_several(index, is_tensor):
         if not isinstance(index, tuple):
-            warnings.warn(
+            warn(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
-                "use x[tuple(seq)] instead of x[seq].",
-                UserWarning,
-                stacklevel=3,
+                "use x[tuple(seq)] instead of x[seq]."
             )
         return _Planner(tuple(index), size, is_tensor, as_int).finish()
     return _Planner((index,), size, is_tensor, as_int).finish()
@@ -337,11 +334,7 @@ class _Planner:
     def _mask(self, mask: Any, dim: int, size: Ints) -> list[np.ndarray] | None:
         """Check a mask against the view. The index arrays of a NumPy mask; None for a tensor, read later."""
         if _dtype_name(mask.dtype) == "uint8":
-            warnings.warn(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                UserWarning,
-                stacklevel=5,
-            )
+            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         shape = list(mask.shape)
         for j, n in enumerate(shape):
             if dim + j >= len(size):
