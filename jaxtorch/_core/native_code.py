@@ -17,6 +17,7 @@ import numpy as np
 from . import native, neighbours
 from .native_chains import ELEMENTWISE, chained
 from .numpy_program import NumpyProgram, Step
+from .small_views import merged
 
 _CODES = {
     "dot_general": 0, "copy": 1, "neg": 2, "abs": 3, "exp": 4, "log": 5, "log1p": 6, "expm1": 7, "tanh": 8, "logistic": 9,
@@ -299,7 +300,7 @@ class _Writer:
     def _each(self, name: str, ins: list[_View], shape: tuple[int, ...], out: _View | None = None) -> _View:
         """A step that computes each number by itself."""
         out = self._new(shape) if out is None else out
-        columns = _merged([*zip(shape, *[v.spread(shape).strides for v in ins], strict=True)])
+        columns = merged([*zip(shape, *[v.spread(shape).strides for v in ins], strict=True)])
         if len(columns) > _DIMS:
             raise _Unsupported
         columns = [(1, *[0] * len(ins))] * (_DIMS - len(columns)) + columns
@@ -390,16 +391,3 @@ def _fits(value: np.ndarray[Any, Any]) -> bool:
     return value.dtype.kind in "fib" and np.array_equal(
         value.astype(_FLOAT32).astype(value.dtype), value, equal_nan=value.dtype.kind == "f"
     )
-
-
-def _merged(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Dimensions (size, then a stride for each operand), neighbours as one where all operands allow it."""
-    found: list[tuple[int, ...]] = []
-    for column in columns:
-        if column[0] == 1:
-            continue
-        if found and all(outer == inner * column[0] for outer, inner in zip(found[-1][1:], column[1:], strict=True)):
-            found[-1] = (found[-1][0] * column[0], *column[1:])
-        else:
-            found.append(column)
-    return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from .numpy_program import NumpyProgram, Step
 from .numpy_rules import RULES
-from .small_views import _Call, _dense, _flipped, _merged, _seen, _View
+from .small_views import _Call, _dense, _flipped, _seen, _View, merged
 
 LOOP, OF_ROWS, PRODUCT, SLICE, UPDATE, GATHER, SCATTER, SORT, TAKE, CALL = range(10)
 """The kinds of steps, as native/small.inc has them."""
@@ -183,7 +183,7 @@ class _Writer:
         if 0 in out.shape:
             return
         rows = [out.strides, *[v.spread(out.shape) for v in ins]]
-        columns = _merged(list(zip(out.shape, *rows, strict=True)))
+        columns = merged(list(zip(out.shape, *rows, strict=True)))
         if len(columns) > _DIMS:
             raise _Unsupported
         sizes, *strides = zip(*columns, strict=True) if columns else ((), *[()] * len(rows))
@@ -487,7 +487,7 @@ class _Writer:
         """GATHER or SCATTER. `rows`: the windows, one after the other."""
         whole, batch = self._whole(indices), indices.shape[:-1]
         at = self._constant(outside) if mode == 1 else x
-        columns = _merged(
+        columns = merged(
             [(n, x.strides[k], s) for k, n, s in zip(kept, window, rows.strides[len(batch) :], strict=True)]
         )
         sizes, of_x, of_rows = zip(*columns, strict=True) if columns else ((), (), ())
@@ -549,7 +549,7 @@ def _grouped(writer: _Writer, x: _View, groups: Sequence[Sequence[int]]) -> _Vie
     turned = x.permuted([d for group in groups for d in group])
     sizes, strides, at = [], [], 0
     for group in groups:
-        part = _merged(list(zip(turned.shape[at : at + len(group)], turned.strides[at : at + len(group)], strict=True)))
+        part = merged(list(zip(turned.shape[at : at + len(group)], turned.strides[at : at + len(group)], strict=True)))
         if len(part) > 1:
             whole = writer._whole(turned)
             shape = tuple([math.prod([x.shape[d] for d in g]) for g in groups])

@@ -54,7 +54,7 @@ def _flipped(view: _View, dims: Sequence[int]) -> _View:
     return view._replace(offset=offset, strides=strides)
 
 
-def _merged(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def merged(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Dimensions (size, then a stride for each operand), neighbours as one where all operands allow it."""
     found: list[tuple[int, ...]] = []
     for column in columns:
