@@ -35,3 +35,13 @@ def test_script_runs(script, tmp_path):
     assert run.returncode == 0, told
     left_out = [line for line in told.splitlines() if "skipped" in line and "No module named" not in line]
     assert not left_out, told
+
+
+def test_summary_is_what_the_tables_say(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import summary
+
+    page = (summary.DOCS / "performance.md").read_text(encoding="utf-8")
+    assert "\n".join(summary.summary()) in page, "python benchmarks/summary.py --markdown docs/performance.md"
+    assert summary.cell((0.904, False), 0.9) == "0.90" and summary.cell((0.91, True), 0.9) == "**~0.91**"
+    assert summary.cell((0.99, False), 1.0, least=True) == "**0.99**"

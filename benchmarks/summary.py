@@ -1,0 +1,117 @@
+"""Writes the table of aims: what the pages' tables say of each model beside PyTorch, on each machine.
+
+    python benchmarks/summary.py [--markdown docs/performance.md]
+
+Nothing is measured. Steps and passes: the plain loop's median over that of PyTorch eager or `torch.compile`, whichever is less.
+Memory: the process at its peak over PyTorch eager's. Data: images a second over PyTorch's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import report
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = {"AVX2": "performance.md", "AVX-512": "performance_avx512.md", "AMX": "performance_amx.md"}
+MODELS = ["mlp", "lenet", "resnet18", "gpt", "vit", "lstm"]
+AIMS = {"mlp": 0.6, "lenet": 1.0, "resnet18": 1.0, "gpt": 0.9, "vit": 0.9, "lstm": 0.9}
+MEMORY_AIM, DATA_AIM = 1.1, 1.0
+OURS, THEIRS = "jaxtorch, plain loop", ("PyTorch eager", "PyTorch torch.compile")
+
+Row = dict[str, str]
+
+
+def rows(page: str, name: str) -> tuple[str, list[Row]]:
+    """The date of the table of that name, and its rows by the names of its columns (of equal names the last)."""
+    found = re.search(rf"<!-- begin:{name} -->(.*?)<!-- end:{name} -->", page, re.DOTALL)
+    if not found:
+        return "", []
+    lines = found[1].strip().splitlines()
+    table: list[list[str]] = []
+    for line in lines:
+        if line.startswith("|"):
+            table.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif table:
+            break
+    return lines[0].split(",")[0], [dict(zip(table[0], row)) for row in table[2:]]
+
+
+def seconds(cell: str) -> float:
+    """A duration of `report.duration`, disturbed or not."""
+    value, unit = cell.lstrip("~").split()
+    return float(value) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+def times(table: list[Row], column: str, **chosen: str) -> tuple[float, bool] | None:
+    """Ours over the better of theirs, and whether one of these was disturbed; None where one is not in the table."""
+    cells = {r["side"]: r[column] for r in table if all(r.get(k) == v for k, v in chosen.items())}
+    theirs = [cells[side] for side in THEIRS if cells.get(side, "-") != "-"]
+    if not theirs or cells.get(OURS, "-") == "-":
+        return None
+    least = min(theirs, key=seconds)
+    return seconds(cells[OURS]) / seconds(least), "~" in cells[OURS] + least
+
+
+def cell(found: tuple[float, bool] | None, aim: float, least: bool = False) -> str:
+    """The figure, bold where the aim is not reached."""
+    if found is None:
+        return "-"
+    text = ("~" if found[1] else "") + f"{found[0]:.2f}"
+    value = round(found[0], 2)
+    return text if (value >= aim if least else value <= aim) else f"**{text}**"
+
+
+def column(page: str) -> tuple[set[str], dict[str, str]]:
+    """Dates of a page's tables, and what they say of each piece of work."""
+    dates: set[str] = set()
+    cells: dict[str, str] = {}
+
+    def read(name: str) -> list[Row]:
+        date, table = rows(page, name)
+        dates.update({date} - {""})
+        return table
+
+    steps, passes, memory, data = (read(name) for name in ("train_step", "inference", "memory", "dataloader"))
+    for model in MODELS:
+        aim = AIMS[model]
+        cells[f"{model}, training step"] = cell(times(steps, "step", model=model), aim)
+        for batch, words in (("train", "pass over a batch"), ("1", "pass over one input")):
+            cells[f"{model}, {words}"] = cell(times(passes, "pass", model=model, batch=batch), aim)
+        of_process = [float(r["x eager"]) for r in memory if (r["model"], r["side"]) == (model, OURS)]
+        cells[f"{model}, memory"] = cell((of_process[0], False) if of_process else None, MEMORY_AIM)
+    for row in data:
+        if row["side"] == "jaxtorch":
+            found = (float(row["x PyTorch"]), "~" in row["images/s"])
+            cells[f"{row['images']}, {row['workers']} workers"] = cell(found, DATA_AIM, least=True)
+    return dates, cells
+
+
+def summary() -> list[str]:
+    """The table's lines."""
+    columns = {name: column((DOCS / page).read_text(encoding="utf-8")) for name, page in PAGES.items()}
+    header = ["work", "aim"]
+    for name, (dates, _) in columns.items():
+        header.append(f"[{name}]({PAGES[name]}), {' to '.join(sorted({min(dates), max(dates)}))}")
+    table = []
+    for work in dict.fromkeys(work for _, cells in columns.values() for work in cells):
+        model, kind = work.split(", ", 1)
+        aim = f"{MEMORY_AIM}" if kind == "memory" else f"{AIMS[model]}" if model in AIMS else f"{DATA_AIM} or more"
+        table.append([work, aim, *(cells.get(work, "-") for _, cells in columns.values())])
+    return report.markdown((header, table))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--markdown", type=Path)
+    options = parser.parse_args()
+    lines = summary()
+    print("\n".join(lines))
+    if options.markdown:
+        report.write_markdown(options.markdown, "summary", lines)
+
+
+if __name__ == "__main__":
+    main()
