@@ -91,10 +91,14 @@ class OpOverload:
         return result
 
     def _run(self, values: list[Any], named: dict[str, Any]) -> Any:
-        for kind, dtype in self.casts.items() if state.casts is not None else ():
-            if kind in settings.enabled:
-                with autocast(kind, enabled=False):
-                    return self._run(cast_floats(values, kind, dtype), cast_floats(named, kind, dtype))
+        if state.casts is not None:
+            for kind in settings.enabled:
+                if kind in self.casts:
+                    dtype = self.casts[kind]
+                    with autocast(kind, enabled=False):
+                        return self._run(cast_floats(values, kind, dtype), cast_floats(named, kind, dtype))
+                if f"Autocast{kind.upper()}" in self.kernels:  # which goes on without autocast
+                    return self.kernels[f"Autocast{kind.upper()}"](*values, **named)
         if self.vmap is not None and draws.is_mapping():
             trace = owner(values)
             mapped = draws.mapped_by(trace)
