@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -16,31 +17,30 @@ def __getattr__(name: str) -> Any:
     return _namespace(name)
 
 
-def _vision(namespace: str) -> None:
-    from ._vision import library
-
-    library.define(namespace)
-
-
-_OWN = {("torchvision", "_C"): "torchvision", ("torchvision", "image"): "image"}
-"""Compiled libraries whose operations jaxtorch has itself, by package and name, and the namespaces that they fill."""
+_OWN = {
+    ("torchvision", "_C"): ("_vision", "torchvision"),
+    ("torchvision", "image"): ("_vision", "image"),
+    ("torchaudio/lib", "libtorchaudio"): ("_audio", "torchaudio"),
+    ("torchaudio/lib", "_torchaudio"): ("_audio", "_torchaudio"),
+}
+"""Compiled libraries whose operations jaxtorch has itself, by folder and name: where these are, and the namespace that they fill."""
 
 
 def load_library(path: Any) -> None:
-    """Define the operations of a compiled library of torchvision, which jaxtorch has itself.
+    """Define the operations of a compiled library of torchvision or torchaudio, which jaxtorch has itself.
 
     OSError for any other: a library that is compiled for PyTorch needs PyTorch.
     """
     file = Path(path)
-    namespace = _OWN.get((file.parent.name, file.name.partition(".")[0]))
-    if namespace is None or not file.exists():
+    name = file.name.partition(".")[0]
+    own = [found for (folder, stem), found in _OWN.items() if stem == name and file.parent.as_posix().endswith(folder)]
+    if not own or not file.exists():
         raise OSError(f"torch.ops.load_library: jaxtorch cannot load {path}, which is compiled for PyTorch")
-    _vision(namespace)
+    package, namespace = own[0]
+    importlib.import_module(f".{package}.library", __package__).define(namespace)
     loaded_libraries.add(str(path))
 
 
 def import_module(module: str) -> None:
     """Import a Python module, which registers operations."""
-    import importlib
-
     importlib.import_module(module)
