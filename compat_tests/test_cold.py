@@ -216,6 +216,23 @@ def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.Monkey
     assert compiled_by(174) == 1
 
 
+def test_a_long_program_of_small_arrays_is_not_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(cold, "FEW", 0)
+    monkeypatch.setattr(cold, "AT_ONCE", 2)
+    monkeypatch.setattr(cold._Process, "at_once", 2)
+
+    def compiled_by(size: int) -> int:
+        before = Counts.compiled
+        for _ in range(3):
+            assert (torch.ones(size) * 2 + 1).sum().item() == 3 * size
+        return Counts.compiled - before
+
+    assert compiled_by(175) == 0
+    monkeypatch.setattr(cold, "SMALL", 1.0)  # what it works on is not small
+    assert compiled_by(176) == 1
+
+
 def test_a_packed_loop_and_its_backward_run_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     suits, found = cold.suits, {}
     monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))

@@ -104,7 +104,7 @@ COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compi
 QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """With these XLA takes a fifth of that, and the program about twice as long."""
 FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
-AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled
+AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled (more in one program of large arrays)
 SETTLED = 16  # runs in a row without a new program
 LONG = 500  # equations of a program that NumPy is given time with,
 SMALL = 8e3  # and nanoseconds of each up to which that pays
@@ -219,9 +219,10 @@ def worth_compiling(kernels: list[Any], runs: int) -> bool:
     if _Process.patient:
         return spent > COMPILING * equations
     soon = LIKELY * spent > COMPILING * equations
+    large = spent > runs * SMALL * equations
     if _Process.programs <= FEW:
-        return soon or equations <= LONG or spent > runs * SMALL * equations
-    at_once = _Process.at_once >= min(equations, AT_ONCE)
+        return soon or equations <= LONG or large
+    at_once = _Process.at_once >= min(equations, AT_ONCE) and (equations <= AT_ONCE or large)
     if at_once:
         _Process.at_once = max(0, _Process.at_once - equations)
     return at_once or (_Process.known >= SETTLED and soon) or spent > COMPILING * equations
