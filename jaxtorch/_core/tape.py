@@ -267,7 +267,7 @@ class Nowhere(Node):
 
 def shown(node: Any) -> Any:
     """A tensor's node as the user sees it."""
-    return None if type(node) is Nowhere else node
+    return None if type(node) is Nowhere or type(node).__name__ == "Argument" else node
 
 
 def current(v: Value, edge: Any, result: bool = False) -> Value:
