@@ -1,9 +1,9 @@
 """`torch.func.vmap` without tracing: values that stand for one example each of many.
 
-While a function is mapped, what it works on are values whose array is a `Mapped`: a value with all examples along its first dimension, at
-one `Level`. Every computation passes through `emit`; where it meets such values, the kernel is exchanged for the same kernel over
-one more dimension (`jax.vmap` of it, made once), which is recorded like any other. So views, writes in place, graphs and backward passes
-need no rules of their own, and a mapped function costs what recording it costs.
+While a function is mapped, what it works on are values whose array is a `Mapped`: a value with all examples along its first
+dimension, at one `Level`. Every computation passes through `emit`; where it meets such values, the kernel is exchanged for the
+same kernel over one more dimension (`jax.vmap` of it, made once), which is recorded like any other. So views, writes in place,
+graphs and backward passes need no rules of their own, and a mapped function costs what recording it costs.
 
 A gradient that leaves the mapped function for what it closes over, whose value is one for all examples, is their sum there.
 """
@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import dtypes, tape
+from . import dtypes, forward, tape
 from . import program as _program
 from .device import cpu
 from .entry import Kernel
@@ -210,17 +210,21 @@ def _across(kind: Any, level: Level, t: Tensor, v: Value) -> Tensor:
     made = wrap(v)
     if t._rg and state.grad:
         made._node, made._rg = kind(level, t, v), True
+    if forward.level is not None and (tangent := forward.tangent_of(t._read())) is not None:
+        forward.set_tangent(v, (enter if kind is Entered else leave)(level, tangent))
     return made
 
 
 def enter(level: Level, t: Tensor) -> Tensor:
     """One example of a tensor that has them along its first dimension."""
-    return _across(Entered, level, t, put(level, t._read()))
+    with forward.pausing():
+        return _across(Entered, level, t, put(level, t._read()))
 
 
 def leave(level: Level, t: Tensor) -> Tensor:
     """All examples of a tensor, along its first dimension."""
-    return _across(Left, level, t, take(level, t._read()))
+    with forward.pausing():
+        return _across(Left, level, t, take(level, t._read()))
 
 
 def summed(mode: Any, target: Any, g: Any) -> Any:

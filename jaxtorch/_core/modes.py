@@ -39,6 +39,12 @@ class _State(threading.local):
 state = _State()
 
 
+UNKNOWN = (
+    "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
+    "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
+)
+
+
 class Untaped(BaseException):
     """Something in a transformed function has to be left to JAX's transformations: the outermost one begins anew with these."""
 
@@ -48,6 +54,7 @@ def refuse_taped(why: str) -> None:
     if state.taped:
         raise Untaped
     raise RuntimeError(why)
+
 
 inferring: list[bool] = []
 """Not empty while some thread is in inference mode, so that the making of tensors need not ask for the thread's state."""

@@ -39,7 +39,7 @@ from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
-from .modes import refuse_taped
+from .modes import UNKNOWN, refuse_taped
 from .transfer import fetched, is_first, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 
@@ -79,12 +79,6 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
             raise RuntimeError(mapped)
         raise RuntimeError(UNKNOWN)
     return fetched(array)
-
-
-UNKNOWN = (
-    "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
-    "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
-)
 
 
 def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:

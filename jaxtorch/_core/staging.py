@@ -19,9 +19,9 @@ from jax.interpreters import partial_eval
 from . import capture, draws, dtypes, random
 from .device import cpu, default_device
 from .entry import Kernel
-from .modes import refuse_taped, watch
+from .modes import UNKNOWN, refuse_taped, watch
 from .program import emit
-from .runner import UNKNOWN, is_tracer
+from .runner import is_tracer
 from .traced import trace
 from .value import Mapped, Value, aval_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import checks, dtypes, forward, host, layouts, mapped, printing, runner, views
 from .._core.device import cpu, default_device
-from .._core.modes import refuse_taped, state, watch
+from .._core.modes import UNKNOWN, refuse_taped, state, watch
 from .._core.op import functions
 from .._core.overrides import admit, disable_subclass
 from .._core.storage import Alias, alias_of
@@ -249,7 +249,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     if runner.is_tracer(t._read().array):
         return _transformed(t)
     if state.taped or mapped.is_mapped(t._read()):  # JAX's tracers know at which levels they are
-        refuse_taped(runner.UNKNOWN)
+        refuse_taped(UNKNOWN)
     aval = t._value.aval
     try:
         node = t.grad_fn

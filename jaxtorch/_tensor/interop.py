@@ -15,8 +15,8 @@ from .._core import tensor as _tensor
 from .._core.context import x64
 from .._core.device import cpu
 from .._core.device import device as device_named
-from .._core.modes import refuse_taped, state
-from .._core.runner import UNKNOWN, is_tracer
+from .._core.modes import UNKNOWN, refuse_taped, state
+from .._core.runner import is_tracer
 from .._core.tensor import Tensor, from_array, need_tensor, wrap
 from .._core.value import Value, aval_of
 from ._members import Members

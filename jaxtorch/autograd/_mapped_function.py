@@ -12,8 +12,8 @@ from jax._src import core as _core
 from jax._src.interpreters.batching import BatchTracer
 
 from .._core import draws
-from .._core.modes import refuse_taped
-from .._core.runner import UNKNOWN, is_tracer
+from .._core.modes import UNKNOWN, refuse_taped
+from .._core.runner import is_tracer
 from .._core.tensor import Tensor
 from .._core.value import Mapped, Value
 from .._tensor.interop import from_jax, to_jax

@@ -16,8 +16,8 @@ from jax._src.interpreters.ad import JVPTrace, LinearizeTrace
 
 from .._core import draws
 from .._core.mapped import is_mapped
-from .._core.modes import refuse_taped, state
-from .._core.runner import UNKNOWN, is_tracer
+from .._core.modes import UNKNOWN, refuse_taped, state
+from .._core.runner import is_tracer
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
 from .._core.traced import follows_tangents

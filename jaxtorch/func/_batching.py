@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example as a function of many, by JAX's transformation."""
+"""`vmap`: a function of one example as a function of many, recorded (`_taped.py`), or by JAX's transformation."""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ def _mapped(
     randomness: str,
 ) -> Any:
     by_jax = functools.partial(_mapped_by_jax, func, args, kwargs, everything, dims, size, out_dims, randomness)
-    if not isinstance(size, int) or not all([d is None or isinstance(x, Tensor) for x, d in zip(everything, dims, strict=True)]):
+    if not isinstance(size, int) or not all(
+        d is None or isinstance(x, Tensor) for x, d in zip(everything, dims, strict=True)
+    ):
         return by_jax()
     n = len(everything) - len(flatten(kwargs)[0])
 

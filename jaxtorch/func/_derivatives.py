@@ -1,4 +1,4 @@
-"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians, by JAX's transformations."""
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_taped.py`), or by JAX's transformations."""
 
 from __future__ import annotations
 
@@ -214,7 +214,9 @@ def _vjp_recorded(problem: _Problem, has_aux: bool) -> Any:
 
 def _check_primals(tensors: list[Tensor], values: list[Any]) -> None:
     if any([t._read() is not v for t, v in zip(tensors, values, strict=True)]):  # noqa: C419
-        raise RuntimeError("vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)")
+        raise RuntimeError(
+            "vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)"
+        )
 
 
 def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool) -> Any:
@@ -323,6 +325,30 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             )
         if not is_inexact(p):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
+    by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
+    if strict:
+        return by_jax()
+    return _taped.by_tape(func, lambda: _jvp_recorded(func, primals, own, moves, has_aux), by_jax)
+
+
+def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], has_aux: bool) -> Any:
+    name = "jvp(f, primals, tangents)"
+    specs: list[Spec] = [LEAF, LEAF]
+    call = Call(func, primals, {})
+
+    def run(tensors: list[Tensor]) -> Any:
+        out, aux = _with_aux(call.of(tensors), has_aux, f"{name}, has_aux=True" if has_aux else name)
+        found, specs[0] = out_tensors(out, name)
+        more, specs[1] = aux_tensors(aux)
+        return found, more
+
+    outs, along, rest = _taped.along(run, own, moves)
+    found = (unflatten(outs, specs[0]), unflatten(along, specs[0]))
+    return (*found, unflatten(rest, specs[1])) if has_aux else found
+
+
+def _jvp_by_jax(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
+    name = "jvp(f, primals, tangents)"
     call = Call(func, primals, {})
     specs: list[Spec] = [LEAF, LEAF]
     k = len(own)
@@ -433,8 +459,10 @@ def _basis(values: list[Any]) -> list[Any]:
 
 
 def _jacobian(
-    func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool, chunk: Any = None, make_recorded: bool = False
+    func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool, chunk: Any, randomness: str | None
 ) -> Callable[..., Any]:
+    """randomness: None for reverse mode, else how forward mode maps over tangents. make: what does it with JAX, if anything."""
+
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         problem = _Problem(func, args, kwargs, argnums, forward)
@@ -444,9 +472,7 @@ def _jacobian(
                     f"{'jacfwd' if forward else 'jacrev'}: Expected all inputs to be real but received complex tensor at "
                     f"flattened input idx: {i}"
                 )
-        if make_recorded:
-            return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
-        return traced_by_jax(problem)
+        return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def recorded(problem: _Problem) -> Any:
         specs: list[Spec] = [LEAF, LEAF]
@@ -457,7 +483,15 @@ def _jacobian(
             more, specs[1] = aux_tensors(aux)
             return found, more
 
-        blocks, rest = _taped.jacobian(_taped.Problem(problem.call.tensors, problem.moving), run, chunk)
+        tensors = problem.call.tensors
+        if randomness is None:
+            blocks, rest = _taped.jacobian(_taped.Problem(tensors, problem.moving), run, chunk)
+        else:
+
+            def of_moving(moving: list[Tensor]) -> Any:
+                return run(problem.full(tensors, moving))
+
+            blocks, rest = _taped.columns(of_moving, [tensors[i] for i in problem.moving], randomness)
         k = len(problem.moving)
         rows = [unflatten(blocks[i * k : (i + 1) * k], problem.spec) for i in range(specs[0].size)]
         found = unflatten(rows, specs[0])
@@ -520,7 +554,7 @@ def jacrev(
             begin += size
         return blocks, rest
 
-    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False, chunk_size, True)
+    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False, chunk_size, None)
 
 
 def jacfwd(
@@ -547,14 +581,14 @@ def jacfwd(
                 begin += x.size
         return blocks, rest
 
-    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True)
+    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True, None, randomness)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that returns the second derivatives of `func`: forward over reverse mode."""
     by_jax = jacfwd(jacrev(func, argnums), argnums)
     inner = jacrev(func, argnums)
-    recorded = _jacobian(inner, argnums, False, None, "jvp(f, primals, tangents)", True, None, True)
+    recorded = _jacobian(inner, argnums, False, None, "jvp(f, primals, tangents)", True, None, None)
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -48,8 +48,11 @@ def possible(func: Any) -> bool:
         isinstance(_core.trace_ctx.trace, _core.EvalTrace)
         and capture.staging is None
         and capture.active is None
-        and forward.level is None
-        and all([isinstance(s, Level) for s in draws.sources.stack])
+        and (
+            state.taped > 0 or not state.saved_hooks
+        )  # what a checkpoint computes again would be mapped at another level
+        and (forward.level is None or forward.level.taped)
+        and all(isinstance(s, Level) for s in draws.sources.stack)
         and (state.taped > 0 or (state.transforms == 0 and _code(func) not in _never))
     )
 
@@ -72,14 +75,14 @@ def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> A
 
 
 @contextlib.contextmanager
-def _at_work(level: Level | None = None) -> Iterator[None]:
-    """Context of the user's function. level: at which it is mapped; a derivative's function records gradients in any case."""
+def _at_work(level: Level | None = None, grad: bool = False) -> Iterator[None]:
+    """Context of the user's function. level: at which it is mapped. grad: it records gradients in any case."""
     before = state.grad
     state.transforms += 1
     state.taped += 1
     try:
+        state.grad = before or grad
         if level is None:
-            state.grad = True
             yield
         else:
             level.open = True
@@ -185,7 +188,7 @@ class Problem:
 
 def gradients(problem: Problem, run: Callable[[list[Tensor]], tuple[Tensor, list[Tensor]]]) -> Any:
     """(gradients, value, further results) of `run`, which returns a scalar and these."""
-    with _at_work():
+    with _at_work(grad=True):
         out, more = run(problem.after)
     graph = state.grad and problem.reaches_outside(out)
     found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], False, graph))
@@ -209,9 +212,9 @@ def jacobian(
     problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], chunk: int | None
 ) -> Any:
     """(blocks, further results): for each output a block for each input, by reverse mode over all rows at once, or so many."""
-    with _at_work():
+    with _at_work(grad=True):
         outs, more = run(problem.after)
-    graph = state.grad and any([problem.reaches_outside(o) for o in outs])
+    graph = state.grad and any(problem.reaches_outside(o) for o in outs)
     smooth = [o for o in outs if is_inexact(o)]
     total = sum([o._read().aval.numel for o in smooth])
     inputs = [problem.tensors[i] for i in problem.moving]
@@ -228,7 +231,9 @@ def jacobian(
         with _at_work(level):
             grads = problem.pulled(smooth, rows, True, graph)
         for part, g, x in zip(parts, grads, inputs, strict=True):
-            part.append(functions["zeros_like"](x.detach()).expand(n, *x.shape) if g is None else mapped.leave(level, g))
+            part.append(
+                functions["zeros_like"](x.detach()).expand(n, *x.shape) if g is None else mapped.leave(level, g)
+            )
     joined = [p[0] if len(p) == 1 else functions["cat"](p) if p else None for p in parts]
     blocks, begin = [], 0
     for o in outs:
@@ -250,16 +255,16 @@ class Pullback:
 
     def __init__(self, problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]]) -> None:
         self.problem = problem
-        with _at_work():
+        with _at_work(grad=True):
             self.outs, more = run(problem.after)
         self.results = [problem.settled(o) for o in self.outs]
         self.more = [problem.settled(x) for x in more]
-        self.graph = any([problem.reaches_outside(o) for o in self.outs])
+        self.graph = any(problem.reaches_outside(o) for o in self.outs)
         problem.write_back()
 
     def __call__(self, cotangents: list[Tensor]) -> list[Tensor]:
         """The gradients of the inputs."""
-        graph = state.grad and (self.graph or any([c._rg for c in cotangents]))
+        graph = state.grad and (self.graph or any(c._rg for c in cotangents))
         given = [
             c if c._read().aval.dtype is o._read().aval.dtype else c.to(o.dtype)
             for c, o in zip(cotangents, self.outs, strict=True)
@@ -267,10 +272,90 @@ class Pullback:
         return self.problem.full(self.problem.pulled(self.outs, given, True, graph))
 
 
+# -- forward mode
+
+
+def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
+    """Tensors with the content and the history of others, and with tangents."""
+    moving = []
+    with forward.pausing():
+        for p, t in zip(primals, tangents, strict=True):
+            h = backward._copy(p, "CloneBackward0")
+            forward.set_tangent(h._read(), t)
+            moving.append(h)
+    return moving
+
+
+def _written(primals: list[Tensor], moving: list[Tensor], before: list[Value]) -> None:
+    for p, h, v in zip(primals, moving, before, strict=True):
+        if h._read() is not v:
+            p._rebind(h) if h._rg and state.grad else p._write(h._read())
+
+
+def along(
+    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], tangents: list[Tensor]
+) -> Any:
+    """(outputs, their tangents, further results) of `run` at tensors that move along tangents."""
+    forward.enter().taped = True
+    try:
+        moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
+        before = [h._read() for h in moving]
+        with _at_work():
+            outs, more = run(moving)
+        moves = [forward.tangent_of(o._read()) for o in outs]
+    finally:
+        forward.leave()
+    _written(primals, moving, before)
+    return (
+        outs,
+        [functions["zeros_like"](o.detach()) if t is None else t for o, t in zip(outs, moves, strict=True)],
+        more,
+    )
+
+
+def columns(
+    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], randomness: str
+) -> Any:
+    """(blocks, further results): for each output a block for each input, by forward mode along all of their elements at once."""
+    forward.enter().taped = True
+    try:
+        total = sum([p._read().aval.numel for p in primals])
+        level, begin, tangents = Level(total, randomness), 0, []
+        for p in primals:
+            a = p._read().aval
+            v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
+            tangents.append(mapped.enter(level, wrap(v)))
+            begin += a.numel
+        moving = _moving(primals, tangents)
+        before = [h._read() for h in moving]
+        with _at_work(level):
+            outs, more = run(moving)
+        moves = [forward.tangent_of(o._read()) for o in outs]
+    finally:
+        forward.leave()
+    if any(one_of(level, t) for t in (*outs, *more, *moving)):
+        raise Untaped
+    _written(primals, moving, before)
+    blocks = []
+    for o, t in zip(outs, moves, strict=True):
+        whole, begin = None if t is None else mapped.leave(level, t), 0
+        for x in primals:
+            n = x._read().aval.numel
+            if whole is None:
+                block = functions["zeros"]((*o.shape, *x.shape), dtype=o.dtype, device=o.device)
+            else:
+                block = whole[begin : begin + n].movedim(0, -1).reshape(*o.shape, *x.shape)
+            blocks.append(block)
+            begin += n
+    return blocks, more
+
+
 # -- vmap
 
 
-def map_over(run: Callable[[list[Any]], list[Any]], leaves: list[Any], dims: list[int | None], level: Level) -> list[Any]:
+def map_over(
+    run: Callable[[list[Any]], list[Any]], leaves: list[Any], dims: list[int | None], level: Level
+) -> list[Any]:
     """`run` for one example of the tensors with a dimension to map; `run` returns what `leave` has made of its results."""
     given = []
     for x, d in zip(leaves, dims, strict=True):
