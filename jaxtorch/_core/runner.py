@@ -40,7 +40,7 @@ from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
 from .modes import UNKNOWN, refuse_taped
-from .transfer import fetched, is_first, on_cpu
+from .transfer import apart, fetched, is_first, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 
 _LARGE = 400  # equations of a program that takes XLA half a second or more
@@ -468,12 +468,13 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             arguments = [env[s] for s in slots]
             outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
-            if outs is None:
-                outs = kernel.alone(*arguments)
-            for k, o in enumerate(outs):
+            for k, o in enumerate(kernel.alone(*arguments) if outs is None else outs):
                 env[first + k] = o
             for s in dead:
                 env[s] = None
+        if slot.name == "cpu" and is_first(slot.jax):
+            arguments = outs = o = None
+            return [apart(env[s]) if type(env[s]) is np.ndarray else env[s] for s in plan.live]
         return [_kept(env[s], slot) for s in plan.live]
 
 
