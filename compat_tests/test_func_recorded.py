@@ -248,6 +248,27 @@ def test_functions_run_once() -> None:
     assert _times_called(candidate()) == _times_called(reference())
 
 
+class _Squares:
+    """A data set whose samples are transformed where they are fetched."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, i: int) -> Any:
+        t = candidate()
+        return t.func.vmap(t.func.grad(lambda x: (x**2).sum()))(t.ones(2, 3) * i)
+
+
+def test_in_a_worker() -> None:
+    loader = candidate().utils.data.DataLoader(_Squares(), batch_size=2, num_workers=1)
+    assert [b.sum().item() for b in loader] == [12.0, 60.0]
+
+
+def test_without_content() -> None:
+    t = candidate()
+    assert t.func.vmap(lambda a: a.sum() * a)(t.ones(2, 3, device="meta")).shape == (2, 3)
+
+
 def test_draws_differ_from_example_to_example() -> None:
     t = candidate()
     inner = t.func.vmap(lambda x: x + t.rand(3), randomness="different")

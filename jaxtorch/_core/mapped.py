@@ -21,6 +21,7 @@ from . import program as _program
 from .device import cpu
 from .entry import Kernel
 from .modes import state
+from .sparsity import is_sparse
 from .tensor import Tensor, wrap
 from .value import Aval, Mapped, Value, aval_of
 
@@ -229,7 +230,7 @@ def leave(level: Level, t: Tensor) -> Tensor:
 
 def summed(mode: Any, target: Any, g: Any) -> Any:
     """A gradient on its way along an edge: where it leaves a mapped function that has ended, the sum over all examples."""
-    a = g.array if type(g) is Value else g._read().array if isinstance(g, Tensor) else None
+    a = g.array if type(g) is Value else g._read().array if isinstance(g, Tensor) and not is_sparse(g) else None
     over = None
     while type(a) is Mapped:
         level: Any = a.level

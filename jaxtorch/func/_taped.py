@@ -113,6 +113,9 @@ class Argument(tape.Node):
         return [grads[0]]
 
 
+tape.hidden.add(Argument)
+
+
 class Problem:
     """A call, and the tensors (`moving`) among its arguments that it is differentiated by.
 
