@@ -124,7 +124,7 @@ def check_history(t: Tensor, alias: Alias) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-_tensor.check_history = check_history
+_tensor.check_history = check_history  # pyright: ignore[reportAttributeAccessIssue]
 
 _CUSTOM = (
     "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "

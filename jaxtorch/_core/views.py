@@ -462,7 +462,7 @@ def apply_identity(value: Value) -> Value:
     return value if value.array is None else same
 
 
-_tensor.write_shared = write
+_tensor.write_shared = write  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Overlapping(node_type("CopySlices")):
