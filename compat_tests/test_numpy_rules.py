@@ -453,3 +453,29 @@ def test_every_rule_was_compared(request: pytest.FixtureRequest, run_python: Any
         set(RULES) - SEEN - elsewhere - {"platform_index", "real", "imag", "conj", "complex", "copy_p", "add_any"}
     )
     assert untested == set()
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2), (0,)])
+def test_whole_rows_along_an_axis(axis: int, batch: tuple[int, ...]) -> None:
+    """Numbers of rows, inside and outside, clipped, filled and dropped; read, written and added to."""
+    rng = np.random.RandomState(0)
+    shape = (4, 5, 3)
+    x, row = rng.randn(*shape).astype(np.float32), (slice(None),) * axis
+    given = np.float32(rng.randn(*shape[:axis], *batch, *shape[axis + 1 :]))
+    for low, high in ((0, shape[axis]), (-7, 9)):
+        i = rng.randint(low, high, batch)
+        for mode in ("clip", "fill"):
+            drops = "drop" if mode == "fill" else mode
+            for fn in (
+                lambda x, i, y, m=mode: jnp.take(x, i, axis=axis, mode=m),
+                lambda x, i, y, m=drops: x.at[(*row, i)].add(y, mode=m),
+                lambda x, i, y: jnp.moveaxis(x, axis, 0).at[i.reshape(-1)[:1]].get(mode="clip"),
+                lambda x, i, y: jax.vmap(lambda k: jnp.moveaxis(x, axis, 0)[k], out_axes=-1)(i.reshape(-1)),
+            ):
+                with jax.enable_x64(True):
+                    closed = jax.make_jaxpr(fn)(x, i, given)
+                    expected = np.asarray(jax.jit(fn)(x, i, given))
+                found = NumpyProgram(closed).run([x, np.asarray(i), given], False)[0]
+                assert found.shape == expected.shape
+                np.testing.assert_allclose(found, expected, rtol=1e-5)

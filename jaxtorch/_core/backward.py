@@ -15,6 +15,7 @@ import warnings
 from sys import getrefcount
 from typing import Any
 
+from . import mapped
 from . import tensor as _tensor
 from .capture import unobserved
 from .captured import Capture, edge_of
@@ -168,7 +169,7 @@ def _way(create_graph: bool) -> Any:
 def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
     """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places."""
     starts = [(edge_of(place), g) for place, g in roots]
-    walk = _Walk(_way(create_graph), retain_graph, capture)
+    walk = (_MappedWalk if mapped.used else _Walk)(_way(create_graph), retain_graph, capture)
     if capture is not None:
         capture.mark_needed([edge[0] for edge, _ in starts])
     if leaf_hooks or walk.mode.shown:
@@ -383,6 +384,15 @@ class _Walk:
                     hook((), _tensors([g], mode))
                 else:
                     hook(leaf)
+
+
+class _MappedWalk(_Walk):
+    """One where gradients may leave functions that were mapped (mapped.py)."""
+
+    __slots__ = ()
+
+    def send(self, target: Any, index: int, g: Any) -> None:
+        super().send(target, index, mapped.summed(self.mode, target, g))
 
 
 def _of_node(hook: Any) -> bool:

@@ -26,7 +26,7 @@ from .value import Value
 
 
 class _Sources(threading.local):
-    """What draws in this thread go through, innermost last: `Mapped` or `_Key`.
+    """What draws in this thread go through, innermost last: `Mapped`, a level of mapped.py, or `_Key`.
 
     told:  lists that get the values which are drawn for a function that is being traced (`staging`).
     again: those that are to be handed out instead of drawing.
@@ -79,6 +79,11 @@ def mapping(randomness: str, size: int, index: Any) -> Any:
     return _source(Mapped(randomness, size, index))
 
 
+def mapping_at(level: Any) -> Any:
+    """The same for a level of this engine's own (mapped.py)."""
+    return _source(level)
+
+
 def mapped_by(trace: Any) -> Mapped | None:
     """The `vmap` that a trace belongs to, while it is at work."""
     tag = getattr(trace, "tag", None)
@@ -87,7 +92,7 @@ def mapped_by(trace: Any) -> Mapped | None:
 
 def is_mapping() -> bool:
     """Is a `vmap` at work?"""
-    return any(isinstance(s, Mapped) for s in sources.stack)
+    return any(not isinstance(s, _Key) for s in sources.stack)
 
 
 @contextlib.contextmanager
@@ -130,7 +135,7 @@ def draw(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
             "drawn now and be the same in every call. Draw them outside and pass them in, or supply a key: "
             "`with jaxtorch.interop.random_key(key): ...`"
         )
-    maps: list[Mapped] = []
+    maps: list[Any] = []
     for source in reversed(stack):
         if isinstance(source, _Key):
             break
@@ -145,6 +150,11 @@ def draw(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
         return _call(generator, method, args)
     sizes = [m.size for m in reversed(maps)]
     values = _several(generator, method, args, sizes)
+    if maps[0].index is None:  # of this engine's own, see mapped.py
+        found: Any = values
+        for m in reversed(maps):
+            found = m.one_of(found)
+        return found.array
     with x64():
         found = jnp.asarray(values)
         for m in reversed(maps):

@@ -18,7 +18,7 @@ import jax
 from . import capture, program
 from . import tensor as _tensor
 from .entry import Entry, Kernel
-from .modes import state, watch
+from .modes import Untaped, state, watch
 from .value import Aval, Value
 
 
@@ -27,14 +27,16 @@ class Level:
 
     paused: tangents are not followed now: derivatives themselves are being recorded, or the user's own code computes them.
     operands: the tensors of the operation under way, and `values`, theirs; they give the derivative its history.
+    taped: is it the engine's own, of `torch.func.jvp`?
     """
 
-    __slots__ = ("paused", "values", "operands")
+    __slots__ = ("paused", "values", "operands", "taped")
 
     def __init__(self) -> None:
         self.paused = False
         self.values: Any = None
         self.operands: Any = ()
+        self.taped = False
 
 
 level: Level | None = None
@@ -84,6 +86,8 @@ def enter() -> Level:
     """Open a level. RuntimeError where one is open already."""
     global level
     if level is not None:
+        if level.taped and state.taped:
+            raise Untaped
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     capture.breaks("it uses forward-mode derivatives")
     level = Level()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import capture, strides
-from .modes import watch
+from .modes import Untaped, state, watch
 from .program import force
 from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
@@ -167,6 +167,8 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
     if "duals" in watch and _has_tangent(storage.value):  # in NumPy's hands it would lose its tangent: a copy
         return np.array(force(t._read()))
     if storage.host is None:
+        if state.taped:
+            raise Untaped  # JAX's tracers know whether it has memory
         array = force(storage.value)
         if is_tracer(array):
             raise RuntimeError("numpy(): a tensor inside a transformation (torch.func, JAX) has no memory to share")

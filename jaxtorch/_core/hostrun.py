@@ -16,13 +16,17 @@ from .context import x64
 from .entry import Kernel
 from .numpy_program import NoRule, NumpyProgram
 from .program import force
-from .value import Value
+from .value import Mapped, Value
 
 _programs: dict[Kernel, NumpyProgram] = {}
 
 
 def run(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one kernel on host arrays."""
+    if Mapped in [type(v.array) for v in values]:
+        from . import mapped
+
+        return mapped.run(kernel, values)
     arrays = []
     for v in values:
         arrays.append(np.asarray(force(v), v.aval.dtype.np))

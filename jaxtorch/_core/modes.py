@@ -29,12 +29,32 @@ class _State(threading.local):
     """Weak reference to the innermost JAX trace of `torch.func.jvp`, which takes no notice of that."""
     transforms = 0
     """How many transformations of `torch.func` are at work."""
+    taped = 0
+    """How many of these are the engine's own (`func/_taped.py`), not JAX's."""
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error
 
 
 state = _State()
+
+
+UNKNOWN = (
+    "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
+    "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
+)
+
+
+class Untaped(BaseException):
+    """Something in a transformed function has to be left to JAX's transformations: the outermost one begins anew with these."""
+
+
+def refuse_taped(why: str) -> None:
+    """Raise that, where a transformation is at work that can begin anew; else RuntimeError."""
+    if state.taped:
+        raise Untaped
+    raise RuntimeError(why)
+
 
 inferring: list[bool] = []
 """Not empty while some thread is in inference mode, so that the making of tensors need not ask for the thread's state."""

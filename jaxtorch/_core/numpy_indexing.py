@@ -86,6 +86,33 @@ def _index_cost(eqn: Any) -> float:
     return (6000 if by_element else 20000) + 15.0 * math.prod(moved.shape) + 0.5 * math.prod(x.shape)
 
 
+def _along(shape: Any, indices: Any, axes: Any, single: Any, batching: Any, sizes: Any) -> int | None:
+    """The axis of which each index names a whole row, a number for each; None where they do anything else."""
+    if len(axes) != 1 or tuple(single) != tuple(axes) or batching or indices.dtype.kind != "i" or 0 in shape:
+        return None
+    axis = axes[0]
+    return axis if all([n == m for k, (n, m) in enumerate(zip(sizes, shape, strict=True)) if k != axis]) else None  # noqa: C419
+
+
+def _is_inside(indices: Any, size: int) -> bool:
+    """Are all of them from 0 to below `size`?"""
+    return not indices.size or bool(indices.min() >= 0 and indices.max() < size)
+
+
+def _rows(x: Any, which: Any, axis: int, offset_dims: Any) -> Any:
+    """The rows of `x` with these numbers along an axis, the nearest for numbers outside; its other axes become `offset_dims`."""
+    out = x.take(which, axis, mode="clip")
+    n = which.ndim
+    if tuple(offset_dims) == (*range(axis), *range(axis + n, x.ndim - 1 + n)):
+        return out
+    order = [*range(axis, axis + n), *range(axis), *range(axis + n, out.ndim)]  # as numbers, then other axes
+    places = [0] * out.ndim
+    front = [i for i in range(out.ndim) if i not in offset_dims]
+    for i, at in enumerate([*front, *offset_dims]):
+        places[at] = order[i]
+    return out.transpose(places)
+
+
 @rule("gather", _index_cost, half=True)
 def _gather(
     x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any, **_: Any
@@ -95,6 +122,9 @@ def _gather(
     fills = "FILL" in str(mode)
     if not fills and x.size and _elements(indices, d.start_index_map, d.collapsed_slice_dims, batching, x.ndim):
         return x.reshape(-1)[_flat_places(x, indices, d.start_index_map, "clip")]
+    along = _along(x.shape, indices, d.start_index_map, d.collapsed_slice_dims, batching, slice_sizes)
+    if along is not None and (not fills or _is_inside(indices, x.shape[along])):
+        return _rows(x, indices[..., 0], along, d.offset_dims)
     begin, inside = _places(x, indices, d.start_index_map, slice_sizes, batching, not fills)
     gone = {*d.collapsed_slice_dims, *d.operand_batching_dims}
     kept = [k for k in range(x.ndim) if k not in gone]
@@ -158,6 +188,12 @@ def _scatter(combine: Any) -> Callable[..., Any]:
             with contextlib.suppress(ValueError):  # some are outside, and left out below
                 place = _flat_places(x, indices, axes, "clip" if "CLIP" in str(mode) else "raise")
                 return _combined(combine, out, place.reshape(-1), updates.reshape(-1))
+        if _along(x.shape, indices, axes, d.inserted_window_dims, batching, sizes) == 0 and _is_inside(
+            indices, x.shape[0]
+        ):
+            size = out.size // x.shape[0]
+            place = indices.reshape(-1, 1) * np.int64(size) + np.arange(size)
+            return _combined(combine, out, place.reshape(-1), updates.reshape(-1))
         begin, inside = _places(x, indices, axes, sizes, batching, "CLIP" in str(mode))
         batch = indices.shape[:-1]
         place = np.zeros((*batch, *[1] * x.ndim), np.int64)  # of each update in the flattened array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .numpy_rules import rule
 
 
+@functools.cache
 def _routine(name: str, dtype: Any) -> Any:
     """LAPACK's or BLAS's function for a type. SciPy is imported where it is first needed, as JAX does."""
     from scipy.linalg import blas, lapack
@@ -31,7 +33,12 @@ def _matrices(x: Any) -> Any:
 
 def _joined(found: list[Any], like: Any) -> Any:
     """One array again, of the shape of the operand."""
-    return np.stack(found).reshape(like.shape) if like.size else np.zeros_like(like)
+    if len(found) == 1:
+        return found[0].reshape(like.shape)
+    out = np.empty_like(like, order="C")
+    for place, part in zip(_matrices(out), found, strict=True):
+        place[...] = part
+    return out
 
 
 @rule("cholesky", _cost)
@@ -57,12 +64,17 @@ def _lu(a: Any, **_: Any) -> list[Any]:
     found = [factor(m)[:2] for m in _matrices(a)] if a.size else []
     batch, rows = a.shape[:-2], a.shape[-2]
     count = (*batch, min(a.shape[-2:]))
-    swaps = np.stack([piv for _, piv in found]).reshape(count) if found else np.zeros(count)
-    orders = np.tile(np.arange(rows, dtype=np.int32), (math.prod(batch), 1))
-    for order, (_, pivots) in zip(orders, found, strict=False):
-        for i, j in enumerate(pivots):
-            order[[i, j]] = order[[j, i]]
-    return [_joined([m for m, _ in found], a), swaps, orders.reshape(*batch, rows)]
+    swaps, orders = np.zeros((len(found), count[-1]), np.int32), []
+    for n, (_, pivots) in enumerate(found):
+        swaps[n] = pivots
+        order = [*range(rows)]
+        for i, j in enumerate(pivots.tolist()):
+            order[i], order[j] = order[j], order[i]
+        orders.append(order)
+    if not found:
+        orders = np.tile(np.arange(rows), (math.prod(batch), 1))
+    made = np.array(orders, np.int32).reshape(*batch, rows)
+    return [_joined([m for m, _ in found], a), swaps.reshape(count) if found else np.zeros(count, np.int32), made]
 
 
 def _not_finite(a: Any, *_: Any, **__: Any) -> bool:

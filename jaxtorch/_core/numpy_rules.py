@@ -246,7 +246,21 @@ def _broadcast(x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> An
     full = [1] * len(shape)
     for d, n in zip(broadcast_dimensions, x.shape, strict=True):
         full[d] = n
-    return np.broadcast_to(x.reshape(full), shape)
+    return spread(x.reshape(full), shape)
+
+
+_SMALL = 4096  # elements that are copied sooner than NumPy makes a view
+
+
+def spread(x: Any, shape: Any) -> Any:
+    """An array repeated to a shape that it broadcasts to, perhaps as a view."""
+    if x.shape == shape:
+        return x
+    if math.prod(shape) > _SMALL:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
 
 
 @rule("reshape", 0.2, half=True)
@@ -256,7 +270,7 @@ def _reshape(x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> Any:
 
 @rule("squeeze", 0, half=True)
 def _squeeze(x: Any, *, dimensions: Any, **_: Any) -> Any:
-    return np.squeeze(x, tuple(dimensions))
+    return x.squeeze(tuple(dimensions))
 
 
 @rule("transpose", 0, half=True)
@@ -315,7 +329,7 @@ def _pad(x: Any, value: Any, *, padding_config: Any, **_: Any) -> Any:
 @rule("iota", 0, half=True)
 def _iota(*, dtype: Any, shape: Any, dimension: int, **_: Any) -> Any:
     line = np.arange(shape[dimension]).astype(dtype)
-    return np.broadcast_to(line.reshape([-1 if d == dimension else 1 for d in range(len(shape))]), shape)
+    return spread(line.reshape([-1 if d == dimension else 1 for d in range(len(shape))]), shape)
 
 
 # reductions

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import strides
+from . import tensor as _tensor
 from .layouts import memory_places, offset_of, strides_of
 from .modes import state
 from .storage import Alias
@@ -122,6 +123,8 @@ def check_history(t: Tensor, alias: Alias) -> None:
     if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
+
+_tensor.check_history = check_history  # pyright: ignore[reportAttributeAccessIssue]
 
 _CUSTOM = (
     "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "

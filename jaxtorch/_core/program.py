@@ -24,7 +24,7 @@ from . import ahead, capture, checks, cold, hostmode, interrupts, packs, runner
 from .context import at_top
 from .device import DeviceSlot, _slots
 from .entry import Kernel
-from .value import FLOAT, Value
+from .value import FLOAT, Mapped, Value
 
 LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
@@ -187,7 +187,7 @@ def _enterable(v: Value, program: Program) -> bool:
         packs.unpack(v)  # a capture knows what has been computed by its array
     if v.array is None:
         force(v)
-    return not runner.is_tracer(v.array)
+    return not (runner.is_tracer(v.array) or type(v.array) is Mapped)
 
 
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value], bad: bool) -> list[Value]:

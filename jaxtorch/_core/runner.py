@@ -39,8 +39,9 @@ from .context import at_top, caching, x64
 from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
-from .transfer import fetched, is_first, on_cpu
-from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Value
+from .modes import UNKNOWN, refuse_taped
+from .transfer import apart, fetched, is_first, on_cpu
+from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 
 _LARGE = 400  # equations of a program that takes XLA half a second or more
 lock = threading.RLock()
@@ -65,6 +66,8 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
 
     mapped: what the error says where `vmap` is that transformation.
     """
+    if type(array) is Mapped:
+        refuse_taped(mapped or UNKNOWN)
     if isinstance(array, Tracer):
         from .traced import beneath, within
 
@@ -74,10 +77,7 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
             raise capture.Unstaged("it needs the content of a tensor")
         if mapped and within(array) is not None:
             raise RuntimeError(mapped)
-        raise RuntimeError(
-            "this tensor is being traced by a JAX transformation (vmap, jit or another), so it has no value yet: printing, item(), "
-            "numpy(), bool(), and results whose shape depends on values (nonzero, unique, masks as indices) need one"
-        )
+        raise RuntimeError(UNKNOWN)
     return fetched(array)
 
 
@@ -85,6 +85,10 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one instruction at once: in immediate mode, or on tracers inside a JAX transformation."""
     if kernel.slot.is_meta:
         return [Value(a, _META) for a in kernel.out_avals[: len(kernel.out_avals) - len(kernel.checks)]]
+    if Mapped in [type(v.array) for v in values]:
+        from . import mapped
+
+        return mapped.run(kernel, values)
     arrays = [_force(v) for v in values] if capture.staging is None else capture.staging.operands(kernel, values)
     arrays = [_number(v, a) if v.aval.wrapped else a for v, a in zip(values, arrays, strict=True)]
     traced = any(isinstance(a, Tracer) for a in arrays)
@@ -464,12 +468,13 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             arguments = [env[s] for s in slots]
             outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
-            if outs is None:
-                outs = kernel.alone(*arguments)
-            for k, o in enumerate(outs):
+            for k, o in enumerate(kernel.alone(*arguments) if outs is None else outs):
                 env[first + k] = o
             for s in dead:
                 env[s] = None
+        if slot.name == "cpu" and is_first(slot.jax):
+            arguments = outs = o = None
+            return [apart(env[s]) if type(env[s]) is np.ndarray else env[s] for s in plan.live]
         return [_kept(env[s], slot) for s in plan.live]
 
 

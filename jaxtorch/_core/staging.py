@@ -19,11 +19,11 @@ from jax.interpreters import partial_eval
 from . import capture, draws, dtypes, random
 from .device import cpu, default_device
 from .entry import Kernel
-from .modes import watch
+from .modes import UNKNOWN, refuse_taped, watch
 from .program import emit
 from .runner import is_tracer
 from .traced import trace
-from .value import Value, aval_of
+from .value import Mapped, Value, aval_of
 
 operand_p = jex_core.Primitive("jaxtorch_operand")
 
@@ -56,6 +56,8 @@ class Staging:
         """What stands for a value in the trace."""
         if v.aval.wrapped or is_tracer(v.array):
             return v.array
+        if type(v.array) is Mapped:
+            refuse_taped(UNKNOWN)
         found = self._tracers.get(id(v))
         if found is None:
             with _core.set_current_trace(self.trace):

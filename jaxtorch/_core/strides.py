@@ -161,7 +161,7 @@ def is_dense(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 def may_overlap(size: Sequence[int], stride: Sequence[int]) -> bool:
     """Does PyTorch refuse in-place writes? It looks for strides of 0 only, not other overlaps (`unfold`)."""
-    return 0 not in size and any(s == 0 and n > 1 for n, s in zip(size, stride))
+    return 0 in stride and 0 not in size and any(s == 0 and n > 1 for n, s in zip(size, stride))
 
 
 def _memory_order(shape: Ints, strides: Sequence[Sequence[int]]) -> list[int]:

@@ -265,9 +265,13 @@ class Nowhere(Node):
         return []
 
 
+hidden: set[Any] = {Nowhere}
+"""Kinds of nodes that the user does not see: their tensors are leaves to him."""
+
+
 def shown(node: Any) -> Any:
     """A tensor's node as the user sees it."""
-    return None if type(node) is Nowhere else node
+    return None if type(node) in hidden else node
 
 
 def current(v: Value, edge: Any, result: bool = False) -> Value:

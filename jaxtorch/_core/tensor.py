@@ -24,6 +24,12 @@ from .value import WHOLE, Value, aval_of
 
 _new = object.__new__
 
+write_shared: Any = None
+"""`views.write`, which is imported later."""
+
+check_history: Any = None
+"""`permissions.check_history`, too."""
+
 on_subclass: list[Any] = []
 """Functions called with each new subclass of `Tensor`."""
 
@@ -116,9 +122,7 @@ class Tensor:
             self._value = value
             self._ver = written.n = self._ver + 1
         else:
-            from .views import write
-
-            write(self, alias, value)  # pyright: ignore[reportArgumentType]
+            write_shared(self, alias, value)
 
     def _write_uncounted(self, value: Value) -> None:
         """Give this tensor new content in a way that autograd does not see: where backward has saved the old, it reads the new."""
@@ -441,12 +445,10 @@ def check_writable(t: Tensor) -> None:
     """Raise PyTorch's errors for tensors that may not be written in place."""
     alias = t._alias
     if alias is not None:
-        from .permissions import check_history
-
-        check_history(t, alias)  # pyright: ignore[reportArgumentType]
+        check_history(t, alias)
     if t._rg and t._node is None and state.grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if t._layout is not None:
+    if t._layout is not None and 0 in t._layout[0]:
         from .permissions import check_single
 
         check_single(t)  # pyright: ignore[reportArgumentType]

@@ -92,6 +92,25 @@ class Value:
         return f"Value({self.aval}, {'pending' if self.array is None else 'concrete'})"
 
 
+class Mapped:
+    """In the place of a value's array: one example each, at this level, of another value (mapped.py)."""
+
+    __slots__ = ("level", "value")
+
+    def __init__(self, level: Any, value: Value) -> None:
+        self.level, self.value = level, value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of one example."""
+        return self.value.aval.shape[1:]
+
+    @property
+    def dtype(self) -> Any:
+        """NumPy's element type."""
+        return self.value.aval.dtype.np
+
+
 FLOAT = aval_of((), dtypes.float64, cpu.slot, True)
 INT = aval_of((), dtypes.int64, cpu.slot, True)
 UNSIGNED = aval_of((), dtypes.uint64, cpu.slot, True)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import capture, packs, strides
+from . import tensor as _tensor
 from .entry import Entry, Kernel
 from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
@@ -218,11 +219,11 @@ _RETYPING = frozenset(("_view_dtype", "_part", "view_as_real", "view_as_complex"
 def several_in_one_place(chain: Any, t: Tensor) -> bool:
     """Do elements of a view lie in one place, where the operations' own rules for writing do not look for it?"""
     layout = t._layout
-    return (
-        layout is not None
-        and any(step[0].name in _REPEATING for step in chain)
-        and repeats(t._value.aval.shape, layout[0])
-    )
+    if layout is not None:
+        for step in chain:
+            if step[0].name in _REPEATING:
+                return repeats(t._value.aval.shape, layout[0])
+    return False
 
 
 def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repeated: bool) -> Entry:
@@ -371,7 +372,7 @@ def written_along(t: Tensor, chain: Any, old: Value, part: Value) -> Value:
     steps, numbers = _chain_key(chain)
     repeated = several_in_one_place(chain, t) and not state.copying
     entry = _write_entry(old.aval, part.aval, steps, numbers, repeated)
-    return apply_entry(entry, [old, part, *numbers])._value
+    return emit(entry.kernel, [old, part, *numbers])[0]
 
 
 def find_place(t: Tensor) -> None:
@@ -459,6 +460,9 @@ def apply_identity(value: Value) -> Value:
     if hasattr(value, "tangent"):
         same.tangent = value.tangent
     return value if value.array is None else same
+
+
+_tensor.write_shared = write  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Overlapping(node_type("CopySlices")):

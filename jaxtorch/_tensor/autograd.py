@@ -250,6 +250,11 @@ def backward(
 
 def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: bool, inputs: Any) -> None:
     """`torch.autograd.backward` on checked sequences."""
+    if state.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
     if create_graph:
         once(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "

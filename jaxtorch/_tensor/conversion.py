@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import checks, dtypes, forward, host, layouts, printing, runner, views
+from .._core import checks, dtypes, forward, host, layouts, mapped, printing, runner, views
 from .._core.device import cpu, default_device
-from .._core.modes import state, watch
+from .._core.modes import UNKNOWN, refuse_taped, state, watch
 from .._core.op import functions
 from .._core.overrides import admit, disable_subclass
 from .._core.storage import Alias, alias_of
@@ -248,6 +248,8 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     """The text PyTorch prints for a tensor."""
     if runner.is_tracer(t._read().array):
         return _transformed(t)
+    if state.taped or mapped.is_mapped(t._read()):  # JAX's tracers know at which levels they are
+        refuse_taped(UNKNOWN)
     aval = t._value.aval
     try:
         node = t.grad_fn

@@ -10,12 +10,12 @@ import numpy as np
 from jax import tree_util
 from jax._src import core as _jax_core
 
-from .._core import checks, dtypes
+from .._core import checks, dtypes, mapped
 from .._core import tensor as _tensor
 from .._core.context import x64
 from .._core.device import cpu
 from .._core.device import device as device_named
-from .._core.modes import state
+from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.runner import is_tracer
 from .._core.tensor import Tensor, from_array, need_tensor, wrap
 from .._core.value import Value, aval_of
@@ -32,6 +32,8 @@ def to_jax(t: Tensor) -> jax.Array:
     history. Errors in the data that led to it (an index out of range) are raised here.
     """
     value = need_tensor(t, "to_jax", "t")._read()
+    if mapped.is_mapped(value):
+        refuse_taped(UNKNOWN)
     array = t._array()
     value.owned = False  # the user can see the buffer, so it must never be donated
     if isinstance(array, np.ndarray):

@@ -12,9 +12,10 @@ from jax._src import core as _core
 from jax._src.interpreters.batching import BatchTracer
 
 from .._core import draws
+from .._core.modes import UNKNOWN, refuse_taped
 from .._core.runner import is_tracer
 from .._core.tensor import Tensor
-from .._core.value import Value
+from .._core.value import Mapped, Value
 from .._tensor.interop import from_jax, to_jax
 
 
@@ -46,6 +47,8 @@ def check(cls: Any) -> None:
 def owner(args: Any) -> Any:
     """The innermost trace that one of the arguments belongs to."""
     arrays = [a._read().array for a in jax.tree.leaves(args, is_leaf=_is_tensor) if isinstance(a, Tensor)]
+    if Mapped in [type(a) for a in arrays]:
+        refuse_taped(UNKNOWN)
     traces = [a._trace for a in arrays if is_tracer(a)]
     trace = _core.trace_ctx.trace
     while not any(t is trace or getattr(t, "tag", t) is getattr(trace, "tag", trace) for t in traces):

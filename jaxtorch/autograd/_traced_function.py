@@ -15,7 +15,8 @@ from jax._src import core as _core
 from jax._src.interpreters.ad import JVPTrace, LinearizeTrace
 
 from .._core import draws
-from .._core.modes import state
+from .._core.mapped import is_mapped
+from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.runner import is_tracer
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
@@ -29,6 +30,8 @@ def is_traced(args: Any) -> bool:
     """Does a tensor among the arguments hold a tracer? Those in containers count where `vmap` maps over them."""
     for a in args:
         if isinstance(a, Tensor):
+            if not is_sparse(a) and is_mapped(a._read()):
+                refuse_taped(UNKNOWN)
             if is_traced(a._parts) if is_sparse(a) else is_tracer(a._read().array):  # pyright: ignore[reportAttributeAccessIssue]
                 return True
         elif (
@@ -43,7 +46,7 @@ def is_traced(args: Any) -> bool:
 
 def check(cls: Any, modern: bool) -> None:
     """RuntimeError where `torch.func` is at work and PyTorch does not accept the Function."""
-    if isinstance(_core.trace_ctx.trace, _core.EvalTrace) or cls._everywhere:
+    if (isinstance(_core.trace_ctx.trace, _core.EvalTrace) and not state.taped) or cls._everywhere:
         return
     if not modern:
         raise RuntimeError(

@@ -181,7 +181,10 @@ class BackwardCFunction(tape.Node):
         finally:
             state.grad = before
         results = results if isinstance(results, tuple) else (results,)
-        check_gradients(self.name(), results, len(self.needs_input_grad), self._tensor_inputs)
+        name = self.name()
+        if "_in_transform" in self.__dict__:
+            name = name.removesuffix("Backward") + "GeneratedBackward"
+        check_gradients(name, results, len(self.needs_input_grad), self._tensor_inputs)
         found = []
         for i, aval in zip(self.form.wanted, self.form.in_avals, strict=True):
             g = to_values(results[i], self._sparse_inputs[i]) if i in self._sparse_inputs else results[i]
@@ -362,7 +365,11 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return recorded
     if forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(carrier(a)._read()) for a in args]):  # noqa: C419
         return _with_tangents(cls, args, kwargs)
-    return _recorded(cls, args, kwargs)
+    if not state.taped:
+        return _recorded(cls, args, kwargs)
+    ctx = cls._node_class()
+    ctx._in_transform = True
+    return _recorded(cls, args, kwargs, ctx)
 
 
 def _with_tangents(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

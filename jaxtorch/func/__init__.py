@@ -1,6 +1,7 @@
-"""Transformations of functions on tensors, as in `torch.func`, made of JAX's.
+"""Transformations of functions on tensors, as in `torch.func`.
 
-Inside them operations run at once, on tracers, and closed-over tensors may take part in autograd from outside.
+They are recorded like any other code (`_taped.py`); where that cannot be, they are JAX's, and operations inside run at once, on
+tracers. Closed-over tensors may take part in autograd from outside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example as a function of many, by JAX's transformation."""
+"""`vmap`: a function of one example as a function of many, recorded (`_taped.py`), or by JAX's transformation."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import jax
 import jax.numpy as jnp
 
 from .._core import draws
+from .._core.mapped import Level
 from .._core.op import functions
 from .._core.tensor import Tensor
+from . import _taped
 from ._calls import Call, array_of, differentiable
 from ._structure import LEAF, Spec, flatten, spread, unflatten
 
@@ -136,6 +138,59 @@ def _mapped(
     out_dims: Any,
     randomness: str,
 ) -> Any:
+    by_jax = functools.partial(_mapped_by_jax, func, args, kwargs, everything, dims, size, out_dims, randomness)
+    if not isinstance(size, int) or not all(
+        d is None or isinstance(x, Tensor) for x, d in zip(everything, dims, strict=True)
+    ):
+        return by_jax()
+    n = len(everything) - len(flatten(kwargs)[0])
+
+    def recorded() -> Any:
+        level = Level(size, randomness)
+        specs: list[Spec] = [LEAF]
+
+        def run(leaves: list[Any]) -> list[Any]:
+            out = func(*unflatten(leaves, flatten(args)[1]), **kwargs)
+            found, specs[0] = flatten(out)
+            made = []
+            for x, d in zip(found, _out_dims(func, out_dims, specs[0]), strict=True):
+                _check_out(func, x, d)
+                if d is not None:
+                    made.append(_taped.all_of(level, x, d))
+                    continue
+                if isinstance(x, Tensor) and _taped.one_of(level, x):
+                    raise ValueError(_no_out_dim(func))
+                made.append(x)
+            return made
+
+        found = _taped.map_over(run, everything[:n], dims[:n], level)
+        return unflatten(found, specs[0])
+
+    return _taped.by_tape(func, recorded, by_jax)
+
+
+def _check_out(func: Any, x: Any, d: Any) -> None:
+    if d is not None and not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you mean "
+            "to set out_dims= to None for output?"
+        )
+
+
+def _no_out_dim(func: Any) -> str:
+    return f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None"
+
+
+def _mapped_by_jax(
+    func: Any,
+    args: Any,
+    kwargs: Any,
+    everything: list[Any],
+    dims: list[int | None],
+    size: int,
+    out_dims: Any,
+    randomness: str,
+) -> Any:
     call = Call(func, args, kwargs)
     along = [d for x, d in zip(everything, dims, strict=True) if isinstance(x, Tensor)]
     specs: list[Spec] = [LEAF]
@@ -148,11 +203,7 @@ def _mapped(
             found, specs[0] = flatten(out)
             places[:] = _out_dims(func, out_dims, specs[0])
             for x, d in zip(found, places, strict=True):
-                if d is not None and not isinstance(x, Tensor):
-                    raise ValueError(
-                        f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you mean "
-                        "to set out_dims= to None for output?"
-                    )
+                _check_out(func, x, d)
             results = [array_of(x) for x, d in zip(found, places, strict=True) if d is not None]
             single[:] = [x if d is None else None for x, d in zip(found, places, strict=True)]
             constant = [array_of(x) for x in single if isinstance(x, Tensor)]
@@ -192,7 +243,7 @@ def _batch(example: Any, arrays: list[Any], along: list[int | None], size: int, 
     except ValueError as error:
         if "got axis spec None but output was batched" not in str(error):
             raise
-    raise ValueError(f"vmap({_name(func)}, ...): `{_name(func)}` can not return a BatchedTensor when out_dim is None")
+    raise ValueError(_no_out_dim(func))
 
 
 def _move(array: Any, d: int) -> Any:

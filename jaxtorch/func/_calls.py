@@ -49,6 +49,14 @@ class Call:
         self.written: list[int] = []
         self.tracked: list[bool] = []
 
+    def of(self, tensors: list[Tensor]) -> Any:
+        """What the function returns with these tensors in place of those among its arguments."""
+        leaves = list(self.leaves)
+        for i, t in zip(self.places, tensors, strict=True):
+            leaves[i] = t
+        args, kwargs = unflatten(leaves, self.spec)
+        return self.func(*args, **kwargs)
+
     def run(self, arrays: list[Any]) -> tuple[Any, list[Any]]:
         """What the function returns for these arrays, and the new arrays of the arguments that it wrote to."""
         handles = [_handle(t, a) for t, a in zip(self.tensors, arrays, strict=True)]
@@ -107,21 +115,33 @@ _NOTHING = _Nothing()
 # -- what the user's functions return
 
 
-def out_arrays(out: Any, name: str) -> tuple[list[Any], Spec]:
-    """The arrays of a result of tensors, and its structure; RuntimeError if there is anything else in it."""
+def out_tensors(out: Any, name: str) -> tuple[list[Tensor], Spec]:
+    """The tensors of a result, and its structure; RuntimeError if there is anything else in it."""
     leaves, spec = flatten(out)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(x)}")
-    return [array_of(t) for t in leaves], spec
+    return leaves, spec
 
 
-def aux_arrays(aux: Any) -> tuple[list[Any], Spec]:
+def aux_tensors(aux: Any) -> tuple[list[Tensor], Spec]:
     """The same for the auxiliary part of a result."""
     leaves, spec = flatten(aux)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+    return leaves, spec
+
+
+def out_arrays(out: Any, name: str) -> tuple[list[Any], Spec]:
+    """The arrays of a result, and its structure."""
+    leaves, spec = out_tensors(out, name)
+    return [array_of(t) for t in leaves], spec
+
+
+def aux_arrays(aux: Any) -> tuple[list[Any], Spec]:
+    """The arrays of the auxiliary part of a result, and its structure."""
+    leaves, spec = aux_tensors(aux)
     return [array_of(t) for t in leaves], spec
 
 

@@ -1,4 +1,4 @@
-"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians, by JAX's transformations."""
+"""Derivatives of functions: `grad`, `vjp`, `jvp`, Jacobians and Hessians: recorded (`_taped.py`), or by JAX's transformations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import draws, traced
-from .._core.modes import state
+from .._core.modes import Untaped, state
 from .._core.tensor import Tensor
-from ._calls import Call, Watch, array_of, aux_arrays, conj, differentiable, is_inexact, out_arrays
+from . import _taped
+from ._calls import (
+    Call,
+    Watch,
+    array_of,
+    aux_arrays,
+    aux_tensors,
+    conj,
+    differentiable,
+    is_inexact,
+    out_arrays,
+    out_tensors,
+)
 from ._structure import LEAF, Spec, flatten, unflatten
 
 Argnums = int | tuple[int, ...]
@@ -82,6 +94,16 @@ def _with_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     return out
 
 
+def _check_scalar(out: Any, name: str) -> None:
+    if not isinstance(out, Tensor):
+        raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
+    if out._value.aval.ndim or not is_inexact(out):
+        raise RuntimeError(
+            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out._value.aval.ndim} dims. "
+            "Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns (gradient, value) of a scalar-valued one, or (gradient, (value, aux)).
 
@@ -92,19 +114,29 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         problem = _Problem(func, args, kwargs, argnums)
+        return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
+
+    def recorded(problem: _Problem) -> Any:
+        aux_spec = [LEAF]
+
+        def run(tensors: list[Tensor]) -> Any:
+            out, aux = _with_aux(problem.call.of(tensors), has_aux, name)
+            _check_scalar(out, name)
+            found, aux_spec[0] = aux_tensors(aux)
+            return out, found
+
+        found, value, rest = _taped.gradients(_taped.Problem(problem.call.tensors, problem.moving), run)
+        grads = unflatten(found, problem.spec)
+        return grads, (value, unflatten(rest, aux_spec[0])) if has_aux else value
+
+    def traced_by_jax(problem: _Problem) -> Any:
         call, aux_spec = problem.call, [LEAF]
 
         def run(arrays: list[Any]) -> list[Any]:
             def loss(*moving: Any) -> Any:
                 out, written = call.run(problem.full(arrays, moving))
                 out, aux = _with_aux(out, has_aux, name)
-                if not isinstance(out, Tensor):
-                    raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
-                if out._value.aval.ndim or not is_inexact(out):
-                    raise RuntimeError(
-                        f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out._value.aval.ndim} dims. "
-                        "Maybe you wanted to use the vjp or jacrev APIs instead?"
-                    )
+                _check_scalar(out, name)
                 found, aux_spec[0] = aux_arrays(aux)
                 return array_of(out), [*found, *written]
 
@@ -145,8 +177,50 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     The function runs once here; again where its results have a part in a graph, or a call is captured by `torch.compile`.
     """
-    name = "vjp(f, *primals)"
     problem = _Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
+    by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
+    if problem is None:
+        return by_jax()
+    return _taped.by_tape(func, lambda: _vjp_recorded(problem, has_aux), by_jax)
+
+
+def _vjp_recorded(problem: _Problem, has_aux: bool) -> Any:
+    name = "vjp(f, *primals)"
+    specs: list[Spec] = [LEAF, LEAF]
+    call = problem.call
+    primal_values = [t._read() for t in call.tensors]
+
+    def run(tensors: list[Tensor]) -> Any:
+        out, aux = _with_aux(call.of(tensors), has_aux, name)
+        found, specs[0] = out_tensors(out, name)
+        more, specs[1] = aux_tensors(aux)
+        return found, more
+
+    back = _taped.Pullback(_taped.Problem(call.tensors, problem.moving), run)
+    outs = back.results
+    if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
+        primal_values = [t._read() for t in call.tensors]  # by the function itself
+
+    def vjp_fn(*cotangents: Any, **options: Any) -> Any:
+        """The gradients of the primals for cotangents in the structure of the outputs."""
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        cts, spec = flatten(given)
+        _check_cotangents(cts, spec, outs, specs[0])
+        _check_primals(call.tensors, primal_values)
+        return unflatten(back(cts), problem.spec)
+
+    return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(back.more, specs[1])] if has_aux else []))
+
+
+def _check_primals(tensors: list[Tensor], values: list[Any]) -> None:
+    if any([t._read() is not v for t, v in zip(tensors, values, strict=True)]):  # noqa: C419
+        raise RuntimeError(
+            "vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)"
+        )
+
+
+def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool) -> Any:
+    name = "vjp(f, *primals)"
     call = Call(func, primals, {}) if problem is None else problem.call
     specs: list[Spec] = [LEAF, LEAF]
     first: list[Any] = []
@@ -190,10 +264,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         _check_cotangents(cts, spec, outs, specs[0])
         if problem is None:
             return ()
-        if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
-            raise RuntimeError(
-                "vjp_fn: one of the primals has been modified by an inplace operation since vjp(f, *primals)"
-            )
+        _check_primals(call.tensors, primal_values)
         grads = differentiable(pull, [*call.tensors, *cts], watch)
         return unflatten(grads, problem.spec)
 
@@ -254,6 +325,30 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             )
         if not is_inexact(p):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
+    by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
+    if strict:
+        return by_jax()
+    return _taped.by_tape(func, lambda: _jvp_recorded(func, primals, own, moves, has_aux), by_jax)
+
+
+def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], has_aux: bool) -> Any:
+    name = "jvp(f, primals, tangents)"
+    specs: list[Spec] = [LEAF, LEAF]
+    call = Call(func, primals, {})
+
+    def run(tensors: list[Tensor]) -> Any:
+        out, aux = _with_aux(call.of(tensors), has_aux, f"{name}, has_aux=True" if has_aux else name)
+        found, specs[0] = out_tensors(out, name)
+        more, specs[1] = aux_tensors(aux)
+        return found, more
+
+    outs, along, rest = _taped.along(run, own, moves)
+    found = (unflatten(outs, specs[0]), unflatten(along, specs[0]))
+    return (*found, unflatten(rest, specs[1])) if has_aux else found
+
+
+def _jvp_by_jax(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
+    name = "jvp(f, primals, tangents)"
     call = Call(func, primals, {})
     specs: list[Spec] = [LEAF, LEAF]
     k = len(own)
@@ -363,7 +458,11 @@ def _basis(values: list[Any]) -> list[Any]:
     return found
 
 
-def _jacobian(func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool) -> Callable[..., Any]:
+def _jacobian(
+    func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool, chunk: Any, randomness: str | None
+) -> Callable[..., Any]:
+    """randomness: None for reverse mode, else how forward mode maps over tangents. make: what does it with JAX, if anything."""
+
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         problem = _Problem(func, args, kwargs, argnums, forward)
@@ -373,6 +472,32 @@ def _jacobian(func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forw
                     f"{'jacfwd' if forward else 'jacrev'}: Expected all inputs to be real but received complex tensor at "
                     f"flattened input idx: {i}"
                 )
+        return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
+
+    def recorded(problem: _Problem) -> Any:
+        specs: list[Spec] = [LEAF, LEAF]
+
+        def run(tensors: list[Tensor]) -> Any:
+            out, aux = _with_aux(problem.call.of(tensors), has_aux, name)
+            found, specs[0] = out_tensors(out, name)
+            more, specs[1] = aux_tensors(aux)
+            return found, more
+
+        tensors = problem.call.tensors
+        if randomness is None:
+            blocks, rest = _taped.jacobian(_taped.Problem(tensors, problem.moving), run, chunk)
+        else:
+
+            def of_moving(moving: list[Tensor]) -> Any:
+                return run(problem.full(tensors, moving))
+
+            blocks, rest = _taped.columns(of_moving, [tensors[i] for i in problem.moving], randomness)
+        k = len(problem.moving)
+        rows = [unflatten(blocks[i * k : (i + 1) * k], problem.spec) for i in range(specs[0].size)]
+        found = unflatten(rows, specs[0])
+        return (found, unflatten(rest, specs[1])) if has_aux else found
+
+    def traced_by_jax(problem: _Problem) -> Any:
         call = problem.call
         specs: list[Spec] = [LEAF, LEAF]
 
@@ -384,6 +509,8 @@ def _jacobian(func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forw
                 more, specs[1] = aux_arrays(aux)
                 return found, [*more, *written]
 
+            if make is None:  # the caller knows another way
+                raise Untaped
             blocks, rest = make(outputs, [arrays[i] for i in problem.moving])
             return [*blocks, *rest]
 
@@ -427,7 +554,7 @@ def jacrev(
             begin += size
         return blocks, rest
 
-    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False)
+    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False, chunk_size, None)
 
 
 def jacfwd(
@@ -454,9 +581,17 @@ def jacfwd(
                 begin += x.size
         return blocks, rest
 
-    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True)
+    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True, None, randomness)
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that returns the second derivatives of `func`: forward over reverse mode."""
-    return jacfwd(jacrev(func, argnums), argnums)
+    by_jax = jacfwd(jacrev(func, argnums), argnums)
+    inner = jacrev(func, argnums)
+    recorded = _jacobian(inner, argnums, False, None, "jvp(f, primals, tangents)", True, None, None)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _taped.by_tape(func, lambda: recorded(*args, **kwargs), lambda: by_jax(*args, **kwargs))
+
+    return wrapper

@@ -1,0 +1,394 @@
+"""`grad`, `vjp`, `jacrev` and `vmap` on the engine's own graph and on mapped values: what functions do is recorded, never traced.
+
+The function runs once, on tensors that begin a history of their own (`Argument`); a derivative is a backward pass to these. Inside
+`vmap` values stand for one example each (`_core/mapped.py`). What only JAX's transformations can do (`jvp`, an `autograd.Function`'s
+rules under `vmap`, printing) raises `Untaped` in here: the outermost transformation then begins anew with them (`by_tape`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jax._src import core as _core
+
+from .._core import backward, capture, draws, forward, mapped, tape
+from .._core.captured import Capture
+from .._core.mapped import Level
+from .._core.modes import Untaped, state
+from .._core.op import functions
+from .._core.random import default_generator
+from .._core.tensor import Tensor, wrap
+from .._core.value import Value, aval_of
+
+_never: set[Any] = set()
+"""The code of functions that had to be left to JAX."""
+
+
+def is_inexact(t: Tensor) -> bool:
+    """Has it numbers that can be differentiated?"""
+    dtype = t._value.aval.dtype
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def _code(func: Any) -> Any:
+    while isinstance(func, functools.partial) or hasattr(func, "__wrapped__"):
+        func = func.func if isinstance(func, functools.partial) else func.__wrapped__
+    func = getattr(func, "__func__", func)
+    return func.__code__ if isinstance(func, types.FunctionType) else type(func)
+
+
+def possible(func: Any) -> bool:
+    """Can a transformation of this function be recorded, here and now?"""
+    return (
+        isinstance(_core.trace_ctx.trace, _core.EvalTrace)
+        and capture.staging is None
+        and capture.active is None
+        and (
+            state.taped > 0 or not state.saved_hooks
+        )  # what a checkpoint computes again would be mapped at another level
+        and (forward.level is None or forward.level.taped)
+        and all(isinstance(s, Level) for s in draws.sources.stack)
+        and (state.taped > 0 or (state.transforms == 0 and _code(func) not in _never))
+    )
+
+
+def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> Any:
+    """What `taped` returns, or, where it cannot be done, `by_jax`."""
+    if not possible(func):
+        return by_jax()
+    if state.taped:
+        return taped()
+    engine = default_generator.engine
+    before = engine.get_state()
+    try:
+        return taped()
+    except Untaped:
+        pass
+    _never.add(_code(func))
+    engine.set_state(before)
+    return by_jax()
+
+
+@contextlib.contextmanager
+def _at_work(level: Level | None = None, grad: bool = False) -> Iterator[None]:
+    """Context of the user's function. level: at which it is mapped. grad: it records gradients in any case."""
+    before = state.grad
+    state.transforms += 1
+    state.taped += 1
+    try:
+        state.grad = before or grad
+        if level is None:
+            yield
+        else:
+            level.open = True
+            mapped.used[:] = (True,)
+            with draws.mapping_at(level):
+                yield
+    finally:
+        state.grad = before
+        state.transforms -= 1
+        state.taped -= 1
+        if level is not None:
+            level.open = False
+
+
+# -- derivatives
+
+
+class Argument(tape.Node):
+    """Where the history begins of an argument that a function is differentiated by; to the function it is a leaf."""
+
+    __slots__ = ()
+
+    def release(self) -> None:
+        pass
+
+    def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
+        """The gradient goes on to what the argument itself was computed from."""
+        return [grads[0]]
+
+
+tape.hidden.add(Argument)
+
+
+class Problem:
+    """A call, and the tensors (`moving`) among its arguments that it is differentiated by.
+
+    after: the function's arguments, in which others stand for these. inputs: as edges that a backward pass can end at.
+    """
+
+    def __init__(self, tensors: list[Tensor], moving: list[int]) -> None:
+        self.tensors, self.moving = tensors, moving
+        self.start = next(tape.counter)
+        self.after = list(tensors)
+        self.values, self.nodes = [], []
+        for i in moving:
+            t = tensors[i]
+            v = t._read()
+            ends, indices = mapped.end_of(t) if t._rg and state.grad else ([None], None)
+            h = wrap(v)
+            h._layout = t._layout
+            h._node, h._rg = Argument(mapped._Form(v.aval, v.aval), (), ends, indices), True
+            self.after[i] = h
+            self.values.append(v)
+            self.nodes.append(h._node)
+        self._inside: set[Any] = set()
+
+    def write_back(self) -> None:
+        """Give the arguments that the function wrote to their new content."""
+        for i, v in zip(self.moving, self.values, strict=True):
+            h, t = self.after[i], self.tensors[i]
+            if h._read() is not v:
+                new = self.settled(h)
+                t._rebind(new) if new._rg else t._write(new._read())
+
+    def reaches_outside(self, t: Tensor) -> bool:
+        """Does a tensor depend on one from outside that requires a gradient?"""
+        if not t._rg:
+            return False
+        pending: list[Any] = [t if t._node is None else t._node]
+        inside, seen = self._inside, set()
+        while pending:
+            target = pending.pop()
+            if target in seen or target in inside:
+                continue
+            if not isinstance(target, tape.Node) or target.seq < self.start:
+                return True
+            seen.add(target)
+            pending.extend([end for end in target.ends if end is not None])
+        inside |= seen
+        return False
+
+    def settled(self, t: Tensor) -> Tensor:
+        """A result as it is outside of the function: with its history if that leads there."""
+        if not t._rg or t._node is None or (state.grad and self.reaches_outside(t)):
+            return t
+        made = wrap(t._read())
+        made._layout = t._layout
+        return made
+
+    def pulled(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> list[Tensor | None]:
+        """The gradients of the inputs; None for those that the outputs do not depend on."""
+        roots = [(o, c) for o, c in zip(outs, cotangents, strict=True) if o._rg and c is not None]
+        if not roots:
+            return [None] * len(self.nodes)
+        wanted = Capture([(n, 0) for n in self.nodes])
+        backward.run(roots, retain_graph=keep or graph, create_graph=graph, capture=wanted)
+        return wanted.found
+
+    def full(self, grads: list[Tensor | None]) -> list[Tensor]:
+        """Gradients, with zeros where there are none."""
+        return [
+            functions["zeros_like"](self.tensors[i].detach()) if g is None else self.settled(g)
+            for i, g in zip(self.moving, grads, strict=True)
+        ]
+
+
+def gradients(problem: Problem, run: Callable[[list[Tensor]], tuple[Tensor, list[Tensor]]]) -> Any:
+    """(gradients, value, further results) of `run`, which returns a scalar and these."""
+    with _at_work(grad=True):
+        out, more = run(problem.after)
+    graph = state.grad and problem.reaches_outside(out)
+    found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], False, graph))
+    value, rest = problem.settled(out), [problem.settled(x) for x in more]
+    problem.write_back()
+    return found, value, rest
+
+
+@functools.lru_cache(maxsize=512)
+def _ones(aval: Any) -> Value:
+    return Value(aval, np.ones(aval.shape, aval.dtype.np))
+
+
+@functools.lru_cache(maxsize=256)
+def _rows_of_identity(total: int, size: int, begin: int, shape: tuple[int, ...], dtype: Any, slot: Any) -> Value:
+    array = np.eye(total, size, -begin, dtype.np).reshape(total, *shape)
+    return Value(aval_of(array.shape, dtype, slot), array)
+
+
+def jacobian(
+    problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], chunk: int | None
+) -> Any:
+    """(blocks, further results): for each output a block for each input, by reverse mode over all rows at once, or so many."""
+    with _at_work(grad=True):
+        outs, more = run(problem.after)
+    graph = state.grad and any(problem.reaches_outside(o) for o in outs)
+    smooth = [o for o in outs if is_inexact(o)]
+    total = sum([o._read().aval.numel for o in smooth])
+    inputs = [problem.tensors[i] for i in problem.moving]
+    parts: list[list[Tensor]] = [[] for _ in inputs]
+    step = max(total if chunk is None else chunk, 1)
+    for first in range(0, total, step):
+        n = min(step, total - first)
+        level, begin, rows = Level(n), 0, []
+        for o in smooth:
+            a = o._read().aval
+            v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
+            begin += a.numel
+            rows.append(mapped.enter(level, wrap(v) if n == total else wrap(v).narrow(0, first, n)))
+        with _at_work(level):
+            grads = problem.pulled(smooth, rows, True, graph)
+        for part, g, x in zip(parts, grads, inputs, strict=True):
+            part.append(
+                functions["zeros_like"](x.detach()).expand(n, *x.shape) if g is None else mapped.leave(level, g)
+            )
+    joined = [p[0] if len(p) == 1 else functions["cat"](p) if p else None for p in parts]
+    blocks, begin = [], 0
+    for o in outs:
+        size = o._read().aval.numel if is_inexact(o) else 0
+        for x, part in zip(inputs, joined, strict=True):
+            if size:
+                block = problem.settled(part[begin : begin + size].reshape(*o.shape, *x.shape))  # pyright: ignore[reportOptionalSubscript]
+            else:
+                block = functions["zeros"]((*o.shape, *x.shape), dtype=x.dtype, device=x.device)
+            blocks.append(block)
+        begin += size
+    rest = [problem.settled(x) for x in more]
+    problem.write_back()
+    return blocks, rest
+
+
+class Pullback:
+    """The outputs of a function that are to be pulled back, any number of times."""
+
+    def __init__(self, problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]]) -> None:
+        self.problem = problem
+        with _at_work(grad=True):
+            self.outs, more = run(problem.after)
+        self.results = [problem.settled(o) for o in self.outs]
+        self.more = [problem.settled(x) for x in more]
+        self.graph = any(problem.reaches_outside(o) for o in self.outs)
+        problem.write_back()
+
+    def __call__(self, cotangents: list[Tensor]) -> list[Tensor]:
+        """The gradients of the inputs."""
+        graph = state.grad and (self.graph or any(c._rg for c in cotangents))
+        given = [
+            c if c._read().aval.dtype is o._read().aval.dtype else c.to(o.dtype)
+            for c, o in zip(cotangents, self.outs, strict=True)
+        ]
+        return self.problem.full(self.problem.pulled(self.outs, given, True, graph))
+
+
+# -- forward mode
+
+
+def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
+    """Tensors with the content and the history of others, and with tangents."""
+    moving = []
+    with forward.pausing():
+        for p, t in zip(primals, tangents, strict=True):
+            h = backward._copy(p, "CloneBackward0")
+            forward.set_tangent(h._read(), t)
+            moving.append(h)
+    return moving
+
+
+def _written(primals: list[Tensor], moving: list[Tensor], before: list[Value]) -> None:
+    for p, h, v in zip(primals, moving, before, strict=True):
+        if h._read() is not v:
+            p._rebind(h) if h._rg and state.grad else p._write(h._read())
+
+
+def along(
+    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], tangents: list[Tensor]
+) -> Any:
+    """(outputs, their tangents, further results) of `run` at tensors that move along tangents."""
+    forward.enter().taped = True
+    try:
+        moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
+        before = [h._read() for h in moving]
+        with _at_work():
+            outs, more = run(moving)
+        moves = [forward.tangent_of(o._read()) for o in outs]
+    finally:
+        forward.leave()
+    _written(primals, moving, before)
+    return (
+        outs,
+        [functions["zeros_like"](o.detach()) if t is None else t for o, t in zip(outs, moves, strict=True)],
+        more,
+    )
+
+
+def columns(
+    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], randomness: str
+) -> Any:
+    """(blocks, further results): for each output a block for each input, by forward mode along all of their elements at once."""
+    forward.enter().taped = True
+    try:
+        total = sum([p._read().aval.numel for p in primals])
+        level, begin, tangents = Level(total, randomness), 0, []
+        for p in primals:
+            a = p._read().aval
+            v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
+            tangents.append(mapped.enter(level, wrap(v)))
+            begin += a.numel
+        moving = _moving(primals, tangents)
+        before = [h._read() for h in moving]
+        with _at_work(level):
+            outs, more = run(moving)
+        moves = [forward.tangent_of(o._read()) for o in outs]
+    finally:
+        forward.leave()
+    if any(one_of(level, t) for t in (*outs, *more, *moving)):
+        raise Untaped
+    _written(primals, moving, before)
+    blocks = []
+    for o, t in zip(outs, moves, strict=True):
+        whole, begin = None if t is None else mapped.leave(level, t), 0
+        for x in primals:
+            n = x._read().aval.numel
+            if whole is None:
+                block = functions["zeros"]((*o.shape, *x.shape), dtype=o.dtype, device=o.device)
+            else:
+                block = whole[begin : begin + n].movedim(0, -1).reshape(*o.shape, *x.shape)
+            blocks.append(block)
+            begin += n
+    return blocks, more
+
+
+# -- vmap
+
+
+def map_over(
+    run: Callable[[list[Any]], list[Any]], leaves: list[Any], dims: list[int | None], level: Level
+) -> list[Any]:
+    """`run` for one example of the tensors with a dimension to map; `run` returns what `leave` has made of its results."""
+    given = []
+    for x, d in zip(leaves, dims, strict=True):
+        given.append(x if d is None else mapped.enter(level, x.movedim(d, 0) if d else x))
+    before = [h._read() if d is not None else None for h, d in zip(given, dims, strict=True)]
+    with _at_work(level):
+        found = run(given)
+    for x, d, h, v in zip(leaves, dims, given, before, strict=True):
+        if d is not None and h._read() is not v:
+            new = mapped.leave(level, h)
+            new = new.movedim(0, d) if d else new
+            x._rebind(new) if h._rg and state.grad else x._write(new._read())
+        elif d is None and isinstance(x, Tensor) and mapped.is_mapped_at(level, x._value):
+            raise RuntimeError(
+                "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result "
+                "differs from example to example"
+            )
+    return found
+
+
+def one_of(level: Level, t: Tensor) -> bool:
+    """Does the result differ from example to example?"""
+    return mapped.is_mapped_at(level, t._read())
+
+
+def all_of(level: Level, t: Tensor, d: int) -> Tensor:
+    """A result for all examples, these along dimension d."""
+    made = mapped.leave(level, t)
+    if not -made.ndim <= d < made.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-made.ndim}, {made.ndim - 1}], but got {d})"
+        )
+    return made.movedim(0, d) if d else made
