@@ -130,6 +130,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "shapes": lambda: (t(X).view(-1), t(X).reshape(2, 6), t(X)[None].squeeze(0), t(X).unsqueeze(1), t(X).flatten()),
     "diagonal": lambda: (t(X).diagonal(), torch.diag(t(X)[0])),
     "unfold": lambda: t(X).unfold(1, 2, 1),
+    "fourier": lambda: (torch.fft.fft(t(C)), torch.fft.ifft2(t(X)), torch.fft.irfft(torch.fft.rfft(t(X)), n=5)),
+    "spectrogram": lambda: torch.stft(t(X).view(-1), 4, window=torch.hann_window(4), return_complex=True).abs(),
+    "complex matrices": lambda: (
+        torch.linalg.inv(t(C) @ t(C).mH + 3 * torch.eye(3)),
+        torch.linalg.svdvals(t(C)),
+        torch.linalg.cholesky(t(C) @ t(C).mH),
+    ),
     "gradient of a transform": lambda: gradient(),
 }
 
@@ -205,7 +212,7 @@ def test_every_rule_names_a_primitive_of_jax():
     """A misspelt name would never be found."""
     import jax
     from jax._src import ad_util
-    from jax._src.lax import control_flow, convolution, lax, linalg, slicing, special, windowed_reductions
+    from jax._src.lax import control_flow, convolution, fft, lax, linalg, slicing, special, windowed_reductions
 
     known = {"jit", "copy_p", "pjit"}
     if tuple(map(int, jax.__version__.split(".")[:2])) < (0, 12):
@@ -217,6 +224,7 @@ def test_every_rule_names_a_primitive_of_jax():
         convolution,
         special,
         linalg,
+        fft,
         control_flow,
         control_flow.loops,
         ad_util,

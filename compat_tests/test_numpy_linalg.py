@@ -14,7 +14,7 @@ from jaxtorch._core.context import x64
 from jaxtorch._core.numpy_program import Doubt, NumpyProgram
 
 SHAPES = [(5, 5), (2, 3, 4, 4), (7, 3), (3, 7), (2, 40, 36), (1, 1), (0, 3, 3), (0, 3), (3, 0)]
-KINDS = {np.float32: 3e-5, np.float64: 1e-12}
+KINDS = {np.float32: 3e-5, np.float64: 1e-12, np.complex64: 3e-5, np.complex128: 1e-12}
 
 
 def check(fn: Any, *arrays: np.ndarray, rtol: float) -> None:
@@ -27,7 +27,11 @@ def check(fn: Any, *arrays: np.ndarray, rtol: float) -> None:
 
 
 def drawn(shape: tuple[int, ...], kind: Any) -> np.ndarray:
-    return np.random.default_rng(len(shape)).normal(size=shape).astype(kind)
+    generator = np.random.default_rng(len(shape))
+    numbers = generator.normal(size=shape)
+    if np.dtype(kind).kind == "c":
+        numbers = numbers + 1j * generator.normal(size=shape)
+    return numbers.astype(kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -50,8 +54,8 @@ def test_any_matrices(shape: Any, kind: Any) -> None:
 @pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) > 1 and s[-1] == s[-2]], ids=str)
 def test_square_matrices(shape: Any, kind: Any) -> None:
     a = drawn(shape, kind)
-    symmetric = a + a.swapaxes(-1, -2)
-    positive = a @ a.swapaxes(-1, -2) + 3 * np.eye(shape[-1], dtype=kind)
+    symmetric = a + a.swapaxes(-1, -2).conj()
+    positive = a @ a.swapaxes(-1, -2).conj() + 3 * np.eye(shape[-1], dtype=kind)
     check(jnp.linalg.eigh, symmetric, rtol=KINDS[kind])
     check(lambda x: lax.linalg.eigh(x, lower=False, symmetrize_input=False), symmetric, rtol=KINDS[kind])
     check(lambda x: lax.linalg.cholesky(x), positive, rtol=KINDS[kind])
@@ -61,6 +65,7 @@ def test_square_matrices(shape: Any, kind: Any) -> None:
         {"left_side": True},
         {"lower": True},
         {"transpose_a": True, "lower": True},
+        {"transpose_a": True, "conjugate_a": True},
         {"unit_diagonal": True},
     ):
         check(lambda a, b, o=options: lax.linalg.triangular_solve(a, b, **o), positive, a, rtol=10 * KINDS[kind])

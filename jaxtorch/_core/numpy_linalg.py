@@ -1,4 +1,5 @@
-"""Factorisations and triangular systems on NumPy arrays, by LAPACK: the library that XLA's programs on the CPU call too."""
+"""Factorisations and triangular systems on NumPy arrays, by LAPACK: the library that XLA's programs on the CPU call too.
+And Fourier transforms."""
 
 from __future__ import annotations
 
@@ -16,8 +17,18 @@ def _routine(name: str, dtype: Any) -> Any:
     """LAPACK's or BLAS's function for a type. SciPy is imported where it is first needed, as JAX does."""
     from scipy.linalg import blas, lapack
 
-    letter = {"f4": "s", "f8": "d"}[np.dtype(dtype).str[1:]]
+    letter = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}[np.dtype(dtype).str[1:]]
+    if letter in "cz":
+        name = _OF_COMPLEX.get(name, name)
     return getattr(blas if name == "trsm" else lapack, letter + name)
+
+
+_OF_COMPLEX = {"syevd": "heevd", "orgqr": "ungqr"}
+
+
+def _real(dtype: Any) -> Any:
+    """The type of a complex number's parts; a real type as it is."""
+    return np.zeros((), dtype).real.dtype
 
 
 def _cost(eqn: Any) -> float:
@@ -50,10 +61,15 @@ def _cholesky(a: Any, **_: Any) -> Any:
 
 @rule("triangular_solve", _cost)
 def _triangular_solve(
-    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any
+    a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool, **_: Any
 ) -> Any:
     solve = _routine("trsm", b.dtype)
-    kind = {"side": 1 - left_side, "lower": int(lower), "trans_a": int(transpose_a), "diag": int(unit_diagonal)}
+    turned = 0
+    if transpose_a:
+        turned = 2 if conjugate_a else 1
+    elif conjugate_a:
+        a = a.conj()
+    kind = {"side": 1 - left_side, "lower": int(lower), "trans_a": turned, "diag": int(unit_diagonal)}
     pairs = zip(_matrices(a), _matrices(b), strict=True) if b.size else ()
     return _joined([solve(1.0, m, n, **kind) for m, n in pairs], b)
 
@@ -89,15 +105,17 @@ def _iterative(eqn: Any) -> float:
     return 10 * _cost(eqn)
 
 
-def _stacked(found: list[tuple[Any, ...]], a: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
-    """The parts of each matrix's factorisation as arrays of these shapes, with the operand's leading dimensions."""
+def _stacked(found: list[tuple[Any, ...]], a: Any, shapes: list[tuple[int, ...]], real: int = -1) -> list[Any]:
+    """The parts of each matrix's factorisation as arrays of these shapes, with the operand's leading dimensions.
+
+    real: which of them is real where the operand is complex.
+    """
     batch = a.shape[:-2]
     parts = zip(*found, strict=True) if found else [()] * len(shapes)
+    kinds = [_real(a.dtype) if i == real else a.dtype for i in range(len(shapes))]
     return [
-        np.stack(part).astype(a.dtype, copy=False).reshape(*batch, *shape)
-        if part
-        else np.zeros((*batch, *shape), a.dtype)
-        for part, shape in zip(parts, shapes, strict=True)
+        np.stack(part).astype(kind, copy=False).reshape(*batch, *shape) if part else np.zeros((*batch, *shape), kind)
+        for part, shape, kind in zip(parts, shapes, kinds, strict=True)
     ]
 
 
@@ -107,7 +125,7 @@ def _eigh(a: Any, *, lower: bool, **_: Any) -> list[Any]:
     solve = _routine("syevd", a.dtype)
     found = [solve(m, compute_v=1, lower=int(lower)) for m in _matrices(a)] if a.size else []
     of_each = [(v, w) if info == 0 else (v * np.nan, w * np.nan) for w, v, info in found]
-    return _stacked(of_each, a, [(n, n), (n,)])
+    return _stacked(of_each, a, [(n, n), (n,)], real=1)
 
 
 @rule("svd", _iterative, doubt=_not_finite)
@@ -115,15 +133,15 @@ def _svd(a: Any, *, full_matrices: bool, compute_uv: bool, **_: Any) -> list[Any
     m, n = a.shape[-2:]
     k, full = min(m, n), int(full_matrices)
     if not a.size:
-        whole = [np.zeros((*a.shape[:-2], k)), np.eye(m, m if full else k), np.eye(n if full else k, n)]
+        whole = [np.zeros((*a.shape[:-2], k), _real(a.dtype)), np.eye(m, m if full else k), np.eye(n if full else k, n)]
         return [whole[0], *[np.broadcast_to(x, (*a.shape[:-2], *x.shape)) for x in whole[1:]]][: 3 if compute_uv else 1]
     factor, room = _routine("gesdd", a.dtype), _routine("gesdd_lwork", a.dtype)
-    work = int(room(m, n, compute_uv=int(compute_uv), full_matrices=full)[0])
+    work = int(room(m, n, compute_uv=int(compute_uv), full_matrices=full)[0].real)
     each = [factor(x, compute_uv=int(compute_uv), full_matrices=full, lwork=work) for x in _matrices(a)]
     found = [(s, u, v) if info == 0 else (s * np.nan, u * np.nan, v * np.nan) for u, s, v, info in each]
     if not compute_uv:
-        return _stacked([(s,) for s, _, _ in found], a, [(k,)])
-    return _stacked(found, a, [(k,), (m, m if full else k), (n if full else k, n)])
+        return _stacked([(s,) for s, _, _ in found], a, [(k,)], real=0)
+    return _stacked(found, a, [(k,), (m, m if full else k), (n if full else k, n)], real=0)
 
 
 def _reflections(x: Any, columns: int, tau: Any) -> Any:
@@ -160,3 +178,15 @@ def _qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
     factor = _routine("geqrf", a.dtype)
     packed = [factor(x)[:2] for x in _matrices(a)]
     return _stacked([(_reflections(x, k, tau), np.triu(x[:k])) for x, tau in packed], a, [(m, k), (k, n)])
+
+
+@rule("fft", lambda eqn: math.inf)
+def _fft(x: Any, *, fft_type: Any, fft_lengths: Any, **_: Any) -> Any:
+    """Fourier transforms, in forked workers; elsewhere they are XLA's."""
+    found = _TRANSFORMS[fft_type.name](x, s=fft_lengths, axes=range(-len(fft_lengths), 0))
+    return found.astype(
+        np.result_type(x.dtype, np.complex64) if fft_type.name != "IRFFT" else _real(x.dtype), copy=False
+    )
+
+
+_TRANSFORMS = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}
