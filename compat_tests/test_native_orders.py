@@ -86,6 +86,24 @@ def test_running_over_unusual_numbers(name: str, value: float) -> None:
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [1, 100], ids=["small", "large"])
+def test_gradients_of_logarithms_of_sums_with_nothing_among_them(rows: int) -> None:
+    """Where neighbours are -inf; before the first other number PyTorch's are NaN."""
+    x = drawn(rows, 200)
+    x[0, 7:12] = x[0, 150] = -np.inf
+
+    def run(t: Any, x: Any) -> Any:
+        x.requires_grad_()
+        t.logcumsumexp(x, 1).pow(2).sum().backward()
+        return x.grad
+
+    got, want = both(x, run)
+    np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-4, atol=1e-4)
+    x[0, :3] = -np.inf
+    got, _ = both(x, run)
+    assert np.isfinite(got.numpy()[:, 3:]).all()
+
+
 @pytest.mark.parametrize("zeros", [1, 2])
 def test_gradients_of_products_with_zeros(zeros: int) -> None:
     x = drawn(100, 200) * 0.1 + 1

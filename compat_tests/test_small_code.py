@@ -234,7 +234,7 @@ def test_a_program_within_itself():
     _, (call,) = ran(lambda t, x, y: (x * y).logcumsumexp(1) + x, one, one)
     wanted = [np.log(np.cumsum(np.exp(x), 1)) + x for x in (one, two)]
     (structure,) = [s for s in runner._structures.values() if s.on_host]
-    step = next(s for k, _, _ in structure.plan.steps for s in k.on_numpy.steps if s.name == "cumlogsumexp")
+    step = next(s for k, _, _ in structure.plan.steps for s in k.on_numpy.steps if s.name.startswith("cumlogsumexp"))
     inner: list[Any] = []
 
     def fn(x: Any, **params: Any) -> Any:

@@ -34,7 +34,29 @@ def _kernel(kind: str) -> Any:
 
 _sum_p, _product_p, _logsumexp_p = (_kernel(kind) for kind in native.RUNNING)
 linear_in(_sum_p, _xlas("sum"), 1, lambda g, reverse: [_sum_p.bind(g, reverse=not reverse)])
-linear_in(_logsumexp_p, _xlas("logsumexp"), 0)
+
+
+@jax.custom_jvp
+def _log_sum(a: Any, b: Any) -> Any:
+    """`log(exp(a) + exp(b))`. Its derivative is 0 and not NaN where both are -inf: a sum of nothing yet."""
+    return jnp.logaddexp(a, b)
+
+
+@_log_sum.defjvp
+def _of_log_sum(primals: Any, tangents: Any) -> Any:
+    y = _log_sum(*primals)
+    below = jnp.where(jnp.isneginf(y), 0, y)
+    return y, sum(t * jnp.exp(x - below) for x, t in zip(primals, tangents, strict=True))
+
+
+def _log_sums(x: Any, axis: int, reverse: bool = False) -> Any:
+    """Running logarithms of sums as they are differentiated: JAX's own give NaN where two neighbours are -inf."""
+    return lax.associative_scan(_log_sum, x, axis=axis, reverse=reverse)
+
+
+linear_in(_logsumexp_p, lambda x, reverse: _log_sums(x, 1, reverse), 0)
+_cumlogsumexp_p = primitive("cumlogsumexp_along", lambda x, axis: lax.cumlogsumexp(x, axis=axis))
+linear_in(_cumlogsumexp_p, _log_sums, 0)
 
 
 def _of_product(moved: Any, x: Any, reverse: bool) -> Any:
@@ -170,7 +192,9 @@ def logcumsumexp(input: Array, dim: int):
         return input
     if kind(input) == "complex":
         return lax.associative_scan(_log_add, input, axis=axis)
-    return _along(_logsumexp_p, lax.cumlogsumexp)(wide(input), axis).astype(input.dtype)
+    return _along(_logsumexp_p, lambda x, axis: _cumlogsumexp_p.bind(x, axis=axis))(wide(input), axis).astype(
+        input.dtype
+    )
 
 
 # -- differences
