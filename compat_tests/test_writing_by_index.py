@@ -65,3 +65,20 @@ def test_assignment(torch: Any, index: str, shape: tuple[int, ...]) -> Any:
 @parity_test
 def test_no_index_at_all(torch: Any) -> Any:
     return [attempt(lambda v=v: torch.zeros(3).index_put_((), v)).kind for v in (torch.ones(3), torch.tensor(1))]
+
+
+OVERLAPS = """x[x] = x.flip(0); x.index_put_((x,), x.flip(0)); x.index_put_((x[:2],), x[:2] * 0); x[x[1:]] = 0; x[x > 1] = 7
+    x[x.clone()] = 3; x.index_fill_(0, x, 1); x.scatter_(0, x, 1); x.scatter_(0, x.clone(), x); x.scatter_add_(0, x.clone(), x)
+    x.put_(x, x.clone()); x.put_(x.clone(), x); x.index_add_(0, x, x.clone()); x.index_add_(0, x.clone(), x)
+    x.index_copy_(0, x, x.clone()); x.index_copy_(0, x.clone(), x); x[:2].index_add_(0, x[:2], x[2:])
+    x[:2].index_add_(0, x[:2].clone(), x[2:])
+    x[::2].index_add_(0, x[:2].clone(), x[1::2]); x[:2][x[2:] - 2] = 9; x.scatter_reduce_(0, x.clone(), x, 'sum'); m[m] = False
+    x[:2].scatter_(0, x[:2].clone(), x[1:3]); e.index_add_(0, e, e); x.view(2, 2).index_fill_(1, x[:2], 5)"""
+
+
+@pytest.mark.parametrize("line", listed(OVERLAPS))
+@parity_test
+def test_indices_and_sources_in_the_memory_that_is_written(torch: Any, line: str) -> Any:
+    x, m, e = torch.arange(4), torch.tensor([True, False]), torch.zeros(0, dtype=torch.int64)
+    found = attempt(lambda: exec(line, {"x": x, "m": m, "e": e}))
+    return getattr(found, "kind", None), x, m

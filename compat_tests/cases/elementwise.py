@@ -22,6 +22,7 @@ CASES = [
     *[row(name, UNIT).on("int64", *WIDE) for name in ("asin", "acos", "atan", "tan", "atanh", "asinh")],
     *[row(name, UNIT).on(*BASIC) for name in ("erfinv", "erfc", "sinc", "deg2rad", "rad2deg", "i0")],
     row("logit", UNIT).on(*BASIC).upto(1),
+    row("logit", V([-1.0, 0, 0.3, 0.999, 0.9995, 1, 2]), eps=1e-3).on(*HALVES).upto(0),
     row("acosh", X(2, 3, low=1.1, high=3)).on(*FLOATS),
     row("abs", X()).op("abs"),
     row("neg", A).op("neg"),

@@ -81,7 +81,7 @@ class _Source:
             "_CHANNELS": lay_channels, "_LEADING": _leading,
             "_STAR": _star, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
-            "_OVERLAP": permissions.check_overlap, "_ONCE": permissions.check_once,
+            "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
             "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
@@ -250,7 +250,7 @@ class _Source:
         self.add(f"if {first}._rg or {first}._alias is not None: _MAY_WRITE({first})")
         others = [p.name for p in op.operands[1:] if p.kind in ("array", "operand", "optional", "operand_optional")]
         if others:
-            self.add(f"if {first}._alias is not None: _OVERLAP({first}, ({', '.join(others)},))")
+            self.add(permissions.overlap_test(op.name, first, ", ".join(others)))
         if op.name not in _FILLS:
             self.add(f"if {first}._layout is not None: _ONCE({first})")
 

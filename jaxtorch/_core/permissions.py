@@ -66,6 +66,20 @@ def warn_expanded(t: Tensor, name: str) -> bool:
     return expanded
 
 
+_READ_WHILE_WRITTEN = frozenset(
+    """index_add index_copy index_reduce _index_fill_number _index_fill_tensor put _scatter_src _scatter_value _scatter_src_reduce
+    _scatter_value_reduce scatter_add scatter_reduce""".split()
+)
+"""Operations in place that may share no memory at all with their other operands."""
+
+
+def overlap_test(name: str, target: str, others: str) -> str:
+    """The Python text of the test for shared memory, in an operation's form in place."""
+    if name in _READ_WHILE_WRITTEN:
+        return f"_WHOLLY({target}, ({others},))"
+    return f"if {target}._alias is not None: _OVERLAP({target}, ({others},))"
+
+
 def check_once(t: Tensor) -> None:
     """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
     size, layout = t._value.aval.shape, t._layout
@@ -78,30 +92,49 @@ def check_once(t: Tensor) -> None:
         )
 
 
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+    "memory location. Please clone() the tensor before performing the operation."
+)
+
+
 def check_overlap(t: Tensor, others: Any) -> None:
     """Raise PyTorch's error where an operand lies partly in the memory that is written."""
+    if any(_meet(t, x, False) for x in others):
+        raise RuntimeError(OVERLAP)
+
+
+def check_apart(t: Tensor, others: Any) -> None:
+    """Raise PyTorch's error where an operand lies partly or wholly in the memory that is written."""
+    if any(x is t or _meet(t, x, True) for x in others):
+        raise RuntimeError(OVERLAP)
+
+
+def _meet(t: Tensor, x: Any, wholly: bool) -> bool:
+    """Do tensors share memory, as far as PyTorch looks? wholly: also where both are the same elements."""
     alias = t._alias
-    assert alias is not None
-    for x in others:
-        if isinstance(x, Tensor) and x is not t and x._alias is not None and x._alias.storage is alias.storage:
-            mine = t._value.aval.shape, strides_of(t), offset_of(t), t._value.aval.dtype.itemsize
-            other = x._value.aval.shape, strides_of(x), offset_of(x), x._value.aval.dtype.itemsize
-            if _partly(mine, other):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
+    if (
+        not isinstance(x, Tensor)
+        or x is t
+        or alias is None
+        or x._alias is None
+        or x._alias.storage is not alias.storage
+    ):
+        return False
+    mine = t._value.aval.shape, strides_of(t), offset_of(t), t._value.aval.dtype.itemsize
+    other = x._value.aval.shape, strides_of(x), offset_of(x), x._value.aval.dtype.itemsize
+    return _partly(mine, other, wholly)
 
 
 @functools.lru_cache(maxsize=4096)
-def _partly(a: Any, b: Any) -> bool:
+def _partly(a: Any, b: Any, wholly: bool) -> bool:
     """PyTorch's test for (size, stride, offset, bytes of an element); it leaves out what is not dense."""
     if 0 in a[0] or 0 in b[0] or not strides.is_dense(*a[:2]) or not strides.is_dense(*b[:2]):
         return False
     begin, end = a[2] * a[3], (a[2] + math.prod(a[0])) * a[3]
     other, until = b[2] * b[3], (b[2] + math.prod(b[0])) * b[3]
     if (begin, end) == (other, until):
-        return a[1] != b[1]
+        return wholly or a[1] != b[1]
     return begin < until and other < end
 
 

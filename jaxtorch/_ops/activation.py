@@ -409,6 +409,8 @@ def _softmax_rule(axis: int, primals: Any, tangents: Any) -> Any:
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def log_softmax_of(x: Any, axis: int) -> Any:
     """log(softmax(x)) along an axis."""
+    if x.shape[axis] == 0:
+        return x
     shifted = x - _stop(jnp.max(x, axis, keepdims=True))
     return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True))
 

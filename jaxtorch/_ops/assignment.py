@@ -19,7 +19,7 @@ from .._core.limits import flag_overflow
 from .._core.modes import state, watch
 from .._core.op import Array, Arrays, Scalar, function, functions, method, op
 from .._core.parameters import need_kind
-from .._core.permissions import check_fillable, check_once, check_overlap, warn_expanded
+from .._core.permissions import check_apart, check_fillable, check_once, check_overlap, warn_expanded
 from .._core.runner import is_tracer
 from .._core.storage import Alias
 from .._core.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
@@ -351,6 +351,7 @@ def _scatter_into(target: Tensor, found: Plan, value: Any) -> None:
         check_fillable(target)
     value = _prefix_stripped(value) if isinstance(value, Tensor) else _scalar_tensor(value, aval)
     settled = _settle(operands, found.size, lambda settled: _fitting(target, settled, value))
+    _check_indices(target, found)
     _put(target, settled, value, False)
 
 
@@ -424,6 +425,12 @@ def _fitting(target: Tensor, settled: Any, value: Tensor) -> tuple[int, ...]:
             "the source."
         )
     return shape
+
+
+def _check_indices(target: Tensor, found: Plan) -> None:
+    """Raise PyTorch's error where an index array lies in the memory that is written; masks do not matter."""
+    masks = dtypes.bool_, dtypes.uint8
+    check_apart(target, [o for o in found.operands if isinstance(o, Tensor) and o._value.aval.dtype not in masks])
 
 
 def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
@@ -502,6 +509,7 @@ def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False
     if self._rg or self._alias is not None:
         check_fillable(self)
     found = _given_indices(self, indices, "index_put_")
+    _check_indices(self, found)
     values = move(values, self._value.aval.slot)
     if not accumulate and values._value.aval.numel == 1 and _lone_mask(found) is not None:
         _scatter_into(self, found, values)  # as a number: of any type

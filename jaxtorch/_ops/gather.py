@@ -93,6 +93,8 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False):
                 f"{list(input.shape)} apart from dimension {d}"
             )
     n = input.shape[d]
+    if not n:
+        raise RuntimeError(f"gather(): no index is in bounds for dimension {d} with size 0")
     flag_outside(index, 0, n, _out_of_bounds(d, n))
     return _taken(input, _along(index, d)).reshape(shape)
 
@@ -174,9 +176,14 @@ def index_select(input: Array, dim: int, index: Array):
     if not input.ndim:
         if index.size != 1:
             raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        flag_outside(index, 0, 1, lambda i: IndexError("index out of range in self"))
         return input
     (index,) = _lifted(index)
     n = input.shape[d]
+    if not n and index.size:
+        if input.ndim > 1:
+            raise RuntimeError("index_select(): self indexing axis dim should be positive")
+        raise IndexError("index out of range in self")
 
     def make(i: int) -> Exception:
         if d == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -217,6 +218,11 @@ def cross_entropy(
     return in_single(loss)(input)
 
 
+def _each(smoothing: float, classes: int) -> float:
+    """What smoothing gives each class."""
+    return smoothing / classes if classes else math.inf
+
+
 def _smoothed(
     scores: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float, axis: int
 ) -> Any:
@@ -235,7 +241,7 @@ def _smoothed(
     else:
         _, (hit, _) = _picked(jnp.zeros_like(scores), (target.reshape(()) if axis == 0 else target), axis, ignore_index)
         total = jnp.sum(spread) / jnp.sum(jnp.where(hit, weight.reshape(shape), 0))
-    return ((1 - smoothing) * own + smoothing / classes * total).astype(scores.dtype)
+    return ((1 - smoothing) * own + _each(smoothing, classes) * total).astype(scores.dtype)
 
 
 def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
@@ -257,7 +263,7 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
     def loss(v: Any, t: Any) -> Any:
         scores = log_softmax_of(v, axis)
         if smoothing:
-            t = t * (1 - smoothing) + smoothing / classes
+            t = t * (1 - smoothing) + _each(smoothing, classes)
         product = scores * t
         if weight is not None:
             product = product * weight.reshape(-1, *(1,) * (v.ndim - 1 - axis))

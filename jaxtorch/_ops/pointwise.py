@@ -121,9 +121,10 @@ def logit(input: Array, eps: Number | None = None):
         return _logit(input)
 
     @derivatives(lambda t, ans, x: masked((x >= eps) & (x <= 1 - eps), t, 1 / (x * (1 - x))))
-    @in_single
-    def clamped(x: Any) -> Any:
-        return _logit(jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x)).astype(x.dtype))
+    def clamped(x: Any) -> Any:  # in half precision each step is rounded, the limits too
+        low = jnp.asarray(eps, x.dtype)
+        y = jnp.where(x < low, low, jnp.where(x > 1 - low, 1 - low, x))
+        return jnp.log(y / (1 - y))
 
     return clamped(input)
 

@@ -1,0 +1,59 @@
+"""Dimensions of size 0, and indices into a tensor without dimensions: results and errors as PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+CHOSEN = [
+    ((0, 3), 0, [0, 0]),
+    ((0, 3), 1, [0, 0]),
+    ((0, 3), 0, []),
+    ((3, 0), 0, [0, 1]),
+    ((0,), 0, [0]),
+    ((), 0, [1]),
+    ((), 0, [0]),
+]
+
+
+def _kind(found: Any) -> Any:
+    return getattr(found, "kind", found)
+
+
+@pytest.mark.parametrize(("shape", "dim", "at"), CHOSEN)
+@parity_test
+def test_choosing(torch: Any, shape: Any, dim: int, at: list[int]) -> Any:
+    x, index = torch.ones(shape), torch.tensor(at, dtype=torch.int64)
+    spread = index.reshape(-1, *(1,) * max(len(shape) - 1, 0))
+    return [
+        _kind(attempt(lambda: x.index_select(dim, index).tolist())),
+        _kind(attempt(lambda: x.gather(0, spread).tolist())),
+    ]
+
+
+@parity_test
+def test_an_index_into_a_number_that_is_computed(torch: Any) -> Any:
+    at = torch.tensor([0]) + 1
+    return _kind(attempt(lambda: torch.ones(()).index_select(0, at).item()))
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 0), (2, 3, 0)])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@parity_test
+def test_cross_entropy(torch: Any, reduction: str, shape: Any, kind: str) -> Any:
+    x = torch.zeros(shape, dtype=getattr(torch, kind), requires_grad=True)
+    labels = torch.zeros([shape[0], *shape[2:]], dtype=torch.int64)
+    found = []
+    for target, smoothing in ((labels, 0.0), (labels, 0.1), (torch.zeros(shape, dtype=x.dtype), 0.0)):
+
+        def loss(target: Any = target, smoothing: float = smoothing) -> Any:
+            out = torch.nn.functional.cross_entropy(x, target, reduction=reduction, label_smoothing=smoothing)
+            (grad,) = torch.autograd.grad(out.sum(), x)
+            return out.tolist(), grad.tolist(), out.detach(), grad.clone()
+
+        found.append(_kind(attempt(loss)))
+    return found
