@@ -57,3 +57,48 @@ def test_cross_entropy(torch: Any, reduction: str, shape: Any, kind: str) -> Any
 
         found.append(_kind(attempt(loss)))
     return found
+
+
+OF_ONE: dict[str, Any] = {
+    "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:]),
+    "layer_norm with weights": lambda t, x: t.nn.functional.layer_norm(x, x.shape[-1:], *x.new_ones(2, x.shape[-1])),
+    "layer_norm of all": lambda t, x: t.nn.functional.layer_norm(x, x.shape),
+    "gumbel_softmax": lambda t, x: t.nn.functional.gumbel_softmax(x) * 0,
+    "batch_norm": lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True),
+    "softmax": lambda t, x: x.softmax(-1) + x.log_softmax(0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 0)])
+@pytest.mark.parametrize("name", OF_ONE)
+@parity_test
+def test_normalising(torch: Any, name: str, shape: Any) -> Any:
+    x = torch.ones(shape, requires_grad=True)
+
+    def run() -> Any:
+        y = OF_ONE[name](torch, x)
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        return y.tolist(), grad.tolist(), list(y.shape)
+
+    return _kind(attempt(run))
+
+
+SHAPES = [
+    ((1, 0, 3), (1, 0, 3), (1, 0, 3)), ((1, 3, 0), (1, 3, 0), (1, 3, 0)), ((0, 3, 4), (0, 3, 4), (0, 3, 4)),
+    ((1, 2, 3), (1, 0, 3), (1, 0, 3)), ((2, 4, 3, 5), (2, 4, 0, 5), (2, 4, 0, 2)), ((1, 0, 3), (1, 2, 3), (1, 2, 3)),
+    ((1, 2, 3), (1, 2, 3), (1, 2, 0)), ((1, 1, 2, 0), (1, 1, 2, 0), (1, 1, 2, 4)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@parity_test
+def test_attention(torch: Any, shapes: Any, kind: str) -> Any:
+    found = []
+    for how in ("plain", "causal", "masked"):
+        given = [torch.ones(shape, dtype=getattr(torch, kind), requires_grad=True) for shape in shapes]
+        mask = torch.ones(shapes[0][-2], shapes[1][-2], dtype=torch.bool) if how == "masked" else None
+        y = torch.nn.functional.scaled_dot_product_attention(*given, attn_mask=mask, is_causal=how == "causal")
+        y.sum().backward()
+        found += [y.tolist(), *[x.grad.tolist() for x in given]]
+    return found

@@ -395,6 +395,8 @@ def _glu(x: Any, axis: int) -> Any:
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def softmax_of(x: Any, axis: int) -> Any:
     """exp(x) / sum(exp(x)) along an axis."""
+    if x.shape[axis] == 0:
+        return x
     weights = jnp.exp(x - _stop(jnp.max(x, axis, keepdims=True)))
     return weights / jnp.sum(weights, axis, keepdims=True)
 

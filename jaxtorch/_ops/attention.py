@@ -75,13 +75,14 @@ def _attention(
     if attn_mask is not None:
         _check_mask(query, key, attn_mask)
     dtype = query.dtype
-    factor: Any = 1.0 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else scale
+    factor: Any = 1.0 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     if keep is None and attn_mask is None and flash.fits(query, key, value):
         return flash.attention(query, key, value, is_causal, factor)
     if dtype in _HALF and on_cpu():
         query, key = query.astype(jnp.float32), key.astype(jnp.float32)
     query = query * np.asarray(factor, query.dtype)
-    if keep is None and query.dtype == dtype == jnp.float32 and on_cpu():
+    whole = 0 not in (*query.shape, *key.shape, *value.shape)
+    if keep is None and query.dtype == dtype == jnp.float32 and on_cpu() and whole:
         batch = broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         if attn_mask is None or _spans((*batch, query.shape[-2], key.shape[-2]), attn_mask.shape):
             return _headwise(query, key, value, attn_mask, batch, is_causal)

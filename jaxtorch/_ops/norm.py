@@ -68,7 +68,7 @@ def _check_running(name: str, mean: Any, var: Any, momentum: Any) -> None:
 
 
 def _check_more_than_one(shape: Any) -> None:
-    count = math.prod(shape) // max(shape[1], 1) if len(shape) > 1 else 0
+    count = math.prod([n for d, n in enumerate(shape) if d != 1]) if len(shape) > 1 else 0
     if count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"

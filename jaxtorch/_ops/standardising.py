@@ -31,7 +31,7 @@ def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def standardised(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     """(x - mean) / sqrt(var + eps) over some axes."""
-    return _standard(x, axes, eps)
+    return _standard(x, axes, eps) if 0 not in x.shape else x
 
 
 @standardised.defjvp
@@ -39,6 +39,8 @@ def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents
     # The result is recomputed from x rather than kept: inside one program XLA shares it with the forward
     # pass.
     (x,), (t,) = primals, tangents
+    if 0 in x.shape:
+        return x, t
     mean, var = moments(x, axes)
     scale = lax.rsqrt(var + np.asarray(eps, x.dtype))
     ans = (x - mean) * scale
