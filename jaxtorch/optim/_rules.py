@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._core import dtypes
+from .._ops.assignment import C_NAMES
 from ._joining import by_elements
 
 Arrays = list[Any]
@@ -68,6 +70,16 @@ def sgd(
     return new, states
 
 
+def alike(states: Arrays, grads: Arrays) -> None:
+    """Raise PyTorch's error where averages are not of their gradients' type: the parameter's has changed since they were made."""
+    for state, grad in zip(states, grads, strict=True):
+        if state.dtype != grad.dtype:
+            raise RuntimeError(
+                f"expected dtype {C_NAMES[dtypes.from_numpy(state.dtype).name]} for `end` but got dtype "
+                f"{C_NAMES[dtypes.from_numpy(grad.dtype).name]}"
+            )
+
+
 def _moment(new: Arrays, old: Arrays, decay: Any, complement: Any, order: int) -> Arrays:
     """Exponential moving average of the order-th power.
 
@@ -76,6 +88,8 @@ def _moment(new: Arrays, old: Arrays, decay: Any, complement: Any, order: int) -
     """
     import optax
 
+    if order == 1:
+        alike(old, new)
     if isinstance(decay, float):
         return optax.tree.update_moment(new, old, decay, order)
     return [decay.astype(o.dtype) * o + complement.astype(o.dtype) * n**order for n, o in zip(new, old, strict=True)]

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ._joining import by_elements
-from ._rules import Arrays, _apply, _cast, _moment, _signed
+from ._rules import Arrays, _apply, _cast, _moment, _signed, alike
 
 
 def _decayed(
@@ -135,6 +135,7 @@ def adafactor(
     states: [row variances, column variances] of matrices, or [variances] of vectors.
     """
     grads = _signed(grads, maximize)
+    alike(states[0], grads)
     like = params[0]
     eps1 = float(jnp.finfo(like.dtype).eps) if eps1 is None else eps1
     weight, rho, eps2, d, keep = (_cast(numbers[n], like) for n in ("weight", "rho", "eps2", "clip", "keep"))
@@ -186,6 +187,7 @@ def muon(
     adjust: how the shape of a matrix multiplies the learning rate, see `Muon`.
     """
     like = params[0]
+    alike(states[0], grads)
     complement, keep, lr = (_cast(numbers[name], like) for name in ("complement", "keep", "lr"))
     buffers = [m + complement * (g - m) for m, g in zip(states[0], grads, strict=True)]
     new = []
