@@ -16,6 +16,7 @@ from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
 from .rules import kind, unsupported
 from .sorting import insertion_points
+from .underived import underived
 
 
 def _check_bins(name: str, bins: int) -> None:
@@ -128,6 +129,7 @@ def histogram(
         found = _histogram_edges(input, bins, weight, density)
     else:
         found = _histogram_count(input, bins, range, weight, density)
+    found = underived("histogram", found, input, weight)
     return found if out is None else write_out(out, found, "histogram")
 
 
@@ -224,4 +226,4 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if x.ndim != 1 or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     largest = int(x.max()) + 1 if x.size else 0
-    return _bincount(input, weights, largest if largest > minlength else minlength)
+    return underived("bincount", _bincount(input, weights, largest if largest > minlength else minlength), weights)

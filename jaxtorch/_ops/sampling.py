@@ -20,6 +20,7 @@ from . import constants
 from .casting import cast
 from .creation import finish_factory, like_filled, out_dtype, size_of
 from .random import _FLOATS, check_normal, fill, key_from, sample, store, unsupported, with_history
+from .underived import underived
 
 
 @op(function=False, method=False, out=False, differentiable=False)
@@ -255,8 +256,8 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         )
     if _on_cpu(count):
         arrays = np.broadcast_arrays(_host(count), _host(prob))
-        return from_host(draw(generator, sampling.binomial, *arrays))
-    return _binomial_on(_keyed(generator, count), count.detach(), prob.detach())
+        return underived("binomial", from_host(draw(generator, sampling.binomial, *arrays)), count, prob)
+    return underived("binomial", _binomial_on(_keyed(generator, count), count.detach(), prob.detach()), count, prob)
 
 
 # -- gamma, whose gradient is that of its inverse distribution function

@@ -19,6 +19,7 @@ from .._core.tensor import Tensor, from_host, need_tensor
 from .primitives import primitive
 from .reductions import UNSET, bad_call, follow, need_elements, one_axis
 from .rules import kind, refuse, scalar_name, unsupported
+from .underived import underived
 
 # -- sort
 
@@ -315,10 +316,10 @@ def _starts(ordered: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _answer(
-    out: np.ndarray[Any, Any], inverse: np.ndarray[Any, Any], counts: np.ndarray[Any, Any],
+    operation: str, input: Tensor, out: np.ndarray[Any, Any], inverse: np.ndarray[Any, Any], counts: np.ndarray[Any, Any],
     return_inverse: bool, return_counts: bool,
 ) -> Any:  # fmt: skip
-    found = [from_host(np.ascontiguousarray(out))]
+    found = [underived(operation, from_host(np.ascontiguousarray(out)), input)]
     if return_inverse:
         found.append(from_host(inverse.astype(np.int64)))
     if return_counts:
@@ -364,7 +365,8 @@ def unique(
     """The distinct elements (or slices along `dim`) in order; reads the data. Not differentiable."""
     for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
         need_kind("unique", name, "bool", given)
-    return _answer(*_distinct("unique", input, dim, True), return_inverse, return_counts)
+    operation = "_unique2" if dim is None else "unique_dim"
+    return _answer(operation, input, *_distinct("unique", input, dim, True), return_inverse, return_counts)
 
 
 @function("unique_consecutive", method=True)
@@ -374,4 +376,6 @@ def unique_consecutive(
     """The elements (or slices along `dim`) without those equal to their predecessor; reads the data."""
     for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
         need_kind("unique_consecutive", name, "bool", given)
-    return _answer(*_distinct("unique_consecutive", input, dim, False), return_inverse, return_counts)
+    return _answer(
+        "unique_consecutive", input, *_distinct("unique_consecutive", input, dim, False), return_inverse, return_counts
+    )

@@ -1,0 +1,35 @@
+"""Results that PyTorch has no derivative for: they require a gradient where what they are computed from does, and backward raises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core.modes import state
+from .._core.op import Array, Arrays, op
+from .._core.tensor import Tensor
+from .rules import no_derivative
+
+_NODES = {"_unique2": "Unique2", "unique_dim": "UniqueDim", "unique_consecutive": "UniqueConsecutive"}
+
+
+def _node(keys: Any, statics: Any) -> str:
+    return f"{_NODES[statics[0]]}Backward0" if statics[0] in _NODES else "NotImplemented"
+
+
+@op(function=False, method=False, out=False, grad=_node)
+def _underived(found: Array, inputs: Arrays, operation: str):
+    if operation in _NODES:
+        refused = no_derivative(NotImplementedError, f"the derivative for '{operation}' is not implemented.")
+    else:
+        refused = no_derivative(RuntimeError, f"derivative for aten::{operation} is not implemented")
+    return refused(lambda found, *_: found)(found, *inputs)
+
+
+def underived(operation: str, found: Any, *inputs: Tensor | None) -> Any:
+    """What an operation, by PyTorch's name, has found, with a place in the graph where one of its inputs has one."""
+    given = [t for t in inputs if t is not None and t.requires_grad]
+    if not given or not state.grad:
+        return found
+    if isinstance(found, tuple):
+        return type(found)([_underived(f, given, operation) for f in found])
+    return _underived(found, given, operation)
