@@ -6,11 +6,12 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import jaxtorch as torch
 from jaxtorch._compile.replaying import Replay
-from jaxtorch._core import interrupts, program, runner
+from jaxtorch._core import interrupts, log, program, runner
 from jaxtorch._core import op as _op
 from jaxtorch._core.op import Array
 
@@ -138,3 +139,29 @@ def test_a_full_stack_leaves_no_half_of_an_instruction(frames: int):
     torch.manual_seed(0)
     a = torch.randn(4, 4, dtype=torch.float64)
     assert (torch.linalg.cholesky(a @ a.T + torch.eye(4)).sum() + torch.nn.Linear(2, 2).weight.sum()).isfinite()
+
+
+@pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs")
+def test_an_exception_while_a_new_program_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program is new the next time too, not half known."""
+
+    class Alarm(Exception):
+        pass
+
+    def raising(structure: Any) -> None:
+        monkeypatch.undo()
+        raise Alarm
+
+    x = torch.linspace(0, 1, 300 * 300).reshape(300, 300)
+    x.tolist()
+
+    def run() -> Any:
+        return (x * 3 + 0.375).cos().exp().mm(x).sin().sum()
+
+    y = run()
+    monkeypatch.setattr(log, "new_structure", raising)
+    with pytest.raises(Alarm):
+        y.item()
+    found = [y.item(), *[run().item() for _ in range(8)]]
+    np.testing.assert_allclose(found, [found[0]] * 9, rtol=1e-3)
+    assert all(s.record is not None for s in runner._structures.values())

@@ -312,7 +312,7 @@ def run(
             _structures.clear()
         if len(_structures) >= _MAX_STRUCTURES:
             _structures.pop(next(iter(_structures)))
-        structure = _structures[key] = Structure(Plan(*key))
+        structure = Structure(Plan(*key))
         steps = structure.plan.steps
         counts_itself = len(steps) <= 1 and not structure.plan.captured and cold.RUNS != cold.FOR_EVER
         if not counts_itself:  # as a kernel by itself does where there is a limit
@@ -321,6 +321,7 @@ def run(
         new = len(steps) > 1 and structure.cold_limit == 0
         if new:
             cold.is_new(structure.record.line, [kernel for kernel, _, _ in steps])
+        _structures[key] = structure  # once it is whole: a signal's handler may raise before
     structure.runs += 1
     cold.seen(new)
     if structure.call is None:
