@@ -102,3 +102,29 @@ def test_attention(torch: Any, shapes: Any, kind: str) -> Any:
         y.sum().backward()
         found += [y.tolist(), *[x.grad.tolist() for x in given]]
     return found
+
+
+SAMPLED = [
+    ((0, 3, 8, 8), (0, 3, 3, 2)), ((2, 0, 8, 8), (2, 3, 3, 2)), ((2, 3, 8, 8), (2, 0, 3, 2)), ((2, 3, 0, 8), (2, 3, 3, 2)),
+    ((0, 3, 4, 8, 8), (0, 2, 3, 3, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+@pytest.mark.parametrize(("shape", "places"), SAMPLED)
+@parity_test
+def test_grid_sample(torch: Any, shape: Any, places: Any, mode: str) -> Any:
+    x, grid = torch.ones(shape, requires_grad=True), torch.zeros(places, requires_grad=True)
+
+    def run() -> Any:
+        y = torch.nn.functional.grid_sample(x, grid, mode=mode, align_corners=False)
+        y.sum().backward()
+        return list(y.shape), x.grad.tolist(), grid.grad.tolist()
+
+    return _kind(attempt(run))
+
+
+@parity_test
+def test_no_sequences(torch: Any) -> Any:
+    scores, none = torch.zeros(4, 0, 3).log_softmax(2), torch.ones(0, dtype=torch.int64)
+    return _kind(attempt(lambda: torch.nn.functional.ctc_loss(scores, none.view(0, 1), none, none).item()))

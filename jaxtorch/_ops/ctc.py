@@ -37,6 +37,8 @@ def _ctc(
             f"Expected 3-dimensional tensor, but got {log_probs.ndim + (log_probs.ndim < 2)}-dimensional tensor for argument #1 "
             f"'log_probs'{_IN_CTC}"
         )
+    if not log_probs.size:
+        raise RuntimeError("log_probs tensor must not be empty")
     single = log_probs.ndim == 2
     scores = log_probs[:, None] if single else log_probs  # (T, N, C)
     steps, batch, classes = scores.shape

@@ -256,6 +256,13 @@ def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_
     if grid.dtype != input.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(grid)}")
     spatial, dtype = input.shape[2:], input.dtype
+    if 0 in spatial:
+        raise RuntimeError(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+            f"{list(input.shape)}"
+        )
+    if 0 in (*input.shape, *grid.shape):
+        return jnp.zeros((*input.shape[:2], *grid.shape[1:-1]), dtype)
     if dtype in (jnp.float16, jnp.bfloat16):  # places rounded to half precision would miss their neighbours
         input, grid = input.astype(np.float32), grid.astype(np.float32)
     flat = grid.reshape(grid.shape[0], -1, n)[..., ::-1]  # last coordinate first: rows before columns
