@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import linear_util as _linear_util
@@ -107,10 +109,54 @@ def with_results(closed: Any, outs: Any) -> Any:
 
 
 def of_jaxpr(closed: Any, name: str) -> Callable[..., Any]:
-    """The function that a jaxpr is."""
+    """The function that a jaxpr is, as XLA gets it."""
+    evaluate = _with_chosen_numbers if _makes_numbers_of_flags(closed.jaxpr) else jax.core.eval_jaxpr  # pyright: ignore[reportAttributeAccessIssue]
 
     def kernel(*args: Any) -> tuple[Any, ...]:
-        return tuple(jax.core.eval_jaxpr(closed.jaxpr, closed.consts, *args))  # pyright: ignore[reportAttributeAccessIssue]
+        return tuple(evaluate(closed.jaxpr, closed.consts, *args))
 
     kernel.__name__ = name  # the function's name in XLA's dumps and profiles
     return kernel
+
+
+# -- XLA takes a flag made a number, times x, for `x if flag else 0`, so 0 times NaN would be 0; not where the number is chosen
+
+
+def _is_number_of_flags(eqn: Any) -> bool:
+    if eqn.primitive.name != "convert_element_type" or eqn.invars[0].aval.dtype != bool:
+        return False
+    return np.issubdtype(eqn.outvars[0].aval.dtype, np.inexact) or eqn.outvars[0].aval.dtype.kind == "V"
+
+
+def _makes_numbers_of_flags(jaxpr: Any) -> bool:
+    return any(
+        _is_number_of_flags(eqn)
+        or (eqn.primitive.name in _CALLS and _makes_numbers_of_flags(eqn.params["jaxpr"].jaxpr))
+        for eqn in jaxpr.eqns
+    )
+
+
+_CALLS = frozenset(("jit", "pjit"))
+
+
+def _with_chosen_numbers(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
+    """The results of a jaxpr in which flags are made numbers by choosing 1 or 0."""
+    held: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *args), strict=True))
+
+    def read(v: Any) -> Any:
+        return v.val if isinstance(v, _core.Literal) else held[v]
+
+    for eqn in jaxpr.eqns:
+        ins = [read(v) for v in eqn.invars]
+        if _is_number_of_flags(eqn):
+            dtype = eqn.outvars[0].aval.dtype
+            outs = [jnp.where(ins[0], jnp.ones((), dtype), jnp.zeros((), dtype))]
+        elif eqn.primitive.name in _CALLS and _makes_numbers_of_flags(eqn.params["jaxpr"].jaxpr):
+            inner = eqn.params["jaxpr"]
+            outs = _with_chosen_numbers(inner.jaxpr, inner.consts, *ins)
+        else:
+            with eqn.ctx.manager:
+                outs = eqn.primitive.bind(*ins, **eqn.primitive.get_bind_params(eqn.params))
+            outs = outs if eqn.primitive.multiple_results else [outs]
+        held.update(zip(eqn.outvars, outs, strict=True))
+    return [read(v) for v in jaxpr.outvars]
