@@ -72,7 +72,7 @@ def _extent(rois: Any, scale: float, offset: float, least: float | None) -> tupl
 
 
 def _sampled(rows: Any, first: Any, ys: Any, xs: Any, width: int, columns: Any) -> Any:
-    """Sums of the samples in each bin, (K, bins y, bins x, channels); `rows`: the pixels (N * H * W, C), a region's from `first` on.
+    """Sums of the samples in each bin, (K, bins y, bins x, channels); `rows`: the pixels (N * H * W, C), a region's from `first`.
 
     ys, xs: what `_taps` gives, each (K, bins, samples). columns: of each bin's channels, (bins y, bins x, channels) or None for all.
     """
