@@ -223,3 +223,11 @@ def test_sizes_beyond_any_memory(torch: Any, name: str, shape: Any) -> Any:
     made = attempt(lambda: torch.zeros(shape, device="meta") if name == "meta" else getattr(torch, name)(shape))
     wide = attempt(lambda: torch.ones(1).expand(10**10, 10**10))
     return made.kind, made.message, wide.kind
+
+
+@parity_test
+def test_a_cross_product_of_booleans_is_refused(torch: Any) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(NotImplementedError) as error:
+        torch.linalg.cross(x, x)
+    return str(error.value)
