@@ -231,3 +231,21 @@ def test_a_cross_product_of_booleans_is_refused(torch: Any) -> Any:
     with pytest.raises(NotImplementedError) as error:
         torch.linalg.cross(x, x)
     return str(error.value)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "argmax", "argmin", "logsumexp"])
+@parity_test
+def test_booleans_have_no_identity(torch: Any, name: str) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(NotImplementedError) as error:
+        getattr(torch.masked, name)(x, 1, mask=x)
+    return str(error.value), torch.masked.amax(x, 1), torch.masked.sum(x, 1, mask=x)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@parity_test
+def test_booleans_have_no_variance(torch: Any, name: str) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(RuntimeError) as error:
+        getattr(torch.masked, name)(x, 1, dtype=torch.float32)
+    return str(error.value)
