@@ -23,19 +23,48 @@ from op_db_compare import (
     read,
     settled,
     synchronise,
+    theirs,
     widened,
 )
-from op_db_kit import DTYPES, converted, samples, seed, tensors, twin
-from parity import candidate
+from op_db_kit import DTYPES, SOURCES, converted, samples, seed, tensors, twin
+from parity import MISSING_KERNEL, candidate
 
 HEAP_DAMAGE = frozenset(("linalg.lu", "lu", "lu_unpack"))
 """Operations of PyTorch 2.13 that write outside of a permuted `out=` tensor, and bring the process down."""
+OTHERS = ("uint8", "int8", "int16", "complex128")
+WIDER = ("float32", "int64", "bool", "complex64", "bfloat16", "uint8")
 DIFFERENTIATED = ("float32", "float64", "complex64", "bfloat16", "float16")
 BATCH = 50
 """At most so many samples run as one program."""
 SLOW = 0.2
 """Seconds for a sample: where they take longer, fewer run together, since compiling large programs takes more than their share."""
 Check = Generator[None, None, str]
+
+
+def refused(call: Call) -> Check:
+    """The exception for an element type that the operation has not. To say that it is not implemented is always right: PyTorch
+    takes some samples, without elements for instance, and raises other errors on its way."""
+    found = yield from forward(call)
+    ours = found.rpartition(" | got ")[2]
+    return "" if ours.startswith(("raises NotImpl", "NotImpl")) and MISSING_KERNEL.search(ours) else found
+
+
+def reference(call: Call) -> Check:
+    """As `forward`; of complex functions at infinity and NaN, which part of the result is NaN is no matter."""
+    if not any(t.is_complex() and not bool(torch.isfinite(t).all()) for t in tensors(call.theirs)):
+        return (yield from forward(call))
+    x, args, kwargs = call.theirs
+    expected = outcome(lambda: call.entry.op(x, *args, **kwargs))
+    ours, more, named = call.ours
+    actual = outcome(lambda: twin(call.entry.op, call.entry.name)(ours, *more, **named))
+    yield
+    actual = settled(actual)
+    if isinstance(expected, torch.Tensor) and not isinstance(actual, Exception):
+        actual = theirs(actual)
+        if actual.shape == expected.shape and actual.dtype == expected.dtype:
+            either = ~(torch.isfinite(expected) & torch.isfinite(actual))
+            expected, actual = (t.resolve_conj().masked_fill(either, 0) for t in (expected, actual))
+    return compare(expected, actual, call)
 
 
 def forward(call: Call) -> Check:
@@ -331,9 +360,19 @@ def plan(entry: Any) -> list[tuple[str, str]]:
     return found
 
 
+def wider_plan(entry: Any) -> list[tuple[str, str]]:
+    """Further checks of an entry: its other element types, those it refuses, extreme values, and unusual memory."""
+    supported = entry.supported_dtypes("cpu")
+    found = [("forward", d) for d in OTHERS if getattr(torch, d) in supported]
+    found += [("refused", d) for d in (*DTYPES, *OTHERS) if getattr(torch, d) not in supported]
+    found += [(c, d) for d in WIDER for c in ("reference", "noncontiguous") if getattr(torch, d) in supported]
+    return found + [("conjugate", "complex64")] * (torch.complex64 in supported)
+
+
 CHECKS: dict[str, Callable[..., Check]] = {
     "forward": forward, "gradient": gradient, "second": second, "method": method, "inplace": inplace,
-    "operators": operators, "inplace_operator": inplace_operator, "out": out,
+    "operators": operators, "inplace_operator": inplace_operator, "out": out, "refused": refused,
+    "reference": reference, "noncontiguous": forward, "conjugate": forward,
 }  # fmt: skip
 
 
@@ -347,7 +386,12 @@ def run_check(
         lines = [(i, error(entry, b)) for i, b in enumerate(bad)]
         return len(bad), [f"{i}: {line}" for i, line in lines if line]
     found = []
-    tried = samples(entry, dtype, check in ("gradient", "second"), limit)
+    try:
+        tried = samples(entry, dtype, check in ("gradient", "second"), limit, check if check in SOURCES else "samples")
+    except Exception:
+        if check != "refused":
+            raise
+        return 0, []  # no samples of a type that the operation has not
     make = CHECKS[check]
     start, size = 0, 5
     while start < len(tried):

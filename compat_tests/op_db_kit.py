@@ -259,12 +259,21 @@ def seed(n: int = 0) -> None:
     random.seed(n)
 
 
-def samples(entry: Any, dtype: str, grad: bool, limit: int = 0) -> list[Any]:
+SOURCES: dict[str, Callable[..., Any]] = {
+    "samples": lambda entry, *a, **k: entry.sample_inputs(*a, **k),
+    "reference": lambda entry, *a, **k: entry.reference_inputs(*a, **k),
+    "conjugate": lambda entry, *a, **k: entry.conjugate_sample_inputs(*a, **k),
+    "noncontiguous": lambda entry, *a, **k: (s.noncontiguous() for s in entry.sample_inputs(*a, **k)),
+}
+"""Where samples come from: those of the entry, its larger set with extreme values and other shapes, or in unusual memory."""
+
+
+def samples(entry: Any, dtype: str, grad: bool, limit: int = 0, source: str = "samples") -> list[Any]:
     """The sample inputs for an element type, the same ones every time; `limit` of them, spread over all."""
     seed()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = list(entry.sample_inputs("cpu", getattr(torch, dtype), requires_grad=grad))
+        made = list(SOURCES[source](entry, "cpu", getattr(torch, dtype), requires_grad=grad))
     if limit and len(made) > limit:
         made = [made[i * len(made) // limit] for i in range(limit)]
     return made

@@ -1,7 +1,7 @@
 """The whole sweep over `op_db`: worker processes over slices, and a table of what passes.
 
     python compat_tests/op_db_sweep.py [--limit N] [--jobs N] [--only TEXT ...] [--checks forward/float32 ...]
-                                       [--again | --resume] [--out FILE]
+                                       [--wider] [--again | --resume] [--out FILE]
 
 Each check's result is written to FILE as it comes. A worker that dies or hangs costs its check, which is noted as such, and is
 started again behind it; a sweep that was stopped goes on where it was with `--resume`.
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 SLICE = 16
 LISTING = """
 import json, op_db_checks, op_db_kit
-plan = {k: [f"{c}/{d}" for c, d in op_db_checks.plan(op_db_kit.entries()[k])] for k in op_db_kit.in_scope()}
+plan = {k: [f"{c}/{d}" for c, d in op_db_checks.PLAN(op_db_kit.entries()[k])] for k in op_db_kit.in_scope()}
 print(json.dumps(plan))
 """
 
@@ -121,9 +121,11 @@ def main() -> None:
         "--again", action="store_true", help="only the entries that failed in FILE, the others as there"
     )
     parser.add_argument("--resume", action="store_true", help="only the checks that FILE has no result of")
+    parser.add_argument("--wider", action="store_true", help="the checks of wider_plan, which docs/coverage.md has not")
     parser.add_argument("--out", type=Path, default=Path("op_db.jsonl"))
     arguments = parser.parse_args()
-    run = subprocess.run([sys.executable, "-c", LISTING], cwd=HERE, capture_output=True, text=True, check=True)
+    listing = LISTING.replace("PLAN", "wider_plan" if arguments.wider else "plan")
+    run = subprocess.run([sys.executable, "-c", listing], cwd=HERE, capture_output=True, text=True, check=True)
     plan: dict[str, list[str]] = json.loads(run.stdout.splitlines()[-1])
     old = load(arguments.out) if arguments.again or arguments.resume else {}
     work: Work = []

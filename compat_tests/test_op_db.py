@@ -36,6 +36,20 @@ def test_entry(key: str, request: pytest.FixtureRequest) -> None:
         assert set(excluded) == set(failed), "an exclusion that is not needed any more"
 
 
+@pytest.mark.parametrize("key", KEYS[7::100])
+def test_wider(key: str) -> None:
+    """Other element types, those that an entry refuses, extreme values, unusual memory; `op_db_sweep.py --wider` runs all entries."""
+    import op_db_checks
+    import op_db_kit
+
+    entry, failed = op_db_kit.entries()[key], {}
+    for check, dtype in op_db_checks.wider_plan(entry):
+        _, lines = op_db_checks.run_check(entry, check, dtype, 2)
+        if lines:
+            failed[f"{check}/{dtype}"] = lines[:2]
+    assert not failed
+
+
 def test_entries_are_listed() -> None:
     """The list is the database's, and exclusions name entries of it and checks that these have."""
     import op_db_checks

@@ -223,3 +223,29 @@ def test_sizes_beyond_any_memory(torch: Any, name: str, shape: Any) -> Any:
     made = attempt(lambda: torch.zeros(shape, device="meta") if name == "meta" else getattr(torch, name)(shape))
     wide = attempt(lambda: torch.ones(1).expand(10**10, 10**10))
     return made.kind, made.message, wide.kind
+
+
+@parity_test
+def test_a_cross_product_of_booleans_is_refused(torch: Any) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(NotImplementedError) as error:
+        torch.linalg.cross(x, x)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", ["amax", "amin", "argmax", "argmin", "logsumexp"])
+@parity_test
+def test_booleans_have_no_identity(torch: Any, name: str) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(NotImplementedError) as error:
+        getattr(torch.masked, name)(x, 1, mask=x)
+    return str(error.value), torch.masked.amax(x, 1), torch.masked.sum(x, 1, mask=x)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@parity_test
+def test_booleans_have_no_variance(torch: Any, name: str) -> Any:
+    x = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(RuntimeError) as error:
+        getattr(torch.masked, name)(x, 1, dtype=torch.float32)
+    return str(error.value)

@@ -16,7 +16,7 @@ from .._core.warned import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
 from .linalg_solve import _tensor_inverse, linalg_inv, linalg_solve
 from .matmul import product
-from .rules import kind, scalar_name
+from .rules import kind, refuse, scalar_name
 from .views import diagonal as _diagonal
 
 
@@ -193,6 +193,7 @@ def _cross(input: Any, other: Any, dim: Any) -> Any:
         )
     if input.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(other)}")
+    refuse("cross", input, "bool")
     a, b = (jnp.moveaxis(jnp.broadcast_to(x, shape), axis, 0) for x in (input, other))
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return jnp.stack(parts, axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -16,18 +17,39 @@ from .._core.structseq import types
 from .primitives import natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, masked, real_only, refuse, unbroken, zeros_mask
 
+# -- complex functions at their cuts: on which side a number lies is told by the sign of zero, which JAX's functions do not see
+
+
+def _upper(function: Callable[[Any], Any], x: Any) -> Any:
+    """A function of complex numbers with a cut on the real axis and `f(conj(x)) = conj(f(x))`, computed in the upper half plane."""
+    found = function(lax.complex(x.real, jnp.abs(x.imag)))
+    return jnp.where(jnp.signbit(x.imag), jnp.conj(found), found)
+
+
+def _right(function: Callable[[Any], Any], x: Any) -> Any:
+    """A function of complex numbers with a cut on the imaginary axis and `f(-conj(x)) = -conj(f(x))`, computed to its right."""
+    found = function(lax.complex(jnp.abs(x.real), x.imag))
+    return jnp.where(jnp.signbit(x.real), -jnp.conj(found), found)
+
+
 # -- roots, exponentials, logarithms
+
+
+@derivatives(lambda t, ans, x: t / (2 * ans))
+def complex_sqrt(x: Any) -> Any:
+    """The square root of complex numbers."""
+    return _upper(lax.sqrt, x)
 
 
 @op(promote="float", inplace=True)
 def sqrt(input: Array):
     """The square root; NaN for negative numbers."""
-    return lax.sqrt(input)
+    return complex_sqrt(input) if kind(input) == "complex" else lax.sqrt(input)
 
 
 @derivatives(lambda t, ans, x: t * (-0.5 * (ans * ans * ans)))
 def _rsqrt(x: Any) -> Any:
-    return 1 / jnp.sqrt(x) if kind(x) == "complex" else lax.rsqrt(x)
+    return 1 / complex_sqrt(x) if kind(x) == "complex" else lax.rsqrt(x)
 
 
 @op(promote="float", inplace=True)
@@ -163,7 +185,7 @@ def tan(input: Array):
 
 @derivatives(lambda t, ans, x: t * lax.rsqrt(1 - x * x))
 def _asin(x: Any) -> Any:
-    return lax.asin(x)
+    return _upper(lax.asin, x) if kind(x) == "complex" else lax.asin(x)
 
 
 @op(promote="float", inplace=True, aliases=["arcsin"])
@@ -174,7 +196,7 @@ def asin(input: Array):
 
 @derivatives(lambda t, ans, x: -t * lax.rsqrt(1 - x * x))
 def _acos(x: Any) -> Any:
-    return lax.acos(x)
+    return _upper(lax.acos, x) if kind(x) == "complex" else lax.acos(x)
 
 
 @op(promote="float", inplace=True, aliases=["arccos"])
@@ -185,7 +207,7 @@ def acos(input: Array):
 
 @derivatives(lambda t, ans, x: t / (x * x + 1))
 def _atan(x: Any) -> Any:
-    return lax.atan(x)
+    return _right(lax.atan, x) if kind(x) == "complex" else lax.atan(x)
 
 
 @op(promote="float", inplace=True, aliases=["arctan"])
@@ -212,15 +234,20 @@ def tanh(input: Array):
     return lax.tanh(input)
 
 
+@derivatives(lambda t, ans, x: t * lax.rsqrt(x * x + 1))
+def _complex_asinh(x: Any) -> Any:
+    return _right(lax.asinh, x)
+
+
 @op(promote="float", inplace=True, aliases=["arcsinh"])
 def asinh(input: Array):
     """The inverse hyperbolic sine."""
-    return lax.asinh(input)
+    return _complex_asinh(input) if kind(input) == "complex" else lax.asinh(input)
 
 
 @derivatives(lambda t, ans, x: t * (lax.rsqrt(x - 1) * lax.rsqrt(x + 1)))
 def _acosh(x: Any) -> Any:
-    return lax.acosh(x)
+    return _upper(lax.acosh, x) if kind(x) == "complex" else lax.acosh(x)
 
 
 @op(promote="float", inplace=True, aliases=["arccosh"])
@@ -231,7 +258,7 @@ def acosh(input: Array):
 
 @derivatives(lambda t, ans, x: t / (1 - x * x))
 def _atanh(x: Any) -> Any:
-    return lax.atanh(x)
+    return _upper(lax.atanh, x) if kind(x) == "complex" else lax.atanh(x)
 
 
 @op(promote="float", inplace=True, aliases=["arctanh"])

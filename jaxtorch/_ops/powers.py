@@ -16,6 +16,7 @@ from .._core.tensor import Tensor
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
 from .casting import cast
+from .pointwise import complex_sqrt
 from .rules import derivatives, kind, masked, refuse, to_float
 
 
@@ -73,9 +74,9 @@ def _plain_power(x: Any, n: Any) -> Any:
     if n == 0:
         return jnp.ones_like(x)
     if n == 0.5:
-        return jnp.sqrt(x)
+        return complex_sqrt(x) if kind(x) == "complex" else jnp.sqrt(x)
     if n == -0.5:
-        return lax.rsqrt(x)
+        return 1 / complex_sqrt(x) if kind(x) == "complex" else lax.rsqrt(x)
     if n == -1:
         return 1 / x
     if n == int(n) and n < 0:

@@ -106,6 +106,10 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = [None] * len(outputs) if grad_outputs is None else list(_tuple(grad_outputs))
     if is_grads_batched:
+        if not grads:
+            raise IndexError("list index out of range")
+        if all(g is None for g in grads):
+            raise ValueError("is_grads_batched needs gradients of the outputs that have a dimension of examples")
         rows = [
             grad(outputs, inputs, [None if g is None else g[i] for g in grads], True, create_graph, True, allow_unused)
             for i in range(next(g for g in grads if g is not None).shape[0])

@@ -15,10 +15,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._core import capture, draws, dtypes, eager, forward, tape
 from .._core.context import x64
 from .._core.modes import state
+from .._core.program import force
 from .._core.random import default_generator
 from .._core.runner import is_tracer
 from .._core.staging import Traced, traced
@@ -72,7 +74,7 @@ class Call:
         finally:
             state.grad = grad
             state.transforms -= 1
-        self.written = [i for i, (h, v) in enumerate(zip(handles, before, strict=True)) if h._read() is not v]
+        self.written = [i for i, (h, v) in enumerate(zip(handles, before, strict=True)) if _is_written(h, v)]
         self.tracked = [handles[i]._rg for i in self.written]
         return out, [handles[i]._array() for i in self.written]
 
@@ -83,6 +85,16 @@ class Call:
                 self.tensors[i]._rebind(t)
             else:
                 self.tensors[i]._write(t._read())
+
+
+def _is_written(t: Tensor, before: Value) -> bool:
+    """Has a tensor other content than it had? Memory that NumPy shares is read afresh each time, and may be as it was."""
+    now = t._read()
+    if now is before:
+        return False
+    if t._alias is None or now.aval is not before.aval or is_tracer(before.array) or is_tracer(now.array):
+        return True
+    return np.asarray(force(now)).tobytes() != np.asarray(force(before)).tobytes()
 
 
 def _handle(t: Tensor, array: Any) -> Tensor:

@@ -60,6 +60,13 @@ def _highest(dtype: dtypes.dtype) -> Any:
     return _INF
 
 
+def _identity(name: str, dtype: dtypes.dtype, mask: Any, value: Any) -> Any:
+    """What stands for elements that the mask leaves out; booleans have none, as in PyTorch."""
+    if mask is not None and dtype is dtypes.bool_:
+        raise NotImplementedError(f"identity of {name} on torch.bool input")
+    return value
+
+
 def _summed(input: Tensor, dtype: Any) -> Any:
     """The type in which integers are summed."""
     return dtypes.int64 if dtype is None and dtypes.category(input.dtype) < 2 else (dtype or input.dtype)
@@ -99,7 +106,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def _extreme(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
     x = input if dtype is None else input.to(dtype)
     fill = (_lowest if name.endswith("max") else _highest)(x.dtype)
-    return getattr(_filled(x, mask, fill), name)(_dims(input, dim), bool(keepdim))
+    return getattr(_filled(x, mask, _identity(name, x.dtype, mask, fill)), name)(_dims(input, dim), bool(keepdim))
 
 
 def amax(
@@ -118,7 +125,8 @@ def amin(
 
 def _place(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
     x = input if dtype is None else input.to(dtype)
-    filled = _filled(x, mask, (_lowest if name == "argmax" else _highest)(x.dtype))
+    fill = (_lowest if name == "argmax" else _highest)(x.dtype)
+    filled = _filled(x, mask, _identity(name, x.dtype, mask, fill))
     return getattr(filled, name)(dim, bool(keepdim)).to(x.dtype)
 
 
@@ -192,7 +200,8 @@ def logsumexp(
 ) -> Tensor:
     """The logarithm of the sum of the exponentials of the selected elements."""
     x = input.to(dtype or input.dtype)
-    return _f["logsumexp"](_filled(x, mask, _lowest(x.dtype)), _dims(input, dim), bool(keepdim)).to(x.dtype)
+    fill = _identity("logsumexp", x.dtype, mask, _lowest(x.dtype))
+    return _f["logsumexp"](_filled(x, mask, fill), _dims(input, dim), bool(keepdim)).to(x.dtype)
 
 
 def logaddexp(
@@ -232,6 +241,11 @@ def _moment(
 ) -> Tensor:
     if unbiased is not None and correction is not None:
         raise RuntimeError("only one of 'unbiased' and 'correction' may be given")
+    if input.dtype is dtypes.bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` "
+            "or `logical_not()` operator instead."
+        )
     delta = 1 if correction is None else correction
     if unbiased is not None:
         delta = int(bool(unbiased))

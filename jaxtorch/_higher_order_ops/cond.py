@@ -1,0 +1,3 @@
+"""`torch._higher_order_ops.cond`."""
+
+from .._rare import cond as cond

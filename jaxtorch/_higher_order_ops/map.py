@@ -1,0 +1,3 @@
+"""`torch._higher_order_ops.map`."""
+
+from ._control import map as map

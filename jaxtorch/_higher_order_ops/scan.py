@@ -1,0 +1,3 @@
+"""`torch._higher_order_ops.scan`."""
+
+from ._control import scan as scan
