@@ -233,6 +233,28 @@ def test_a_programs_log_holds_its_own_lines(script, run_python: Run):
     assert "jaxtorch new program at" in asked.stdout
 
 
+@pytest.mark.parametrize(("options", "warned"), [((), False), (("-W", "always"), True)])
+def test_a_program_that_forks_is_not_warned_of_jax(options: tuple[str, ...], warned: bool, script, run_python: Run):
+    """Its child computes without JAX. A program that wants every warning has this one too."""
+    program = script("""
+        import jax
+        import torch
+        import torch.multiprocessing as mp
+
+        def work(rank, x):
+            print(rank, (x * 2).tolist(), flush=True)
+
+        jax.devices()  # its runtime starts, as it does in longer programs
+        mp.set_start_method("fork")
+        child = mp.Process(target=work, args=(0, torch.ones(2)))
+        child.start()
+        child.join()
+    """)
+    done = run_python(*options, "-m", "jaxtorch", program)
+    assert done.stdout == "0 [2.0, 2.0]\n"
+    assert ("os.fork() was called" in done.stderr) == warned
+
+
 def test_a_class_statement_runs_in_the_frame_it_stands_in(script, run_python: Run):
     """Decorators and metaclasses count frames to find it."""
     program = script("""

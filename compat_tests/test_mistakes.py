@@ -130,3 +130,25 @@ except TypeError as error:
 
 def test_names_stay_where_a_class_has_a_torch_function(run_python: Run) -> None:
     assert run_python("-c", _WITH_A_CLASS).stdout == "max_pool2d()\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["x.view(3)", "x + torch.ones(3)", "x @ x", "torch.cat([x, x[0]])", "x.sum(dim=3)", "nn.Linear(3, 2)(x)"]
+)
+def test_an_error_comes_from_no_other(text: str) -> None:
+    """What is looked up on the way, and not found, is no part of the error that a program logs."""
+    for torch in (reference(), candidate()):
+        with pytest.raises((RuntimeError, IndexError)) as caught:
+            _made(torch, text)
+        assert caught.value.__context__ is None
+
+
+def test_an_error_while_another_is_handled_shows_it() -> None:
+    for torch in (reference(), candidate()):
+        first = KeyError("first")
+        with pytest.raises(RuntimeError) as caught:
+            try:
+                raise first
+            except KeyError:
+                torch.ones(2, 4).view(3)
+        assert caught.value.__context__ is first

@@ -192,6 +192,57 @@ def test_block_masks(torch: Any) -> Any:
     return [repr(whole), made.shape, made.to_dense(), [getattr(made, n) for n in names], made.sparsity(), dense]
 
 
+@pytest.mark.parametrize("sizes", [(46, 82), (128, 128), (41, 80)])
+@parity_test
+def test_pictures_of_block_masks(torch: Any, sizes: tuple[int, int]) -> Any:
+    """Cells that stand for several blocks, those at the ends for fewer; pictures that are left out."""
+    flex = of_attention(torch, ".flex_attention")
+
+    def few(b: Any, h: Any, q: Any, k: Any) -> Any:
+        return (q >= k) & (q - k < 40 * (h + 1)) | (q < 30)
+
+    mask = flex.create_block_mask(few, 2, 3, *sizes, device="cpu", BLOCK_SIZE=2)
+    drawn = [mask.to_string(grid, limit) for grid in (5, (4, 7), -1) for limit in (1, 6)]
+    return [str(mask), drawn, str(flex.create_block_mask(few, 1, 1, 32, 17, device="cpu", BLOCK_SIZE=(8, 4)))]
+
+
+def _tensors(mask: Any) -> list[Any]:
+    names = [f"{a}{b}_{c}" for a in ("", "full_") for b in ("kv", "q") for c in ("num_blocks", "indices")]
+    return [mask.shape, mask.BLOCK_SIZE, mask.mask_mod.__name__, [getattr(mask, n) for n in names]]
+
+
+@parity_test
+def test_parts_of_block_masks(torch: Any) -> Any:
+    """As programs that generate take the row of blocks of one token, and give it a mask of its own."""
+    flex = of_attention(torch, ".flex_attention")
+    mask = flex.create_block_mask(lambda b, h, q, k: q >= k, 2, 2, 64, 64, device="cpu", BLOCK_SIZE=16)
+    every, rows = slice(None), torch.tensor([2, 0])
+    found: list[Any] = [
+        _tensors(mask[i]) for i in (0, -1, 5, (0, 1), (every, every, 1), (0, every, slice(1, 3)), (every, every, rows))
+    ]
+    part = mask[:, :, 1]
+    q, k = torch.ones(2, 2, 1, 8), torch.linspace(-1, 1, 2 * 2 * 64 * 8).reshape(2, 2, 64, 8)
+    found.append(attempt(lambda: flex.flex_attention(q, k, k, block_mask=part)))
+    part.seq_lengths, part.mask_mod = (1, 64), lambda b, h, q, k: q + 20 >= k
+    return [*found, flex.flex_attention(q, k, k, block_mask=part), str(part)]
+
+
+@parity_test
+def test_block_masks_from_blocks(torch: Any) -> Any:
+    flex = of_attention(torch, ".flex_attention")
+    counts = torch.tensor([[[1, 2, 2]]], dtype=torch.int32)
+    indices = torch.tensor([[[[0, 1, 2], [0, 1, 2], [1, 2, 0]]]], dtype=torch.int32)
+    made = flex.BlockMask.from_kv_blocks
+    full = {"full_kv_num_blocks": counts, "full_kv_indices": indices}
+    options: list[dict[str, Any]] = [{}, {"BLOCK_SIZE": (16, 8)}, {"seq_lengths": (40, 33), "BLOCK_SIZE": 16}, full]
+    found: list[Any] = [_tensors(made(counts, indices, **o)) for o in [*options, {"compute_q_blocks": False}]]
+    found += [
+        attempt(lambda: made(counts, indices, full_kv_indices=indices)),
+        attempt(lambda: made(counts, counts[0, 0])),
+    ]
+    return [*found, str(made(counts, indices, BLOCK_SIZE=16))]
+
+
 PREPARE = (
     "nn = torch.nn; A = nn.AdaptiveLogSoftmaxWithLoss; m = A(8, 20, [4, 10], div_value=2.); "
     "x = torch.ones(3, 8); y = torch.arange(3) * 6"

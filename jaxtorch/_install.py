@@ -13,6 +13,7 @@ import importlib.util
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -60,6 +61,8 @@ def install() -> None:
     jax = logging.getLogger("jax")
     if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
         jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
+    # Of a program that forks: its child stays away from JAX (hostmode). Last of all, so that filters of the program's own count.
+    warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning, append=True)
     spawn.get_preparation_data = _preparation_data
     builtins.__build_class__ = _build_class
 

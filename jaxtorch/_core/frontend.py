@@ -476,6 +476,7 @@ def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], 
     return tuple(key), mask
 
 
+@warned.alone
 def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> tuple[Any, tuple[Any, ...]]:
     """The entry for a key met for the first time, or one whose static arguments were not hashable.
 

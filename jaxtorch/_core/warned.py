@@ -1,4 +1,4 @@
-"""Warnings as PyTorch gives them: at the user's line, and many of them once a process."""
+"""Warnings as PyTorch gives them: at the user's line, and many of them once a process. What errors show of their past."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import jax
@@ -42,6 +44,25 @@ def once(text: str, category: type[Warning] = UserWarning, key: str = "") -> Non
     if (key or text) not in _said or Always.on:
         _said.add(key or text)
         warnings.warn(text, category, stacklevel=_depth())
+
+
+def alone(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function called while the exception of a failed look-up is handled, which is not shown as the origin of its own."""
+
+    @wraps(function)
+    def called(*args: Any) -> Any:
+        handled = sys.exc_info()[1]
+        try:
+            return function(*args)
+        except Exception as error:
+            link: BaseException | None = error
+            while link is not None and link.__context__ is not handled:
+                link = link.__context__
+            if link is not None and handled is not None:
+                link.__context__ = handled.__context__
+            raise
+
+    return called
 
 
 def renamed(old: str, new: str) -> None:

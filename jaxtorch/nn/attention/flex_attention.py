@@ -11,9 +11,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..._core.dtypes import bool_, float16, float32, int32
 from ..._core.op import functions
 from ..._core.tensor import Tensor
+from ..._ops.constants import contiguous_format
 
 __all__ = [
     "AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks", "create_block_mask", "create_mask",
@@ -100,9 +103,21 @@ def _positional(fn: Any) -> int:
 
 def _ordered(blocks: Tensor) -> tuple[Tensor, Tensor]:
     """(how many blocks of each row are True, their columns first and then the others'), int32."""
-    return blocks.sum(-1).to(int32), blocks.to(int32).argsort(dim=-1, descending=True, stable=True).contiguous().to(
-        int32
-    )
+    columns = blocks.to(int32).argsort(dim=-1, descending=True, stable=True)
+    return blocks.sum(-1).to(int32), columns.to(int32, memory_format=contiguous_format)
+
+
+def _sliced_mask_mod_error(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+    """Stands for the mask of a part of a `BlockMask`, whose queries are counted anew; the user is to set `mask_mod`."""
+    raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
+
+
+def _picked(index: Any, size: int) -> Any:
+    """An index of a `BlockMask`; a number keeps its dimension."""
+    if not isinstance(index, int):
+        return index
+    start = index + size if index < 0 else index
+    return slice(start, start + 1)
 
 
 class BlockMask:
@@ -135,6 +150,50 @@ class BlockMask:
         self.full_q_num_blocks, self.full_q_indices = full_q_num_blocks, full_q_indices
         self.BLOCK_SIZE = BLOCK_SIZE
         self.mask_mod = mask_mod
+
+    @classmethod
+    def from_kv_blocks(
+        cls,
+        kv_num_blocks: Tensor,
+        kv_indices: Tensor,
+        full_kv_num_blocks: Tensor | None = None,
+        full_kv_indices: Tensor | None = None,
+        BLOCK_SIZE: int | tuple[int, int] = 128,
+        mask_mod: Callable[..., Any] | None = None,
+        seq_lengths: tuple[int, int] | None = None,
+        compute_q_blocks: bool = True,
+    ) -> BlockMask:
+        """The mask of the blocks named by row; those by column follow from them, unless `compute_q_blocks` is False.
+
+        seq_lengths: (L, S); without it, as many as the blocks hold.
+        """
+        if kv_indices.dim() < 2:
+            raise RuntimeError("BlockMask must have at least 2 dimensions")
+        if (full_kv_num_blocks is None) != (full_kv_indices is None):
+            raise AssertionError("full_kv_num_blocks and full_kv_indices must be both provided or omitted")
+        size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
+        if seq_lengths is None:
+            rows, columns = kv_indices.shape[-2:]
+            seq_lengths = (rows * size[0], columns * size[1])
+        by_column: list[Any] = [None] * 4
+        if compute_q_blocks:
+            by_column[:2] = _ordered(_scattered(kv_num_blocks, kv_indices).mT > 0)
+            if full_kv_num_blocks is not None and full_kv_indices is not None:
+                by_column[2:] = _ordered(_scattered(full_kv_num_blocks, full_kv_indices).mT > 0)
+        by_row = (kv_num_blocks, kv_indices, full_kv_num_blocks, full_kv_indices)
+        return cls(seq_lengths, *by_row, *by_column, BLOCK_SIZE=size, mask_mod=mask_mod or noop_mask)
+
+    def __getitem__(self, index: Any) -> BlockMask:
+        """The blocks of some batches, heads and rows of blocks, in this order; its `mask_mod` has to be set.
+
+        A number keeps its dimension. `seq_lengths` stays as it is.
+        """
+        index = index if isinstance(index, tuple) else (index,)
+        place = tuple(_picked(i, n) for i, n in zip(index, self.kv_num_blocks.shape, strict=False))
+        names = ("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
+        by_row: Any = [None if getattr(self, n) is None else getattr(self, n)[place] for n in names]
+        rest: Any = {"BLOCK_SIZE": self.BLOCK_SIZE, "mask_mod": _sliced_mask_mod_error, "seq_lengths": self.seq_lengths}
+        return BlockMask.from_kv_blocks(*by_row, **rest, compute_q_blocks=self.q_indices is not None)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -173,6 +232,33 @@ class BlockMask:
         shown += [f"BLOCK_SIZE={self.BLOCK_SIZE}", f"shape={self.shape}", f"sparsity={self.sparsity():.2f}%"]
         shown.append(f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)}")
         return "BlockMask(\n    " + ",\n    ".join(shown) + "\n)"
+
+    def __str__(self) -> str:
+        return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, \n{self.to_string().strip()}\n)"
+
+    def to_string(self, grid_size: int | tuple[int, int] = (20, 20), limit: int = 4) -> str:
+        """A picture of the allowed blocks, for each batch and head.
+
+        Each of at most `grid_size` rows and columns of cells stands for a rectangle of blocks: full where all of them are allowed,
+        grey where some are. -1: a cell for each block. limit: how many pictures are drawn.
+        """
+        dense = self.to_dense().numpy(force=True) > 0
+        rows, columns = dense.shape[-2:]
+        wanted = (grid_size, grid_size) if isinstance(grid_size, int) else grid_size
+        high, wide = [
+            -(-n // n_cells) if n_cells > 0 else 1 for n, n_cells in zip((rows, columns), wanted, strict=True)
+        ]
+        drawn = ""
+        for count, place in enumerate(np.ndindex(dense.shape[:-2])):
+            if count == limit:
+                drawn += "...\nTo print out more, set BlockMask.to_string(limit=N)\n"
+                return drawn + "You can also index (BlockMask[batch, head]) to choose a specific batch or head"
+            drawn += f"{place}\n"
+            for i in range(0, rows, high):
+                cells = [dense[place][i : i + high, j : j + wide] for j in range(0, columns, wide)]
+                drawn += "".join(["██" if cell.all() else "░░" if cell.any() else "  " for cell in cells]) + "\n"
+            drawn += "\n" * (count + 1 < math.prod(dense.shape[:-2]))
+        return drawn
 
 
 def _scattered(counts: Tensor, indices: Tensor) -> Tensor:
@@ -227,6 +313,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool, block_ma
             f"Expect query and key/value to have the same batch size, or a key of batch size 1, got {query.size(0)} and "
             f"{key.size(0)}"
         )
+    if block_mask is not None and block_mask.mask_mod is _sliced_mask_mod_error:
+        raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
     if block_mask is not None and block_mask.shape[-2:] != (query.size(-2), key.size(-2)):
         raise ValueError(
             f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={query.size(-2)} and "
