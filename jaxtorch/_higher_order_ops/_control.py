@@ -47,7 +47,8 @@ def scan(
     if not tree_flatten(xs)[0]:
         return init, []
     leaves, form, axis = _leaves("scan", xs, dim)
-    carry, rows, made = init, [], None
+    carry, rows = init, []
+    made: Any = None
     order = range(leaves[0].shape[axis])
     for i in reversed(order) if reverse else order:
         result = combine_fn(carry, tree_unflatten([x.select(axis, i) for x in leaves], form))
@@ -118,7 +119,8 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
         raise RuntimeError("Leading dimensions of mapped xs cannot be 0.")
     if len(sizes) > 1:
         raise RuntimeError(f"Leading dimensions of mapped xs must be consistent. Got {[x.shape for x in leaves]}.")
-    rows, made = [], None
+    rows: list[Any] = []
+    made: Any = None
     for i in range(sizes.pop()):
         parts, made = tree_flatten(f(tree_unflatten([x[i] for x in leaves], spec), *args))
         rows.append(parts)
