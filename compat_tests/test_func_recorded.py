@@ -298,6 +298,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "interrupted": _interrupted,
     "drawn in chunks": _drawn_in_chunks,
     "flipped": _flipped,
+    "kron of a part": lambda t: t.func.jacrev(lambda x: t.kron(x[:2, :2], x))(_random(t, 3, 4)),
     "backward inside": lambda t: t.func.grad(lambda x: (x.backward(), x)[1])(t.tensor(3.0)),
     "complex": lambda t: t.func.vmap(t.func.grad(lambda x: (x * x * x.conj()).abs().sum()))(
         t.complex(_random(t, 2, 3), _random(t, 2, 3, seed=1))
