@@ -206,6 +206,78 @@ def _indexed(t: Any) -> Any:
     ]
 
 
+def _square(t: Any) -> Any:
+    """A function with a rule of its own for `vmap`, which is left to JAX's transformations."""
+
+    class Square(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * ctx.saved_tensors[0] * g
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return Square.apply(x), in_dims[0]
+
+    return Square
+
+
+def _begun_anew(t: Any) -> Any:
+    square, c, whole, w = _square(t), t.zeros(3), t.zeros(2, 3), _random(t, 3).requires_grad_()
+    row, grown = whole[0], w * 1
+
+    def of(x: Any) -> Any:
+        c.add_(1)
+        row[1:] += 2
+        grown.mul_(2)
+        return square.apply(x) * c * row * grown.detach()
+
+    made = [t.func.vmap(of)(_rows(t)), t.func.vmap(of)(_rows(t)), c, whole]
+    grown.sum().backward()
+    return *made, w.grad
+
+
+def _drawn_anew(t: Any) -> Any:
+    square, generator = _square(t), t.Generator()
+    generator.manual_seed(3)
+
+    def of(x: Any) -> Any:
+        n = t.rand(3, generator=generator)
+        return (t.func.vmap(square.apply)(x[None]) * n).sum()
+
+    return t.func.grad(of)(_random(t, 3)), t.rand(3, generator=generator)
+
+
+def _interrupted(t: Any) -> Any:
+    x, y = t.ones(2, 3), t.ones(3, 2)
+
+    def of(a: Any) -> Any:
+        a.mul_(2)
+        raise KeyError
+
+    for written, dim in ((x, 0), (y[1:], 1)):
+        with pytest.raises(KeyError):
+            t.func.vmap(of, in_dims=dim)(written)
+    return x, y
+
+
+def _drawn_in_chunks(t: Any) -> Any:
+    return t.func.vmap(lambda x: x + t.rand(2), randomness="same", chunk_size=2)(t.zeros(5, 2)), t.rand(2)
+
+
+def _flipped(t: Any) -> Any:
+    f = t.func
+    one = f.vmap(lambda x: t.bernoulli(x * 1, p=0.5), randomness="different")(t.zeros(3, 4))
+    return one, f.vmap(lambda x: x.clone().bernoulli_(0.25), randomness="different")(t.zeros(3, 4))
+
+
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "checkpoint around": _checkpointed,
     "hooks on saved tensors": _packed,
@@ -221,6 +293,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "an index out of range": lambda t: t.func.vmap(lambda i: t.arange(3)[i])(t.tensor([0, 5])) + 1,
     "unused": lambda t: t.func.grad(lambda a, b: b.sum(), argnums=(0, 1))(_random(t, 3), _random(t, 3)),
     "independent": lambda t: t.func.grad(lambda a: t.tensor(3.0))(_random(t, 3)),
+    "begun anew": _begun_anew,
+    "drawn anew": _drawn_anew,
+    "interrupted": _interrupted,
+    "drawn in chunks": _drawn_in_chunks,
+    "flipped": _flipped,
+    "kron of a part": lambda t: t.func.jacrev(lambda x: t.kron(x[:2, :2], x))(_random(t, 3, 4)),
     "backward inside": lambda t: t.func.grad(lambda x: (x.backward(), x)[1])(t.tensor(3.0)),
     "complex": lambda t: t.func.vmap(t.func.grad(lambda x: (x * x * x.conj()).abs().sum()))(
         t.complex(_random(t, 2, 3), _random(t, 2, 3, seed=1))

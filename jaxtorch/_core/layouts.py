@@ -105,7 +105,10 @@ def lay_out(result: Any, operands: Any) -> Any:
 def elementwise_layout(result: Tensor, operands: Any) -> Layout | None:
     """The layout of an elementwise result: operands that are permuted or channels-last pass theirs on."""
     shapes = tuple([x._value.aval.shape if isinstance(x, Tensor) else () for x in operands])
-    if strides.broadcast_shapes(*shapes) != result._value.aval.shape:
+    try:
+        if strides.broadcast_shapes(*shapes) != result._value.aval.shape:
+            return None
+    except RuntimeError:  # an operation that promotes, but does not broadcast (`kron`)
         return None
     layouts = [strides_of(x) if isinstance(x, Tensor) else () for x in operands]
     avals = [x._value.aval for x in operands if isinstance(x, Tensor)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import numpy as np
 from . import capture, draws
 from .device import DeviceSlot, cpu, device
 from .mersenne import MersenneTwister
+
+generators: weakref.WeakSet[Generator] = weakref.WeakSet()
+"""Those that there are."""
 
 
 class Generator:
@@ -25,6 +29,7 @@ class Generator:
         self.slot: DeviceSlot = _device(device).slot
         self.engine = MersenneTwister()
         self.draws = 0
+        generators.add(self)
 
     @property
     def device(self) -> device:

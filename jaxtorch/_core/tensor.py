@@ -30,6 +30,9 @@ write_shared: Any = None
 check_history: Any = None
 """`permissions.check_history`, too."""
 
+journals: list[Any] = []
+"""Of what is written to tensors while a transformation of a function may have to begin anew (`func/_journal.py`)."""
+
 on_subclass: list[Any] = []
 """Functions called with each new subclass of `Tensor`."""
 
@@ -115,6 +118,8 @@ class Tensor:
 
     def _write(self, value: Value) -> None:
         """Give this tensor, and all that share its memory, new content without touching autograd."""
+        if journals:
+            journals[-1].note(self)
         alias = self._alias
         if alias is None:
             written = version_of(self)

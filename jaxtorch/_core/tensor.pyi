@@ -35,6 +35,7 @@ _Number: TypeAlias = bool | int | float | complex
 _new: Any
 write_shared: Any
 check_history: Any
+journals: list[Any]
 on_subclass: list[Any]
 def version_of(t: Tensor) -> Version: ...
 def count_write(t: Tensor) -> None: ...

@@ -16,7 +16,7 @@ from .._core.op import Array, Arrays, Scalar, function, op
 from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
-from .._core.value import Value, aval_of
+from .._core.value import Mapped, Value, aval_of
 from .creation import filled, finish_factory, like_filled, out_dtype, size_of
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
@@ -154,6 +154,9 @@ def fill(
     if slot is not _CPU:
         return store(t, sample(slot, generator, aval.shape, aval.dtype, host, kind, a, b), node)
     values = draw(generator, *host)
+    if type(values) is Mapped:  # one example's numbers
+        drawn = wrap(Value(aval_of(aval.shape, dtypes.bool_ if as_type else aval.dtype, slot), values))
+        return store(t, drawn.to(aval.dtype), node)
     if as_type:
         values = values.astype(aval.dtype.np)
     if t._layout is not None and aval.ndim > 1:

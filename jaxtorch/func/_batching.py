@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from .._core import draws
 from .._core.mapped import Level
 from .._core.op import functions
+from .._core.random import default_generator
 from .._core.tensor import Tensor
 from . import _taped
 from ._calls import Call, array_of, differentiable
@@ -111,8 +112,11 @@ def vmap(
             return _mapped(
                 func, args, kwargs, [*leaves, *extra], [*dims, *[None] * len(extra)], size, out_dims, randomness
             )
-        parts = []
+        parts, engine = [], default_generator.engine
+        stream = engine.get_state() if randomness == "same" else None
         for begin in range(0, size, chunk_size):
+            if stream is not None:
+                engine.set_state(stream)
             n = min(chunk_size, size - begin)
             part = [x if d is None else x.narrow(d, begin, n) for x, d in zip(leaves, dims, strict=True)]
             some, full = unflatten(part, spec), [*dims, *[None] * len(extra)]

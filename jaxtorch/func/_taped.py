@@ -21,9 +21,9 @@ from .._core.captured import Capture
 from .._core.mapped import Level
 from .._core.modes import Untaped, state
 from .._core.op import functions
-from .._core.random import default_generator
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
+from ._journal import Journal
 
 _never: set[Any] = set()
 """The code of functions that had to be left to JAX."""
@@ -63,14 +63,13 @@ def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> A
         return by_jax()
     if state.taped:
         return taped()
-    engine = default_generator.engine
-    before = engine.get_state()
-    try:
-        return taped()
-    except Untaped:
-        pass
+    with Journal() as journal:
+        try:
+            return taped()
+        except Untaped:
+            pass
     _never.add(_code(func))
-    engine.set_state(before)
+    journal.undo()
     return by_jax()
 
 
@@ -364,19 +363,31 @@ def map_over(
     for x, d in zip(leaves, dims, strict=True):
         given.append(x if d is None else mapped.enter(level, x.movedim(d, 0) if d else x))
     before = [h._read() if d is not None else None for h, d in zip(given, dims, strict=True)]
-    with _at_work(level):
-        found = run(given)
-    for x, d, h, v in zip(leaves, dims, given, before, strict=True):
-        if d is not None and h._read() is not v:
-            new = mapped.leave(level, h)
-            new = new.movedim(0, d) if d else new
-            x._rebind(new) if h._rg and state.grad else x._write(new._read())
-        elif d is None and isinstance(x, Tensor) and mapped.is_mapped_at(level, x._value):
+    try:
+        with _at_work(level):
+            found = run(given)
+    except Exception:  # what it had written by then is written
+        _write_examples(leaves, dims, given, before, level)
+        raise
+    _write_examples(leaves, dims, given, before, level)
+    for x, d in zip(leaves, dims, strict=True):
+        if d is None and isinstance(x, Tensor) and mapped.is_mapped_at(level, x._value):
             raise RuntimeError(
                 "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result "
                 "differs from example to example"
             )
     return found
+
+
+def _write_examples(
+    leaves: list[Any], dims: list[int | None], given: list[Any], before: list[Value | None], level: Level
+) -> None:
+    """Give the arguments that a mapped function wrote to their new content."""
+    for x, d, h, v in zip(leaves, dims, given, before, strict=True):
+        if d is not None and h._read() is not v:
+            new = mapped.leave(level, h)
+            new = new.movedim(0, d) if d else new
+            x._rebind(new) if h._rg and state.grad else x._write(new._read())
 
 
 def one_of(level: Level, t: Tensor) -> bool:

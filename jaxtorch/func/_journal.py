@@ -1,0 +1,53 @@
+"""What a function wrote to tensors and drew from generators, so that it can be undone before the function runs again."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .._core.mapped import is_mapped
+from .._core.random import generators
+from .._core.storage import Alias
+from .._core.tensor import Tensor, journals
+
+
+class Journal:
+    """The writes of this thread since it was opened, and where the generators stood then."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._written: list[tuple[Any, ...]] = []
+        self._states = [(g, g.engine.get_state(), g.draws) for g in list(generators)]
+
+    def __enter__(self) -> Journal:
+        journals.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        journals.remove(self)
+
+    def note(self, t: Tensor) -> None:
+        """Keep what a tensor holds, which is about to be written to."""
+        if threading.get_ident() != self._thread:
+            return
+        alias = t._alias
+        shared = alias if isinstance(alias, Alias) and alias.storage.host is None else None
+        value = t._read() if shared is None else shared.storage.value
+        if not is_mapped(value):  # else it was made by the function
+            base = None if alias is None else alias.base
+            handles = [(x, x._node, x._index, x._rg) for x in (t, base) if x is not None]
+            self._written.append((shared, value, handles))
+
+    def undo(self) -> None:
+        """Give tensors and generators what they had."""
+        for alias, value, handles in reversed(self._written):
+            if alias is None:
+                handles[0][0]._write(value)
+            else:
+                alias.storage.value = value
+                alias.version.n += 1
+            for t, node, index, rg in handles:
+                t._node, t._index, t._rg = node, index, rg
+        for generator, state, draws in self._states:
+            generator.engine.set_state(state)
+            generator.draws = draws
