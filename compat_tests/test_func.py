@@ -32,6 +32,11 @@ def plain(x: Any) -> Any:
     return x.detach() if hasattr(x, "detach") else x
 
 
+def without_grad(t, x):
+    with t.no_grad():
+        return x * 2
+
+
 def cubes(torch: Any) -> Any:
     return lambda x: (x**3).sum()
 
@@ -97,6 +102,7 @@ DERIVATIVES: dict[str, Program] = {
     ),
     "jacfwd of one in a tuple": lambda t: t.func.jacfwd(lambda x: (x.sin(),), argnums=(0,))(vector(t)),
     "hessian": lambda t: t.func.hessian(lambda x, y: (x * y * y).sum(), argnums=(0, 1))(vector(t), vector(t, seed=1)),
+    "hessian with a part under no_grad": lambda t: t.func.hessian(lambda x: (without_grad(t, x) * x).sum())(vector(t)),
 }
 
 

@@ -586,12 +586,4 @@ def jacfwd(
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that returns the second derivatives of `func`: forward over reverse mode."""
-    by_jax = jacfwd(jacrev(func, argnums), argnums)
-    inner = jacrev(func, argnums)
-    recorded = _jacobian(inner, argnums, False, None, "jvp(f, primals, tangents)", True, None, None)
-
-    @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        return _taped.by_tape(func, lambda: recorded(*args, **kwargs), lambda: by_jax(*args, **kwargs))
-
-    return wrapper
+    return jacfwd(jacrev(func, argnums), argnums)
