@@ -61,8 +61,12 @@ def deliver(
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "figures": figures}, indent=1) + "\n")
     if options.plot is not None:
-        path = options.plot if options.plot.name else HERE.parent / "output" / f"{name}.png"
-        draw(path, name, bars, unit)
+        plot(options.plot, name, bars, unit)
+
+
+def plot(path: Path, name: str, bars: Bars, unit: str) -> None:
+    """Draw a picture at a path, `output/NAME.png` where it is empty."""
+    draw(path if path.name else HERE.parent / "output" / f"{name}.png", name, bars, unit)
 
 
 def draw(path: Path, title: str, bars: Bars, unit: str) -> None:

@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import cli
 import report
 import turns
 from models import LARGE, MODELS
@@ -150,6 +151,16 @@ def measure_recording(options: argparse.Namespace, folder: Path) -> list[dict[st
     return rows
 
 
+def over_eager(everything: dict[str, dict[str, Any]]) -> cli.Bars:
+    """For each model the time of each side's step, as a multiple of PyTorch eager's or else of the first side's."""
+    bars: cli.Bars = {}
+    for model, results in everything.items():
+        medians = {NAMES[side]: r["median"] for side, r in results.items() if "median" in r}
+        unit = medians.get(NAMES["torch"], next(iter(medians.values()), 1.0))
+        bars[model] = {name: value / unit for name, value in medians.items()}
+    return bars
+
+
 def recording_table(rows: list[dict[str, Any]]) -> report.Table:
     lengths = sorted({r["length"] for r in rows})
     header = ["us an operation", "gradient", *[f"{n} operations" for n in lengths]]
@@ -180,6 +191,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-warm", action="store_true", help="leave the warm-cache runs out")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write tables between FILE's markers")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=Path(), metavar="FILE", help="draw a picture (output/train_step.png)"
+    )
     options = parser.parse_args()
     options.rounds = options.rounds or (3 if options.quick else 9)
     options.burst = options.burst or (0.1 if options.quick else 0.4)
@@ -223,6 +237,8 @@ def main() -> int:
     if options.json:
         figures = {"machine": about, "models": everything, "recording": recording}
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    if options.plot is not None:
+        cli.plot(options.plot, "train_step", over_eager(everything), "time of a step, PyTorch eager's being 1")
     return finish(wrong)
 
 
