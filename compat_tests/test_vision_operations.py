@@ -57,6 +57,16 @@ def test_nms(ops, limit):
     assert ops.nms(torch.zeros(0, 4), torch.zeros(0), limit).shape == (0,)
 
 
+def test_nms_of_many(ops):
+    rng = np.random.default_rng(4)
+    boxes = rng.uniform(0, 100, (700, 4))  # more than are looked at together
+    boxes[:, 2:] = boxes[:, :2] + rng.uniform(5, 40, (700, 2))
+    boxes[::50] = np.nan
+    scores = rng.standard_normal(700)
+    kept = ops.nms(torch.from_numpy(boxes), torch.from_numpy(scores), 0.3)
+    assert kept.tolist() == suppressed(boxes.tolist(), scores.tolist(), 0.3)
+
+
 @pytest.mark.parametrize(
     "boxes, scores, words",
     [

@@ -27,21 +27,31 @@ def _need(dets: Tensor, scores: Tensor) -> None:
         raise RuntimeError("dets should have the same type as scores")
 
 
+_BLOCK = 128  # boxes that are compared with all others at a time
+
+
 def _kept(boxes: Any, limit: float) -> Any:
     """Which of the boxes, the best first, overlap no better one that is kept by more than `limit` of their union."""
     x1, y1, x2, y2 = np.ascontiguousarray(boxes.T)
+    kept = np.ones(len(boxes), bool)
     with np.errstate(all="ignore"):
         areas = (x2 - x1) * (y2 - y1)
         limit = areas.dtype.type(limit)
-        kept = np.ones(len(boxes), bool)
-        for i in range(len(boxes)):
-            if not kept[i]:
-                continue
-            rest = i + 1 + np.flatnonzero(kept[i + 1 :])
-            wide = np.minimum(x2[i], x2[rest]) - np.maximum(x1[i], x1[rest])
-            high = np.minimum(y2[i], y2[rest]) - np.maximum(y1[i], y1[rest])
+        for begin in range(0, len(boxes), _BLOCK):
+            rest = begin + np.flatnonzero(kept[begin:])
+            some = rest[: np.searchsorted(rest, begin + _BLOCK)]
+            one = some[:, None]
+            wide = np.minimum(x2[one], x2[rest]) - np.maximum(x1[one], x1[rest])
+            high = np.minimum(y2[one], y2[rest]) - np.maximum(y1[one], y1[rest])
             shared = np.maximum(wide, 0) * np.maximum(high, 0)
-            kept[rest[shared / (areas[i] + areas[rest] - shared) > limit]] = False
+            over = shared / (areas[one] + areas[rest] - shared) > limit
+            over &= some[:, None] < rest
+            stays = np.ones(len(some), bool)
+            for k in range(len(some)):
+                if stays[k]:
+                    stays[over[k, : len(some)]] = False
+            kept[some] = stays
+            kept[rest[over[stays].any(0)]] = False
     return kept
 
 
