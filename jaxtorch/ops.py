@@ -26,6 +26,10 @@ _OWN = {
 """Compiled libraries whose operations jaxtorch has itself, by folder and name: where these are, and the namespace that they fill."""
 
 
+_defined: dict[str, Any] = {}
+"""The libraries that have been made so, by namespace."""
+
+
 def load_library(path: Any) -> None:
     """Define the operations of a compiled library of torchvision or torchaudio, which jaxtorch has itself.
 
@@ -37,7 +41,11 @@ def load_library(path: Any) -> None:
     if not own or not file.exists():
         raise OSError(f"torch.ops.load_library: jaxtorch cannot load {path}, which is compiled for PyTorch")
     package, namespace = own[0]
-    importlib.import_module(f".{package}.library", __package__).define(namespace)
+    if namespace not in _defined:
+        operations = importlib.import_module(f".{package}.library", __package__).OPERATIONS[namespace]
+        library = _defined[namespace] = importlib.import_module(".library", __package__).Library(namespace, "DEF")
+        for schema, fn in operations.items():
+            library.impl(library.define(schema), fn, "CompositeImplicitAutograd")
     loaded_libraries.add(str(path))
 
 

@@ -1,11 +1,10 @@
-"""Defines `torch.ops.torchaudio` and `torch.ops._torchaudio`."""
+"""The operations of `torch.ops.torchaudio` and `torch.ops._torchaudio` by their schemas, for `torch.ops.load_library`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..library import Library
 from . import alignment, filters
 
 _LOGITS = "Tensor logits, Tensor targets, Tensor logit_lengths, Tensor target_lengths"
@@ -22,12 +21,3 @@ OPERATIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "_torchaudio": {"is_align_available() -> bool": lambda: True, "cuda_version() -> int?": lambda: None},
 }  # fmt: skip
-_libraries: dict[str, Library] = {}
-
-
-def define(namespace: str) -> None:
-    """Define the operations of a namespace, once."""
-    if namespace not in _libraries:
-        library = _libraries[namespace] = Library(namespace, "DEF")
-        for schema, fn in OPERATIONS[namespace].items():
-            library.impl(library.define(schema), fn, "CompositeImplicitAutograd")

@@ -1,4 +1,4 @@
-"""Defines `torch.ops.torchvision` and `torch.ops.image`."""
+"""The operations of `torch.ops.torchvision` and `torch.ops.image` by their schemas, for `torch.ops.load_library`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import autograd
-from ..library import Library
 from . import boxes, deformable, images, regions
 
 _ALIGN = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
@@ -110,12 +109,7 @@ IMAGE: dict[str, tuple[str, Callable[..., Any]]] = {
     "encode_jpeg": ("Tensor data, int quality) -> Tensor", images.encode_jpeg),
     "encode_png": ("Tensor data, int compression_level) -> Tensor", images.encode_png),
 }
-_libraries: dict[str, Library] = {}
-
-
-def define(namespace: str) -> None:
-    """Define the operations of `torch.ops.torchvision` or `torch.ops.image`, once."""
-    if namespace not in _libraries:
-        library = _libraries[namespace] = Library(namespace, "DEF")
-        for name, (schema, fn) in {"torchvision": TORCHVISION, "image": IMAGE}[namespace].items():
-            library.impl(library.define(f"{name}({schema}"), fn, "CompositeImplicitAutograd")
+OPERATIONS: dict[str, dict[str, Callable[..., Any]]] = {
+    namespace: {f"{name}({schema}": fn for name, (schema, fn) in operations.items()}
+    for namespace, operations in (("torchvision", TORCHVISION), ("image", IMAGE))
+}
