@@ -380,7 +380,13 @@ def lengths_of(steps: int, batch: int) -> Any:
 @built
 @pytest.mark.parametrize(
     "steps,batch,units,reverse,ragged",
-    [(1, 1, 1, False, True), (5, 3, 20, True, True), (7, 16, 64, True, False), (4, 13, 100, False, True)],
+    [
+        (1, 1, 1, False, True),
+        (5, 3, 20, True, True),
+        (7, 16, 64, True, False),
+        (4, 13, 100, False, True),
+        (9, 40, 72, False, True),
+    ],
 )
 @pytest.mark.parametrize("cell", ["lstm", "gru", "tanh", "relu"])
 def test_recurrent_layers(
@@ -497,7 +503,7 @@ def test_products_that_sum_nothing() -> None:
 
 
 @built
-@pytest.mark.parametrize("rows,columns", [(1, 1), (9, 70), (300, 33), (1000, 256)])
+@pytest.mark.parametrize("rows,columns", [(1, 1), (9, 70), (300, 33), (1000, 256), (40, 2050)])
 def test_gradient_of_a_bias(rows: int, columns: int) -> None:
     (x,) = arrays((rows, columns))
     np.testing.assert_allclose(jax.jit(native.sums)(x), x.sum(0), rtol=1e-5, atol=1e-4)

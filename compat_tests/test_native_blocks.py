@@ -137,3 +137,17 @@ def test_kernels_of_one_pixel_are_products(monkeypatch: pytest.MonkeyPatch, chan
     )
     wanted = np.einsum("nohw,nchw->oc", g, x)[..., None, None]
     np.testing.assert_allclose(theirs.grad.numpy(), wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("batch", [1, 16, 50])
+def test_rows_of_a_recurrent_layer_do_not_wait_for_each_other(batch: int) -> None:
+    """Groups of rows go through the steps beside one another: whichever thread is first, the numbers are the same, bit for bit."""
+    steps, units = 30, 96
+    xw, h, w = drawn((steps, batch, 4 * units), (batch, units), (4 * units, units))
+    run = jax.jit(lambda *a: native.lstm(*a, reverse=False))
+    rows = [run(xw[:, r : r + 1], h[r : r + 1], h[r : r + 1], w * 0.1) for r in range(batch)]
+    first = run(xw, h, h, w * 0.1)
+    np.testing.assert_allclose(first[0], np.concatenate([r[0] for r in rows], 1), rtol=1e-5, atol=1e-6)
+    for _ in range(40):
+        for a, b in zip(run(xw, h, h, w * 0.1), first, strict=True):
+            np.testing.assert_array_equal(a, b)
