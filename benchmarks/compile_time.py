@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import cli
 import report
 from models import MODELS
 from sides import SIDES
@@ -97,6 +98,15 @@ def table(everything: dict[str, dict[str, Any]]) -> report.Table:
     return header, rows
 
 
+def bars(everything: dict[str, dict[str, Any]]) -> cli.Bars:
+    """Seconds until the fifth step, on empty caches and on filled ones."""
+    return {
+        f"{model}, {kind}": {SIDES[side]: median(r[name]) for side, r in results.items() if r[name]}
+        for model, results in everything.items()
+        for kind, name in (("cold", "five"), ("warm", "warm_five"))
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--models", default="all", help=f"comma list of {','.join(MODELS)}, or all (all)")
@@ -107,6 +117,9 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
     parser.add_argument(
         "--earlier", type=Path, metavar="FILE", help="figures of other models, as --json wrote them, for the table"
+    )
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=Path(), metavar="FILE", help="draw a picture (output/compile_time.png)"
     )
     options = parser.parse_args()
     options.models = list(MODELS) if options.models == "all" else options.models.split(",")
@@ -131,6 +144,8 @@ def main() -> int:
         report.write_markdown(options.markdown, "compile_time", lines)
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "models": everything}, indent=1) + "\n")
+    if options.plot is not None:
+        cli.plot(options.plot, "compile_time", bars(everything), "seconds until the fifth step")
     return finish(wrong)
 
 
