@@ -77,8 +77,8 @@ def describe(torch: Any, scope: dict[str, Any], former: list[Any]) -> dict[str, 
             "stride": tuple(value.stride()) if value.numel() else None,
             "offset": value.storage_offset(),
             "contiguous": value.is_contiguous(),
-            # A gradient's depends on whether PyTorch took over a temporary or copied it.
-            "version": None if id(value) in written else value._version,
+            # A gradient's depends on whether PyTorch took over a temporary or copied it; one made in inference mode has none.
+            "version": None if id(value) in written or value.is_inference() else value._version,
             "is_leaf": value.is_leaf,
             "requires_grad": value.requires_grad,
             "grad_fn": grad_fn_name(value),

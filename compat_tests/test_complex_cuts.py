@@ -47,3 +47,18 @@ def test_gradients(torch: Any, name: str) -> Any:
 def test_conjugates_of_negative_numbers(torch: Any) -> Any:
     x = torch.tensor([-4 + 0j, -9 + 0j]).conj()
     return x.sqrt(), x.resolve_conj().sqrt(), x.acosh(), torch.linalg.norm(x)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["exp", "exp2"])
+@parity_test
+def test_powers_of_minus_infinity(torch: Any, name: str, dtype: str) -> Any:
+    inf = float("inf")
+    found = [complex(-inf, b) for b in (0.0, 1.0, -2.0, inf, -inf, float("nan"))]
+    x = torch.tensor(found, dtype=getattr(torch, dtype))
+    return [getattr(torch, name)(x).abs() for _ in range(3)]
+
+
+@parity_test
+def test_two_to_infinity(torch: Any) -> Any:
+    return torch.exp2(torch.tensor([complex(float("inf"), 0.0), complex(2.0, 1.0)])).real

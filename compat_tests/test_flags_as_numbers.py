@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch as pytorch
+from jax import lax
 
 import jaxtorch
+from jaxtorch.interop import jax_function
 
 FORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "float": lambda t, m, x: m.float() * x,
@@ -41,3 +43,21 @@ def test_nothing_times_nan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         x, m = jaxtorch.tensor(values), jaxtorch.zeros(8000, dtype=jaxtorch.bool)
         np.testing.assert_array_equal(compiled(m, x).numpy(), expected)
+
+
+LOOPS: dict[str, Callable[[Any, Any], Any]] = {
+    "while": lambda m, x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, m * x), (0, x))[1],
+    "scan": lambda m, x: lax.map(lambda pair: pair[0] * pair[1], (m, x)),
+    "cond": lambda m, x: lax.cond(x[3] > 0, lambda m, x: m * x, lambda m, x: x, m, x),
+    "nested": lambda m, x: lax.map(lambda p: lax.fori_loop(0, 2, lambda i, c: p[0] * p[1], p[1]), (m, x)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_in_loops(name: str) -> None:
+    values = np.tile(np.array([np.nan, np.inf, -np.inf, 1.0], np.float32), 2000)
+    function = jax_function(LOOPS[name])
+    expected = np.tile(np.array([np.nan, np.nan, np.nan, 0.0], np.float32), 2000)
+    for _ in range(3):
+        x, m = jaxtorch.tensor(values), jaxtorch.zeros(8000, dtype=jaxtorch.bool)
+        np.testing.assert_array_equal(function(m, x).numpy(), expected)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from parity import candidate, reference
+from parity import attempt, candidate, parity_test, reference
 
 
 def _module(t: Any, w: Any) -> Any:
@@ -166,3 +167,58 @@ def test_a_tensor_that_was_written_over_is_an_error() -> None:
             w.mul_(3)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             out.sum().backward()
+
+
+TRANSFORMED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "grad": lambda t, f, x: t.func.grad(lambda x: ((x * 1).sum(), f(x)), has_aux=True)(x)[1],
+    "vjp": lambda t, f, x: t.func.vjp(f, x)[0],
+    "jvp": lambda t, f, x: t.func.jvp(f, (x,), (x.detach().clone(),))[0],
+    "jacrev": lambda t, f, x: t.func.jacrev(lambda x: (x * 1, f(x)), has_aux=True)(x)[1],
+    "jacfwd": lambda t, f, x: t.func.jacfwd(lambda x: (x * 1, f(x)), has_aux=True)(x)[1],
+    "vmap": lambda t, f, x: t.vmap(f)(x),
+    "vmap of columns": lambda t, f, x: t.vmap(f, in_dims=1, out_dims=1)(x),
+    "vmap moved": lambda t, f, x: t.vmap(f, in_dims=1)(x),
+    "vmap twice": lambda t, f, x: t.vmap(t.vmap(f))(x),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", TRANSFORMED)
+@parity_test
+def test_an_argument_handed_back(torch: Any, name: str, requires_grad: bool) -> Any:
+    x = torch.arange(6.0).view(2, 3).clone().requires_grad_(requires_grad)
+    y = TRANSFORMED[name](torch, lambda x: x, x)
+    told = y is x, y._is_view(), y.requires_grad, y.is_leaf, y.stride()
+    with torch.no_grad():
+        y.mul_(2)
+    return told, x.detach(), y.detach()
+
+
+@pytest.mark.parametrize("name", ["jvp", "jacfwd", "vmap", "vmap of columns", "vmap moved"])
+@parity_test
+def test_an_argument_written_to_and_handed_back(torch: Any, name: str) -> Any:
+    x = torch.arange(6.0).view(2, 3).clone()
+    y = TRANSFORMED[name](torch, lambda x: x.mul_(2), x)
+    y.add_(1)
+    return y is x, x, y
+
+
+@parity_test
+def test_what_is_the_same_for_all_examples_is_expanded(torch: Any) -> Any:
+    x, same = torch.arange(6.0).view(3, 2), torch.ones(2, requires_grad=True)
+    y = torch.vmap(lambda x: same * 2)(x)
+    z = torch.vmap(lambda x: torch.zeros(2))(x)
+    written = attempt(lambda: z.add_(1))
+    return y.stride(), z.stride(), z._is_view(), written, torch.autograd.grad(y.sum(), same)
+
+
+@pytest.mark.parametrize("name", ["jvp", "jacfwd", "vmap"])
+@parity_test
+def test_writes_before_an_error(torch: Any, name: str) -> Any:
+    x = torch.ones(3)
+
+    def f(x: Any) -> Any:
+        x.mul_(3)
+        raise ValueError("no")
+
+    return attempt(lambda: TRANSFORMED[name](torch, f, x)), x

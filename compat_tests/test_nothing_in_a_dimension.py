@@ -128,3 +128,54 @@ def test_grid_sample(torch: Any, shape: Any, places: Any, mode: str) -> Any:
 def test_no_sequences(torch: Any) -> Any:
     scores, none = torch.zeros(4, 0, 3).log_softmax(2), torch.ones(0, dtype=torch.int64)
     return _kind(attempt(lambda: torch.nn.functional.ctc_loss(scores, none.view(0, 1), none, none).item()))
+
+
+CONVOLVED = [
+    ((1, 0, 5), (2, 0, 3), 1),
+    ((1, 0, 5), (2, 0, 3), 2),
+    ((0, 5), (2, 0, 3), 1),
+    ((0, 0, 5), (2, 0, 3), 1),
+    ((1, 0, 5, 5), (2, 0, 3, 3), 1),
+    ((0, 2, 5), (4, 2, 3), 1),
+    ((1, 0, 5), (0, 0, 3), 1),
+]
+
+
+@pytest.mark.parametrize(("size", "weight", "groups"), CONVOLVED)
+@parity_test
+def test_convolution(torch: Any, size: Any, weight: Any, groups: int) -> Any:
+    F = torch.nn.functional
+    dims = len(weight) - 2
+
+    def run() -> Any:
+        inputs = [torch.ones(s, requires_grad=True) for s in (size, weight, weight[:1])]
+        out = getattr(F, f"conv{dims}d")(*inputs, groups=groups)
+        return out.detach(), torch.autograd.grad(out.sum(), inputs)
+
+    return [attempt(run)]
+
+
+@pytest.mark.parametrize(("size", "weight"), [((1, 0, 5), (0, 2, 3)), ((1, 0, 5), (0, 0, 3)), ((0, 2, 5), (2, 2, 3))])
+@parity_test
+def test_transposed_convolution(torch: Any, size: Any, weight: Any) -> Any:
+    return [attempt(lambda: torch.nn.functional.conv_transpose1d(torch.ones(size), torch.ones(weight)))]
+
+
+@pytest.mark.parametrize("dim", [-3, -2, -1, 0, 1, 5])
+@parity_test
+def test_joining_nothing(torch: Any, dim: int) -> Any:
+    nothing = torch.zeros(0)
+    return [
+        attempt(lambda: torch.cat([nothing, nothing], dim)),
+        attempt(lambda: torch.cat([nothing.int(), nothing], dim)),
+        attempt(lambda: torch.cat([nothing, torch.ones(2)], dim)),
+        attempt(lambda: torch.cat([nothing, torch.ones(2, 3)], dim)),
+        attempt(lambda: torch.cat([nothing.clone().requires_grad_()], dim).requires_grad),
+    ]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize("name", ["linspace", "logspace"])
+@parity_test
+def test_flags_in_steps(torch: Any, name: str, steps: int) -> Any:
+    return [_kind(attempt(lambda: getattr(torch, name)(0, 1, steps, dtype=torch.bool)))]

@@ -122,3 +122,14 @@ def test_layers_made_in_inference_mode(torch: Any) -> Any:
         _told(found),
         _told(written),
     )
+
+
+@pytest.mark.parametrize("kind", ["int32", "float64", "float32"])
+@parity_test
+def test_inner_into_another_type(torch: Any, kind: str) -> Any:
+    cases = [(torch.ones(2), torch.ones(2)), (torch.ones(()), torch.ones(2)), (torch.ones(2, 2), torch.ones(3, 2))]
+    found = []
+    for a, b in cases:
+        out = torch.empty(0, dtype=getattr(torch, kind))
+        found.append(getattr(attempt(lambda a=a, b=b, out=out: torch.inner(a, b, out=out)), "kind", None))
+    return found

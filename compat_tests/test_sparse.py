@@ -14,6 +14,7 @@ import torch as reference
 
 import jaxtorch
 from jaxtorch._core.runner import _structures
+from parity import parity_test
 
 # PyTorch warns once a process that it does not check indices, and that its CSR is in beta.
 pytestmark = [pytest.mark.filterwarnings("ignore:Sparse"), pytest.mark.filterwarnings("ignore:.*[Ss]parse.*")]
@@ -456,3 +457,16 @@ def test_no_method_takes_a_sparse_tensor_for_a_dense_one(name: str, kind: str) -
 
 OURS = {"grad", "grad_fn", "pin_memory", "name", "dequantize"}
 """What PyTorch gives None for, or raises while jaxtorch answers."""
+
+
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+@parity_test
+def test_second_derivative_of_an_embedding(torch: Any, kind: str) -> Any:
+    options = {"mode": "sum"} if kind == "EmbeddingBag" else {"padding_idx": 2}
+    layer = getattr(torch.nn, kind)(4, 2, sparse=True, **options)
+    with torch.no_grad():
+        layer.weight.copy_(torch.arange(8.0).view(4, 2))
+    loss = layer(torch.tensor([[1, 2, 1]])).pow(3).sum()
+    (grad,) = torch.autograd.grad(loss, layer.weight, create_graph=True)
+    (again,) = torch.autograd.grad(grad.to_dense().pow(2).sum(), layer.weight)
+    return grad.requires_grad, grad.is_sparse, grad.to_dense().detach(), again.to_dense()

@@ -82,3 +82,10 @@ def test_indices_and_sources_in_the_memory_that_is_written(torch: Any, line: str
     x, m, e = torch.arange(4), torch.tensor([True, False]), torch.zeros(0, dtype=torch.int64)
     found = attempt(lambda: exec(line, {"x": x, "m": m, "e": e}))
     return getattr(found, "kind", None), x, m
+
+
+@parity_test
+def test_a_number_where_a_tensor_is_needed(torch: Any) -> Any:
+    at = (torch.tensor([0]),)
+    found = attempt(lambda: torch.index_put(torch.ones(2), at, 1.0)), attempt(lambda: torch.ones(2).index_put_(at, 1))
+    return [x.kind for x in found]

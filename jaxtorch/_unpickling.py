@@ -115,7 +115,8 @@ class RestrictedUnpickler(Unpickler):
             return found
         raise _refuse(
             f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-            f"`torch.serialization.add_safe_globals([{full}])` to allow it if you trust this class or function."
+            f"`torch.serialization.add_safe_globals([{full}])` or the context manager "
+            f"`torch.serialization.safe_globals([{full}])` to allow it if you trust this class or function."
         )
 
     def _hashable(self, keys: Any) -> None:

@@ -15,9 +15,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import tree_util
+from jax import core, tree_util
 from jax.extend import core as jex_core
-from jax.interpreters import partial_eval
+from jax.interpreters import ad, partial_eval
 
 from . import templates
 from .capture import unobserved
@@ -340,8 +340,8 @@ def _cotangents(outs: tuple[Aval, ...], present: tuple[bool, ...], given: Any) -
         if here:
             ct = next(rest)
             full.append(jnp.conj(ct) if aval.dtype.is_complex else ct)
-        elif aval.dtype.is_floating_point or aval.dtype.is_complex:
-            full.append(jnp.zeros(aval.shape, aval.dtype.np))
+        elif aval.dtype.is_floating_point or aval.dtype.is_complex:  # no array of zeros: 0 times infinity is NaN
+            full.append(ad.Zero(core.ShapedArray(aval.shape, aval.dtype.np)))
         else:
             full.append(np.zeros(aval.shape, jax.dtypes.float0))
     return full

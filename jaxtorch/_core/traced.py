@@ -227,12 +227,11 @@ def _transposed(closed: Any, linear: tuple[bool, ...], present: tuple[bool, ...]
     def transposed(*args: Any) -> Any:
         def of_linear(*some: Any) -> Any:
             fixed, moving = iter(args[:n]), iter(some)
-            return fn(*[next(moving) if is_linear else next(fixed) for is_linear in linear])
+            made = fn(*[next(moving) if is_linear else next(fixed) for is_linear in linear])
+            return [o for o, p in zip(made, present, strict=True) if p]  # zeros for the others: 0 times infinity is NaN
 
-        given = iter(args[n:])
-        full = [next(given) if p else jnp.zeros(o.shape, o.dtype) for o, p in zip(outs, present, strict=True)]
         moving_types = [t for t, is_linear in zip(types, linear, strict=True) if is_linear]
-        return jax.linear_transpose(of_linear, *moving_types)(full)
+        return jax.linear_transpose(of_linear, *moving_types)(list(args[n:]))
 
     return trace(transposed, [*known, *[o for o, p in zip(outs, present, strict=True) if p]])
 

@@ -130,13 +130,29 @@ def _is_number_of_flags(eqn: Any) -> bool:
 
 def _makes_numbers_of_flags(jaxpr: Any) -> bool:
     return any(
-        _is_number_of_flags(eqn)
-        or (eqn.primitive.name in _CALLS and _makes_numbers_of_flags(eqn.params["jaxpr"].jaxpr))
-        for eqn in jaxpr.eqns
+        _is_number_of_flags(eqn) or any(_makes_numbers_of_flags(c.jaxpr) for c in _inner(eqn)) for eqn in jaxpr.eqns
     )
 
 
 _CALLS = frozenset(("jit", "pjit"))
+_BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("branches",)}
+
+
+def _inner(eqn: Any) -> list[Any]:
+    """The jaxprs of the functions that an equation calls."""
+    names = ("jaxpr",) if eqn.primitive.name in _CALLS else _BODIES.get(eqn.primitive.name, ())
+    given = [eqn.params[n] for n in names]
+    return [c for g in given for c in (g if isinstance(g, (tuple, list)) else (g,))]
+
+
+def _chosen(closed: Any) -> Any:
+    """A jaxpr in which flags are made numbers by choosing."""
+    if isinstance(closed, (tuple, list)):
+        return tuple([_chosen(c) for c in closed])
+    if not _makes_numbers_of_flags(closed.jaxpr):
+        return closed
+    types = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals]
+    return jax.make_jaxpr(lambda *args: _with_chosen_numbers(closed.jaxpr, closed.consts, *args))(*types)
 
 
 def _with_chosen_numbers(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
@@ -155,8 +171,9 @@ def _with_chosen_numbers(jaxpr: Any, consts: Any, *args: Any) -> list[Any]:
             inner = eqn.params["jaxpr"]
             outs = _with_chosen_numbers(inner.jaxpr, inner.consts, *ins)
         else:
+            bodies = {n: _chosen(eqn.params[n]) for n in _BODIES.get(eqn.primitive.name, ())}
             with eqn.ctx.manager:
-                outs = eqn.primitive.bind(*ins, **eqn.primitive.get_bind_params(eqn.params))
+                outs = eqn.primitive.bind(*ins, **eqn.primitive.get_bind_params({**eqn.params, **bodies}))
             outs = outs if eqn.primitive.multiple_results else [outs]
         held.update(zip(eqn.outvars, outs, strict=True))
     return [read(v) for v in jaxpr.outvars]

@@ -508,6 +508,7 @@ def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False
     need_kind("index_put_", "accumulate", "bool", accumulate)
     if self._rg or self._alias is not None:
         check_fillable(self)
+    need_tensor(values, "index_put_", "values", 3)
     found = _given_indices(self, indices, "index_put_")
     _check_indices(self, found)
     values = move(values, self._value.aval.slot)

@@ -92,6 +92,20 @@ def _check_numbers(stride: Any, padding: Any, dilation: Any, groups: int) -> Non
         raise RuntimeError("non-positive groups is not supported")
 
 
+def _check_groups(weight: Any, groups: int) -> None:
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
+            "weight of size "
+            f"[{list(weight.shape)}] instead"
+        )
+
+
 def _check_bias(bias: Any, weight: Any, channels: int, transposed: bool) -> None:
     if bias is not None and (bias.ndim != 1 or bias.shape[0] != channels):
         given = "Given transposed=1, weight" if transposed else "Given weight"
@@ -146,17 +160,7 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     _check_numbers(stride, [p for p, _ in pads], dilation, groups)
     if not batched:
         x = x[None]
-    if weight.shape[0] < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
-            f"{list(weight.shape)} instead"
-        )
-    if weight.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
-            "weight of size "
-            f"[{list(weight.shape)}] instead"
-        )
+    _check_groups(weight, groups)
     if x.shape[1] != weight.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(x.shape)} "
@@ -175,7 +179,11 @@ def _conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: A
     if n < 3 and max(dilation) > 1 and (kind(x) == "bool" or (kind(x) == "int" and x.dtype != jnp.int64)):
         unsupported("slow_conv_dilated<>", x)
     refuse("compute_columns3d" if n == 3 else "slow_conv2d_cpu", x, "bool")
-    out = _plus_bias(convolve(x, weight, stride, pads, dilation, groups), bias, n)
+    if x.shape[1]:
+        out = _plus_bias(convolve(x, weight, stride, pads, dilation, groups), bias, n)
+    else:  # of no channels PyTorch makes no channels, whatever the weight says
+        sizes = [(p - r) // s + 1 for p, r, s in zip(padded, reach, stride, strict=True)]
+        out = jnp.zeros((x.shape[0], 0, *sizes), x.dtype)
     return out if batched else out[0]
 
 
@@ -213,12 +221,7 @@ def _conv_transpose(
         raise RuntimeError("negative output_padding is not supported")
     if not batched:
         x = x[None]
-    if weight.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
-            "weight of size "
-            f"[{list(weight.shape)}] instead"
-        )
+    _check_groups(weight, groups)
     if x.shape[1] != weight.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have "

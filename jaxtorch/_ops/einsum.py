@@ -533,7 +533,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
         result = tensordot(input, other, ((-1,), (-1,)))
     else:
         result = input * other
-    return result if out is None else write_out(out, result, "inner")
+    return result if out is None else write_out(out, result, "tensordot" if input.ndim and other.ndim else "mul")
 
 
 @function("outer", method=True, aliases=("ger",))

@@ -78,7 +78,9 @@ def _join(tensors: list[Tensor], dim: int) -> Tensor:
     first = shapes[0]
     if (0,) in shapes:
         full = [s for s in shapes if s != (0,)]
-        if full and len(full) < len(shapes) and len(full[0]) != 1:
+        if not full:
+            dim = 0  # PyTorch looks at no dimension where all are empty
+        elif len(full) < len(shapes) and len(full[0]) != 1:
             dim = _check_cat(full, dim)
             return _join([_emptied(t, full[0], dim) if t._value.aval.shape == (0,) else t for t in tensors], dim)
     d = _check_cat(shapes, dim)

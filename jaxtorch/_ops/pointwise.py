@@ -58,16 +58,24 @@ def rsqrt(input: Array):
     return _rsqrt(input)
 
 
+@derivatives(lambda t, ans, x: t * ans)
+def complex_exp(x: Any) -> Any:
+    """The exponential, 0 at a real part of -inf whatever the imaginary one is; XLA's is NaN where that is not finite."""
+    return jnp.where(x.real == -jnp.inf, jnp.zeros_like(x), lax.exp(x))
+
+
 @op(promote="float", inplace=True)
 def exp(input: Array):
     """The exponential."""
-    return lax.exp(input)
+    return complex_exp(input) if kind(input) == "complex" else lax.exp(input)
 
 
 @derivatives(lambda t, ans, x: t * (ans * math.log(2)))
 def exp2_of(x: Any) -> Any:
     """2 ** x; `lax.exp2` loses a digit where x is large."""
-    return lax.exp(x * math.log(2)) if kind(x) == "complex" else lax.pow(jnp.full_like(x, 2), x)
+    if kind(x) == "complex":  # part by part: infinity times a complex number is NaN
+        return complex_exp(lax.complex(x.real * math.log(2), x.imag * math.log(2)))
+    return lax.pow(jnp.full_like(x, 2), x)
 
 
 @op(promote="float", inplace=True)

@@ -219,7 +219,7 @@ def _spaced(start: Any, end: Any, steps: int, dtype: dtypes.dtype, fused: bool =
         return np.where(index < steps // 2, low, high).astype(dtype.np)
 
 
-def _spaced_dtype(start: Any, end: Any, dtype: Any, out: Tensor | None, name: str) -> dtypes.dtype:
+def _spaced_dtype(start: Any, end: Any, steps: int, dtype: Any, out: Tensor | None, name: str) -> dtypes.dtype:
     is_complex = isinstance(start, complex) or isinstance(end, complex)
     if is_complex and dtype is not None and not as_dtype(dtype).is_complex:
         raise RuntimeError(
@@ -227,7 +227,7 @@ def _spaced_dtype(start: Any, end: Any, dtype: Any, out: Tensor | None, name: st
             f"{dtypes.scalar_name(as_dtype(dtype))}"
         )
     found = out_dtype(dtype, out, dtypes.default().to_complex() if is_complex else None)
-    if found is dtypes.bool_:
+    if found is dtypes.bool_ and steps > 1:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
     return found
 
@@ -239,7 +239,7 @@ def linspace(
 ) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, n = _ends(start, end, steps, "linspace")
-    dtype = _spaced_dtype(first, last, dtype, out, "linspace")
+    dtype = _spaced_dtype(first, last, n, dtype, out, "linspace")
     return finish_factory(placed(_spaced(first, last, n, dtype), device), out, requires_grad, "linspace")
 
 
@@ -252,7 +252,7 @@ def logspace(
     first, last, n = _ends(start, end, steps, "logspace")
     if base.__class__ is not float:
         need_kind("logspace", "base", "float", base)
-    dtype = _spaced_dtype(first, last, dtype, out, "logspace")
+    dtype = _spaced_dtype(first, last, n, dtype, out, "logspace")
     wide = dtypes.complex128 if dtype.is_complex else dtypes.float64
     exact = dtype.itemsize >= 4 and (dtype.is_floating_point or dtype.is_complex)
     if not (dtype.is_floating_point or dtype.is_complex):

@@ -171,6 +171,13 @@ class Problem:
         made._layout = t._layout
         return made
 
+    def result(self, t: Tensor) -> Tensor:
+        """A result as it is outside: an argument is that argument."""
+        for i in self.moving:
+            if t is self.after[i]:
+                return self.tensors[i]
+        return self.settled(t)
+
     def pulled(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> list[Tensor | None]:
         """The gradients of the inputs; None for those that the outputs do not depend on."""
         roots = [(o, c) for o, c in zip(outs, cotangents, strict=True) if o._rg and c is not None]
@@ -194,7 +201,7 @@ def gradients(problem: Problem, run: Callable[[list[Tensor]], tuple[Tensor, list
         out, more = run(problem.after)
     graph = state.grad and problem.reaches_outside(out)
     found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], False, graph))
-    value, rest = problem.settled(out), [problem.settled(x) for x in more]
+    value, rest = problem.settled(out), [problem.result(x) for x in more]
     problem.write_back()
     return found, value, rest
 
@@ -247,7 +254,7 @@ def jacobian(
                 block = functions["zeros"]((*o.shape, *x.shape), dtype=x.dtype, device=x.device)
             blocks.append(block)
         begin += size
-    rest = [problem.settled(x) for x in more]
+    rest = [problem.result(x) for x in more]
     problem.write_back()
     return blocks, rest
 
@@ -259,8 +266,8 @@ class Pullback:
         self.problem = problem
         with _at_work(grad=True):
             self.outs, more = run(problem.after)
-        self.results = [problem.settled(o) for o in self.outs]
-        self.more = [problem.settled(x) for x in more]
+        self.results = [problem.result(o) for o in self.outs]
+        self.more = [problem.result(x) for x in more]
         self.graph = any(problem.reaches_outside(o) for o in self.outs)
         problem.write_back()
 
@@ -294,6 +301,27 @@ def _written(primals: list[Tensor], moving: list[Tensor], before: list[Value]) -
             p._rebind(h) if h._rg and state.grad else p._write(h._read())
 
 
+def _view_of_own(t: Tensor, primals: list[Tensor], moving: list[Tensor]) -> Tensor:
+    """A result; of an argument a view of that argument."""
+    for p, h in zip(primals, moving, strict=True):
+        if t is h:
+            return p.view_as(p)
+    return t
+
+
+@contextlib.contextmanager
+def _written_by_then(primals: list[Tensor], moving: list[Tensor], before: list[Value]) -> Iterator[None]:
+    """Context of a function whose error leaves written what it had written by then."""
+    try:
+        yield
+    except Untaped:
+        raise
+    except Exception:
+        with forward.pausing():
+            _written(primals, moving, before)
+        raise
+
+
 def along(
     run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], tangents: list[Tensor]
 ) -> Any:
@@ -302,12 +330,13 @@ def along(
     try:
         moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
         before = [h._read() for h in moving]
-        with _at_work():
+        with _written_by_then(primals, moving, before), _at_work():
             outs, more = run(moving)
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
         forward.leave()
     _written(primals, moving, before)
+    outs, more = ([_view_of_own(x, primals, moving) for x in found] for found in (outs, more))
     return (
         outs,
         [functions["zeros_like"](o.detach()) if t is None else t for o, t in zip(outs, moves, strict=True)],
@@ -330,7 +359,7 @@ def columns(
             begin += a.numel
         moving = _moving(primals, tangents)
         before = [h._read() for h in moving]
-        with _at_work(level):
+        with _written_by_then(primals, moving, before), _at_work(level):
             outs, more = run(moving)
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
@@ -349,7 +378,7 @@ def columns(
                 block = whole[begin : begin + n].movedim(0, -1).reshape(*o.shape, *x.shape)
             blocks.append(block)
             begin += n
-    return blocks, more
+    return blocks, [_view_of_own(x, primals, moving) for x in more]
 
 
 # -- vmap
@@ -395,9 +424,14 @@ def one_of(level: Level, t: Tensor) -> bool:
     return mapped.is_mapped_at(level, t._read())
 
 
-def all_of(level: Level, t: Tensor, d: int) -> Tensor:
-    """A result for all examples, these along dimension d."""
-    made = mapped.leave(level, t)
+def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: int = 0) -> Tensor:
+    """A result for all examples, these along dimension d.
+
+    whole: what the result is an example of, along dimension `begin`, if it is an argument: then that is the result, or a view of it.
+    """
+    if whole is not None and -whole.ndim <= d < whole.ndim:
+        return whole if d % whole.ndim == begin % whole.ndim else whole.movedim(begin, d)
+    made = mapped.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
     if not -made.ndim <= d < made.ndim:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-made.ndim}, {made.ndim - 1}], but got {d})"

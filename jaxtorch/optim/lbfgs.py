@@ -148,18 +148,24 @@ class LBFGS(Optimizer):
             steps.append(s)
             ro.append(1.0 / curvature)
             work["H_diag"] = curvature / y.dot(y)
-        state.setdefault("al", [None] * history)
-        return _two_loops(gradient, work["H_diag"], changes, steps, ro)
+        result, al = _two_loops(gradient, work["H_diag"], changes, steps, ro)
+        state.setdefault("al", [None] * history)[: len(al)] = al
+        return result
 
 
 _KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 _kernels: dict[Any, Kernel] = {}
 
 
-def _two_loops(gradient: Tensor, scale: Any, changes: list[Tensor], steps: list[Tensor], ro: list[Tensor]) -> Tensor:
-    """The recursion as one instruction. The history is filled up to a power of two, so that few kernels are compiled."""
+def _two_loops(
+    gradient: Tensor, scale: Any, changes: list[Tensor], steps: list[Tensor], ro: list[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    """The recursion as one instruction, and the first loop's factors.
+
+    The history is filled up to a power of two, so that few kernels are compiled.
+    """
     if not changes:
-        return gradient.neg() * scale  # its first value, 1, before any curvature was seen
+        return gradient.neg() * scale, []  # its first value, 1, before any curvature was seen
     room = 1 << (len(changes) - 1).bit_length()
     missing = room - len(changes)
     zero = [functions["zeros_like"](gradient)._read()] * missing
@@ -171,7 +177,8 @@ def _two_loops(gradient: Tensor, scale: Any, changes: list[Tensor], steps: list[
     kernel = _kernels.get(avals)
     if kernel is None:
         kernel = _kernels[avals] = Kernel("lbfgs", _recursion(room), avals, avals[0].slot)
-    return wrap(program.emit(kernel, values)[0])
+    result, al = [wrap(v) for v in program.emit(kernel, values)]
+    return result, list(al[: len(changes)].unbind())
 
 
 def _recursion(n: int) -> Callable[..., Any]:
@@ -188,7 +195,7 @@ def _recursion(n: int) -> Callable[..., Any]:
             return q + s * (a - jnp.dot(y, q) * r), None
 
         q, al = jax.lax.scan(down, -gradient, history, reverse=True)
-        return (jax.lax.scan(up, q * scale, (history, al))[0],)
+        return jax.lax.scan(up, q * scale, (history, al))[0], al
 
     return run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.op import functions
 from .._core.tensor import Tensor
-from ..autograd.function import Function, once_differentiable
+from ..autograd.function import Function
 from ._convert import index_tensor
 from ._tensor import coo, host
 
@@ -24,9 +24,11 @@ class Embedding(Function):
         return functions["embedding"](weight, indices, padding_idx, scale_grad_by_freq)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> Any:
-        """The sparse gradient of the weight: one row for each index that is not padding, not merged."""
+        """The sparse gradient of the weight: one row for each index that is not padding, not merged.
+
+        Under `create_graph` its values have a history.
+        """
         (indices,) = ctx.saved_tensors
         size, padding, scale = ctx.facts
         if scale:
