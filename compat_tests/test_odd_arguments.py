@@ -133,3 +133,44 @@ def test_inner_into_another_type(torch: Any, kind: str) -> Any:
         out = torch.empty(0, dtype=getattr(torch, kind))
         found.append(getattr(attempt(lambda a=a, b=b, out=out: torch.inner(a, b, out=out)), "kind", None))
     return found
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "float32", "bool", "complex64"])
+@parity_test
+def test_unravel_index(torch: Any, kind: str) -> Any:
+    x, found = torch.arange(6).view(2, 3).to(getattr(torch, kind)), []
+    for shape in ((2, 3), 6, [2, 1, 3], (2.0,), (-1,), (), (0,), None, "a", (2, 2), (1 << 62, 4)):
+        made = attempt(lambda shape=shape: torch.unravel_index(x, shape))
+        told = (made.kind, made.message.split("\n")[0]) if hasattr(made, "kind") else made
+        found.append((told, isinstance(made, tuple) and [t.stride() for t in made]))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "int64", "float64"])
+@pytest.mark.parametrize("name", ["trapezoid", "cumulative_trapezoid"])
+@parity_test
+def test_integrals_of_integers_that_wrap_around(torch: Any, name: str, kind: str) -> Any:
+    integral, x = getattr(torch, name), (torch.arange(12).view(3, 4) * 21).to(getattr(torch, kind))
+    points = torch.arange(12).view(3, 4)
+    return [
+        (integral(x, dim=d), integral(x, dx=0.5, dim=d), integral(x, points, dim=d), integral(x, x, dim=d))
+        + (integral(x, points.double() / 2, dim=d), integral(x.double(), x, dim=d))
+        for d in (0, 1)
+    ]
+
+
+@parity_test
+def test_types_that_are_refused(torch: Any) -> Any:
+    whole, half, flags = torch.ones(3, 3).long(), torch.ones(3, 3).bfloat16(), torch.ones(3, 3) > 0
+    numbers, at = torch.ones(3, 3) + 0j, torch.tensor([0, 1, 1])
+    found = [
+        attempt(lambda: torch.normal(0.0, numbers)),
+        attempt(lambda: torch.normal(numbers, numbers)),
+        attempt(lambda: torch.pca_lowrank(whole)),
+        attempt(lambda: torch.pca_lowrank(whole, center=False)),
+        attempt(lambda: torch.svd_lowrank(half)),
+        attempt(lambda: torch.linalg.vander(half)),
+        attempt(lambda: numbers.index_reduce(0, at, numbers, "amax")),
+        attempt(lambda: flags.index_reduce(0, at, flags, "mean")),
+    ]
+    return [x.kind for x in found]

@@ -16,7 +16,7 @@ from .._core.limits import check_number
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
 from .._core.size import Size, refuse_size
-from .._core.sparsity import answers, lacks_content, makers
+from .._core.sparsity import answers, is_sparse, lacks_content, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from .._core.value import python_number
 from . import constants
@@ -239,7 +239,7 @@ def _like(name: str, value: int) -> Any:
     ) -> Tensor:  # fmt: skip
         if requires_grad is not False or pin_memory is not False:
             check_flags(name, requires_grad, pin_memory)
-        return like_filled(input, value, dtype, device, requires_grad, memory_format, name)
+        return like_filled(input, value, dtype, device, requires_grad, memory_format, name, layout)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the input's size and type; filled with {value}."
@@ -247,9 +247,12 @@ def _like(name: str, value: int) -> Any:
 
 
 def like_filled(
-    input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, name: str
-) -> Tensor:
+    input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, memory_format: Any, name: str,
+    layout: Any = None,
+) -> Tensor:  # fmt: skip
     """A filled tensor that has its size, and what is not given, from a model."""
+    if layout is not None and (layout in SPARSE or is_sparse(input)) and layout is not need_tensor(input, name).layout:
+        return _in_layout(input, value, dtype, device, requires_grad, name, layout)
     if lacks_content(need_tensor(input, name)):
         return answers[-1](
             functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
@@ -263,6 +266,22 @@ def like_filled(
         requires_grad,
     )
     return t if memory_format is None and input._layout is None else with_format(t, memory_format, input, name)
+
+
+def _in_layout(
+    input: Tensor, value: Any, dtype: Any, device: Any, requires_grad: bool, name: str, layout: Any
+) -> Tensor:
+    """A tensor of a layout that the model has not."""
+    aval = input._value.aval
+    rest = aval.dtype if dtype is None else as_dtype(dtype), aval.slot.device if device is None else device
+    if layout is constants.strided:
+        return filled(aval.shape, value, *rest, requires_grad)
+    check_layout(None if layout in SPARSE else layout, name)
+    if name != "zeros_like" and not (name == "empty_like" and is_sparse(input)):
+        raise NotImplementedError(
+            f"Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend: {name}() fills no {layout}"
+        )
+    return makers["empty"](aval.shape, layout, *rest, requires_grad)
 
 
 zeros_like = _like("zeros_like", 0)
@@ -280,7 +299,7 @@ def full_like(
     if isinstance(input, Tensor):
         aval = input._value.aval
         check_number(number, aval.dtype if dtype is None else as_dtype(dtype), to_infinity=aval.numel == 1)
-    return like_filled(input, number, dtype, device, requires_grad, memory_format, "full_like")
+    return like_filled(input, number, dtype, device, requires_grad, memory_format, "full_like", layout)
 
 
 def _new(name: str, value: int) -> Any:

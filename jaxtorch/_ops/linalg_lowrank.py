@@ -5,12 +5,14 @@ N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness (2009
 
 from __future__ import annotations
 
+from .._core import dtypes
 from .._core.op import function
 from .._core.op import functions as _f
 from .._core.tensor import Tensor
 from .linalg_factor import linalg_qr
 from .linalg_spectral import linalg_svd
-from .rules import kind
+
+_DRAWN = (dtypes.float16, dtypes.float32, dtypes.float64)
 
 
 def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
@@ -22,7 +24,8 @@ def _basis(A: Tensor, q: int, niter: int, M: Tensor | None) -> Tensor:
     def transposed(x: Tensor) -> Tensor:
         return A.mH @ x if M is None else A.mH @ x - M.mH @ x
 
-    start = _f["randn"](A.shape[-1], q, dtype=A.dtype, device=A.device)
+    kind = A.dtype if A.is_complex() or A.dtype in _DRAWN else dtypes.float32  # a product with another type raises
+    start = _f["randn"](A.shape[-1], q, dtype=kind, device=A.device)
     found = linalg_qr(times(start))[0]
     for _ in range(niter):
         found = linalg_qr(transposed(found))[0]
@@ -59,6 +62,4 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    if kind(A._value.aval) in ("int", "bool"):
-        raise ValueError(f"pca_lowrank(): input is expected to be floating point, but got {A.dtype}")
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

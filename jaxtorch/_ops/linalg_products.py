@@ -226,8 +226,10 @@ def cross(input: Array, other: Array, dim: int | None = None):
 
 @op(function=False, method=False, out=False, grad="CatBackward0", saved=["x"])
 def _vander(x: Array, N: int | None):
-    if kind(x) == "bool":
-        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
+    if kind(x) == "bool" or x.dtype in HALVES:
+        raise RuntimeError(
+            f"linalg.vander supports floating point, complex, and integer tensors, but got {scalar_name(x)}"
+        )
     n = x.shape[-1] if x.ndim and N is None else N if N is not None else 0
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")

@@ -294,7 +294,7 @@ def rand_like(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) of the input's size and type."""
-    t = uniform_(like_filled(input, 0, dtype, device, False, memory_format, "rand_like"), generator=generator)
+    t = uniform_(like_filled(input, 0, dtype, device, False, memory_format, "rand_like", layout), generator=generator)
     return finish_factory(t, None, requires_grad, "rand_like")
 
 
@@ -304,7 +304,7 @@ def randn_like(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Standard normal numbers of the input's size and type."""
-    t = normal_(like_filled(input, 0, dtype, device, False, memory_format, "randn_like"), generator=generator)
+    t = normal_(like_filled(input, 0, dtype, device, False, memory_format, "randn_like", layout), generator=generator)
     return finish_factory(t, None, requires_grad, "randn_like")
 
 
@@ -321,7 +321,10 @@ def randint_like(
         _integer(v, "randint_like", n, p) for v, n, p in ((0 if low is None else low, "low", 2), (high, "high", 3))
     )
     t = random_(
-        like_filled(input, 0, dtype, device, False, memory_format, "randint_like"), low, high, generator=generator
+        like_filled(input, 0, dtype, device, False, memory_format, "randint_like", layout),
+        low,
+        high,
+        generator=generator,
     )
     return finish_factory(t, None, requires_grad, "randint_like")
 

@@ -168,6 +168,8 @@ def normal(
         slot = devices.resolve(device)
         t = sample(slot, generator, shape, found, ("normal", shape, found.np, mean, std), "normal", mean, std)
         return finish_factory(t, out, requires_grad, "normal")
+    if isinstance(std, Tensor) and std._value.aval.dtype.is_complex:
+        raise RuntimeError("normal expects standard deviation to be non-complex")
     found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
     check_normal(found)
     node = f"NormalBackward{3 if len(tensors) == 2 else 1 if isinstance(mean, Tensor) else 2}"

@@ -19,7 +19,7 @@ from .._core.tensor import Tensor
 from .assignment import C_NAMES
 from .primitives import linear_in, natively, primitive, with_tangent
 from .reductions import axes_of, bad_call, follow, one_axis, wide
-from .rules import kind, refuse, to_float, unsupported
+from .rules import default_float, kind, refuse, to_float, unsupported
 
 
 def _xlas(kind: str) -> Callable[..., Any]:
@@ -268,16 +268,25 @@ def _widths(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
         x = x.reshape((1,) * (y.ndim - x.ndim) + x.shape)
         steps = between(x, axis)
     y, steps = _common(y, steps)
-    return to_float(y), to_float(steps)
+    return to_float(y), steps
 
 
-def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> Any:
-    y, steps = _widths(name, y, x, dx, axis)
+def _areas(name: str, y: Any, x: Any, dx: Any, axis: int, summed: Any) -> Any:
+    """What `summed` makes of the areas between points. Those of integers are summed twofold, as integers that may wrap around."""
+    heights, steps = _widths(name, y, x, dx, axis)
     n = y.shape[axis]
     if n == 0:
-        return y
+        return summed(to_float(heights))
+    whole = kind(y) == "int"
+    y = y if whole else heights
     both = lax.slice_in_dim(y, 0, n - 1, axis=axis) + lax.slice_in_dim(y, 1, n, axis=axis)
-    return both * steps / 2
+    if not whole:
+        return summed(both * to_float(steps) / 2)
+    if x is None:
+        return summed(to_float(both) * steps / 2)
+    both, steps = _common(both, steps)
+    products = both * steps
+    return to_float(summed(products.astype(jnp.int64) if kind(products) == "int" else products)) / 2
 
 
 def _check_trapezoid(name: str, x: Any, dx: Any) -> None:
@@ -301,7 +310,11 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int =
     """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
     _check_trapezoid("trapezoid", x, dx)
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
-    return jnp.sum(_areas("trapezoid", y, x, 1 if dx is None else dx, axis), axis)
+    if x is None and kind(y) == "int" and y.shape[axis]:  # PyTorch adds the two ends as they are: they may wrap around
+        ends = lax.index_in_dim(y, 0, axis, False) + lax.index_in_dim(y, -1, axis, False)
+        whole = jnp.sum(y.astype(jnp.int64), axis)
+        return (to_float(whole) - to_float(ends) * 0.5) * jnp.asarray(1 if dx is None else dx).astype(default_float())
+    return _areas("trapezoid", y, x, 1 if dx is None else dx, axis, lambda a: jnp.sum(a, axis))
 
 
 @op(
@@ -316,7 +329,7 @@ def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None,
     if not y.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
-    return lax.cumsum(_areas("cumulative_trapezoid", y, x, 1 if dx is None else dx, axis), axis)
+    return _areas("cumulative_trapezoid", y, x, 1 if dx is None else dx, axis, lambda a: lax.cumsum(a, axis))
 
 
 # -- gradient

@@ -23,7 +23,7 @@ from .._core.views import set_at
 from .._core.warned import once
 from .assignment import assignable
 from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
-from .rules import derivatives, scalar_name
+from .rules import derivatives, refuse, scalar_name
 from .sorting import sorted_with
 
 # -- writing to whole slices
@@ -196,6 +196,10 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     once("index_reduce() is in beta and the API may change at any time.")
+    if reduce in ("amax", "amin"):
+        refuse("index_func_", input, "complex")
+    elif reduce == "mean":
+        refuse("div_floor_cpu", input, "bool")
     shape = input.shape
     d = strides.wrap_dim(dim, input.ndim)
     input, index, source = _lifted(input, index, source)

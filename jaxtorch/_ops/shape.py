@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -11,7 +13,7 @@ import numpy as np
 
 from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
-from .._core.op import Array, Ints, Sizes, function, method, numpy_names, op
+from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
 from .._core.symbols import up_to
@@ -411,15 +413,20 @@ _splitting("dsplit", 3, lambda ndim: 2)
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Flat indices as one tensor of indices for each dimension of a shape."""
     if indices.is_floating_point() or indices.is_complex() or indices.dtype is dtypes.bool_:
-        raise ValueError(f"torch.unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
-    if isinstance(shape, Tensor):
-        raise TypeError("torch.unravel_index(): expected shape to be int or sequence of ints, but got Tensor")
-    size = as_size((shape,), "unravel_index", "shape")
-    content, total = _content(indices), int(np.prod(size, dtype=np.int64))
-    if content.size and (content.min() < 0 or content.max() >= total):
-        raise ValueError(f"torch.unravel_index(): 'indices' must be in the range [0, {total}) for the shape {size}")
-    found = np.unravel_index(content.astype(np.int64), size)
-    return tuple([from_host(np.asarray(a).astype(np.int64), indices.device) for a in found])
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in size:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    if any(n < 0 for n in size):
+        raise ValueError(f"'shape' cannot have negative values, but got {size}")
+    if not size:
+        return ()
+    steps = list(itertools.accumulate((*size[:0:-1],), operator.mul, initial=1))[::-1]
+    by, over = (functions["tensor"](n, dtype=dtypes.int64, device=indices.device) for n in (steps, size))
+    return (indices.unsqueeze(-1).floor_divide(by) % over).unbind(-1)  # beyond the shape it begins again
 
 
 @op(name="_apart", function=False, method=False, out=False, grad="UnsafeSplitBackward0")
