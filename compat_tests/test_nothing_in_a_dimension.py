@@ -179,3 +179,71 @@ def test_joining_nothing(torch: Any, dim: int) -> Any:
 @parity_test
 def test_flags_in_steps(torch: Any, name: str, steps: int) -> Any:
     return [_kind(attempt(lambda: getattr(torch, name)(0, 1, steps, dtype=torch.bool)))]
+
+
+@pytest.mark.parametrize("right", [(3, 0), (2, 3, 0), (3, 2), (0, 3, 2)])
+@pytest.mark.parametrize("size", [(3, 3), (2, 3, 3), (0, 3, 3), (1, 3, 3)])
+@parity_test
+def test_solving_for_nothing(torch: Any, size: Any, right: Any) -> Any:
+    matrix, other = torch.eye(3).expand(size) * 2, torch.ones(right)
+    found = [
+        attempt(lambda: torch.linalg.solve_triangular(matrix, other, upper=False)),
+        attempt(lambda: torch.linalg.solve_triangular(matrix, other.mT, upper=True, left=False)),
+        attempt(lambda: torch.triangular_solve(other, matrix)[0]),
+        attempt(lambda: torch.cholesky_solve(other, matrix)),
+        attempt(lambda: torch.linalg.solve(matrix, other)),
+        attempt(lambda: torch.linalg.solve(matrix * 0, other)),
+        attempt(lambda: torch.linalg.lu_solve(*torch.linalg.lu_factor(matrix), other)),
+    ]
+    return [getattr(x, "kind", None) or (tuple(x.shape), x.tolist()) for x in found]
+
+
+@pytest.mark.parametrize("size", [(0, 0), (2, 0, 0), (0, 3, 3), (3, 0), (2, 3, 0), (2, 0, 3)])
+@parity_test
+def test_inverse_of_nothing(torch: Any, size: Any) -> Any:
+    x = torch.zeros(*size, *size)
+    return [
+        attempt(lambda: torch.linalg.tensorinv(x, ind=len(size)).shape),
+        attempt(lambda: torch.linalg.tensorsolve(x, torch.zeros(size)).shape),
+    ]
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0, float("inf")])
+@pytest.mark.parametrize(("size", "other"), [((2, 0), (3, 0)), ((0, 1, 3, 0), (1, 0, 0)), ((0, 2), (3, 2))])
+@parity_test
+def test_distances(torch: Any, size: Any, other: Any, p: float) -> Any:
+    return [torch.cdist(torch.ones(size), torch.ones(other), p=p), torch.pdist(torch.ones(3, 0), p)]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@parity_test
+def test_linear_cross_entropy(torch: Any, reduction: str) -> Any:
+    target = torch.zeros(4, dtype=torch.int64)
+    fn = torch.nn.functional.linear_cross_entropy
+    return fn(torch.ones(4, 0), torch.ones(5, 0), target, reduction=reduction)
+
+
+@pytest.mark.parametrize("size", [(0, 3), (2, 3, 0), (0, 3, 2)])
+@parity_test
+def test_normalisation(torch: Any, size: Any) -> Any:
+    x, zeros, ones = torch.ones(size), torch.zeros(3), torch.ones(3)
+    found = [
+        attempt(lambda: torch.native_batch_norm(x, ones, zeros, zeros.clone(), ones.clone(), True, 0.1, 1e-5)),
+        attempt(
+            lambda: torch.native_batch_norm(x, ones, zeros, zeros.clone(), ones.clone(), False, 0.1, 1e-5)[0].shape
+        ),
+        attempt(lambda: torch.nn.functional.instance_norm(x)),
+    ]
+    return [_kind(x) for x in found]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("correction", [-5, 0, 1])
+@parity_test
+def test_variance(torch: Any, correction: int) -> Any:
+    x = torch.ones(0, 3)
+    return [
+        torch.var(x, 0, correction=correction),
+        torch.std_mean(x, correction=correction)[0],
+        torch.ones(3, 0).std(0, correction=correction),
+    ]

@@ -47,7 +47,7 @@ def _joined(found: list[Any], like: Any) -> Any:
     if len(found) == 1:
         return found[0].reshape(like.shape)
     out = np.empty_like(like, order="C")
-    for place, part in zip(_matrices(out), found, strict=True):
+    for place, part in zip(_matrices(out) if out.size else (), found, strict=True):
         place[...] = part
     return out
 

@@ -78,7 +78,8 @@ def _cdist(x1: Array, x2: Array, p: Number, mode: Any):
     x, y = spread(x1, batch), spread(x2, batch)
     if _products_wanted(mode, p, x.shape[-2], y.shape[-2]):
         return _by_products(x, y)
-    return vector_norm(x[..., :, None, :] - y[..., None, :, :], float(p), (-1,))[..., 0]
+    far = x[..., :, None, :] - y[..., None, :, :]
+    return vector_norm(far, float(p), (-1,))[..., 0] if far.shape[-1] else jnp.sum(far, -1)
 
 
 @function("cdist")
@@ -101,4 +102,5 @@ def pdist(input: Array, p: Number = 2):
     first, other = np.triu_indices(input.shape[0], 1)
     if not len(first):
         return jnp.zeros(0, input.dtype)
-    return vector_norm(input[first] - input[other], float(p), (-1,))[..., 0]
+    far = input[first] - input[other]
+    return vector_norm(far, float(p), (-1,))[..., 0] if far.shape[-1] else jnp.sum(far, -1)

@@ -261,7 +261,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{math.prod(after)} != {math.prod(before)}"
         )
-    found = _tensor_inverse(input.reshape(math.prod(before), -1)).reshape(*after, *before)
+    found = _tensor_inverse(input.reshape(math.prod(before), math.prod(after))).reshape(*after, *before)
     return found if out is None else write_out(out, found, "linalg_tensorinv")
 
 
@@ -275,5 +275,5 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor |
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
             f"{math.prod(after)} != {math.prod(before)}"
         )
-    found = linalg_solve(input.reshape(math.prod(before), -1), other.flatten()).reshape(after)
+    found = linalg_solve(input.reshape(math.prod(before), math.prod(after)), other.flatten()).reshape(after)
     return found if out is None else write_out(out, found, "linalg_tensorsolve")

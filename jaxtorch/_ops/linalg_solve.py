@@ -54,10 +54,13 @@ def _factored_solve(lu: Any, order: Any, b: Any, transposed: bool) -> Any:
 def solved(a: Any, b: Any) -> tuple[Any, Any]:
     """X of A X = B with the batches broadcast, and where A is singular: 1 + the position of the zero pivot."""
     batch = batches(b.shape[:-2], a.shape[:-2])
-    if a.size == 0 or b.size == 0:
-        return jnp.zeros((*batch, *b.shape[-2:]), b.dtype), jnp.zeros(a.shape[:-2], jnp.int32)
+    nothing = jnp.zeros((*batch, *b.shape[-2:]), b.dtype)
+    if a.size == 0:
+        return nothing, jnp.zeros(a.shape[:-2], jnp.int32)
     lu, _, order = lax.linalg.lu(lax.stop_gradient(a))
     info = first_bad(diagonal_of(lu) == 0)
+    if b.size == 0:
+        return nothing, info
     lu = spread(lu, batch)
     order = jnp.broadcast_to(order, (*batch, order.shape[-1]))
     a = spread(a, batch)

@@ -87,6 +87,8 @@ def _native_batch_norm(
     _check_float("batch_norm", input)
     channels = input.shape[1]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if training and 0 in input.shape:
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     x, shape = _wide(input), _channel_shape(input)
     if not training:
         if running_mean is None or running_var is None:

@@ -17,6 +17,9 @@ from .products import averaged
 
 def moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """Mean and variance over some axes, which are kept with size 1."""
+    if 0 in x.shape:
+        nothing = jnp.mean(x, axes, keepdims=True)
+        return nothing, nothing
     mean = averaged(x, axes)
     centred = x - mean
     first, ends = (0,) * x.ndim, [1 if d in axes else n for d, n in enumerate(x.shape)]

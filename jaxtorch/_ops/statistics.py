@@ -75,6 +75,8 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
     axes = axes_of(name, dim, input.ndim)
     x = wide(input)
     freedom = extent(x, axes) - (1 if correction is None else correction)
+    if not extent(x, axes):
+        freedom = min(freedom, 0)  # of nothing it is NaN, whatever the correction
     if freedom <= 0:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -107,7 +108,7 @@ def linear_cross_entropy(
             stacklevel=2,
         )
     flat_bias = None if linear_bias is None else linear_bias.reshape(-1)
-    flat_weight, dtype = linear_weight.reshape(-1, features), input.dtype
+    flat_weight, dtype = linear_weight.reshape(math.prod((classes, *out_features)), features), input.dtype
     wide = piecewise and dtype in (dtypes.float16, dtypes.bfloat16)  # PyTorch's pieces are computed in float32
     if wide:
         input, flat_weight = input.float(), flat_weight.float()
