@@ -82,3 +82,58 @@ def test_indices_and_sources_in_the_memory_that_is_written(torch: Any, line: str
     x, m, e = torch.arange(4), torch.tensor([True, False]), torch.zeros(0, dtype=torch.int64)
     found = attempt(lambda: exec(line, {"x": x, "m": m, "e": e}))
     return getattr(found, "kind", None), x, m
+
+
+@pytest.mark.parametrize("line", [line for line in listed(OVERLAPS) if line.startswith("x[x")])
+@parity_test
+def test_the_same_where_the_content_is_known(torch: Any, line: str) -> Any:
+    x = known(torch.tensor([3, 1, 0, 2]))
+    found = attempt(lambda: exec(line, {"x": x}))
+    return getattr(found, "kind", None), x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool", "bfloat16", "complex64"])
+@parity_test
+def test_the_same_places_again_and_again(torch: Any, dtype: str) -> Any:
+    x = torch.zeros(6, 4, dtype=getattr(torch, dtype))
+    rows, columns = torch.tensor([0, -1, 2]), torch.tensor([[1], [3], [1]])
+    view, versions = x[1:], []
+    for value in (1, 0.75, True, torch.tensor(3).to(x.dtype), torch.tensor([1, 0, 1]).to(x.dtype)):
+        for at in (rows, (rows, rows), (columns, rows), (rows, columns)):
+            y = x.clone()
+            for z in (x, y, y.T):
+                found = attempt(lambda z=z, at=at, value=value: z.__setitem__(at, value))
+                versions.append((getattr(found, "kind", None), z._version))
+        rows[1] = rows[1] - 1 if rows[1] > -4 else 1
+    return x, view, versions
+
+
+@parity_test
+def test_places_that_are_out_of_range_from_the_second_write_on(torch: Any) -> Any:
+    x, at = torch.zeros(4, 3), known(torch.tensor([1, 2]))
+    x[at] = 1
+    narrow, found = torch.zeros(2, 3), []
+    for target, places in (
+        (x, at),
+        (narrow, at),
+        (x, at + 1),
+        (x, known(at + 2)),
+        (x, (at, known(at + 1))),
+        (x, -at * 2),
+    ):
+        found.append(told(attempt(lambda t=target, p=places: t.__setitem__(p, 2.0))))
+        known(target)
+    return x, found  # PyTorch has written some of the others by then
+
+
+@parity_test
+def test_a_leaf_and_what_backward_has_saved(torch: Any) -> Any:
+    w, at = torch.ones(3, requires_grad=True), known(torch.tensor([0, 2]))
+    x = torch.zeros(3)
+    y = (w * x).sum()
+    x[at] = 4.0
+    found = [getattr(attempt(y.backward), "kind", None), getattr(attempt(lambda: w.__setitem__(at, 1.0)), "kind", None)]
+    z = w * 2
+    z[at] = w[at] * 3
+    z.sum().backward()
+    return found, w.grad, z
