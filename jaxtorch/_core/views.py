@@ -180,6 +180,9 @@ _assignments: dict[Any, Kernel] = {}
 
 def _chain_key(chain: Any) -> tuple[Any, list[Value]]:
     """The static part of a chain, and its numbers as values."""
+    if len(chain) == 1:
+        op, static, numbers = chain[0]
+        return ((op, static, len(numbers)),), list(map(wrap_number, numbers))
     return (
         tuple([(op, static, len(numbers)) for op, static, numbers in chain]),
         [wrap_number(n) for _, _, numbers in chain for n in numbers],

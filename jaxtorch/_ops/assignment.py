@@ -257,9 +257,9 @@ def _assigned_at_once(self: Tensor, steps: tuple[Any, ...], value: Any) -> bool:
         part = wrap_number(value)
     if is_tracer(whole.array):
         return False
-    chain = chain_of(steps)
+    chain = chain_of(whole.aval, steps)
     given = value._alias if isinstance(value, Tensor) else None
-    if alias is not None and type(given) is Alias and given.storage is alias.storage and given.chain == tuple(chain):
+    if alias is not None and type(given) is Alias and given.storage is alias.storage and given.chain == chain:
         self._write(
             kept_value(whole)
         )  # as in `x[i] += y`, which has written there before: counted, though nothing changes

@@ -81,7 +81,7 @@ def _number_of(t: Tensor) -> int | None:
     return int(array) if type(array) in (_ndarray, ArrayImpl) else None
 
 
-def chain_of(steps: Any) -> list[Any]:
+def _steps_of(steps: Any) -> list[Any]:
     """The steps of a basic index as a chain of views."""
     chain = []
     for step in steps:
@@ -127,7 +127,7 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
             size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
-    chain = tuple(chain_of(steps))
+    chain = tuple(_steps_of(steps))
     static, numbers = _chain_key(chain)
     found = _Recipe(
         aval_of(size, aval.dtype, aval.slot),
@@ -141,6 +141,11 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
         _recipes.clear()
     _recipes[aval, layout, steps] = found
     return found
+
+
+def chain_of(aval: Aval, steps: Any) -> tuple[Any, ...]:
+    """The steps of a basic index as a chain of views, for a contiguous tensor of this type."""
+    return (_recipes.get((aval, None, steps)) or _recipe(aval, None, steps)).chain
 
 
 def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
