@@ -137,3 +137,55 @@ def test_a_leaf_and_what_backward_has_saved(torch: Any) -> Any:
     z[at] = w[at] * 3
     z.sum().backward()
     return found, w.grad, z
+
+
+@pytest.mark.parametrize("computed", [False, True])
+@parity_test
+def test_reading_and_writing_at_masks_and_at_several_index_tensors(torch: Any, computed: bool) -> Any:
+    def maybe(x: Any) -> Any:
+        return x + 0 if computed else known(x + 0)
+
+    x, seen = maybe(torch.arange(12.0).reshape(4, 3)), []
+    rows, columns = maybe(torch.tensor([0, -1, 2])), maybe(torch.tensor([[1], [-3]]))
+    for mask in (torch.tensor([True, False, True, True]), torch.arange(12).reshape(4, 3) % 4 == 1, torch.zeros(4) > 0):
+        mask = mask if computed else known(mask)
+        y = maybe(x)
+        seen.append((x[mask], maybe(x)[mask], x.T[:, mask] if mask.ndim == 1 else x.T[mask.T]))
+        y[mask] *= 2
+        seen.append(y)
+        for value in (
+            torch.ones(3),
+            torch.ones(2),
+            torch.ones(3, dtype=torch.int64),
+            torch.ones(1),
+            torch.ones(1, 1, 3),
+        ):
+            z = maybe(x)
+            found = attempt(lambda z=z, mask=mask, value=value: z.__setitem__(mask, value))
+            seen.append((getattr(found, "kind", None), z, z._version))
+    for at in (
+        (rows, rows[:1]),
+        (rows, columns),
+        (rows,),
+        (columns, rows % 3),
+        (rows, columns, rows),
+        (rows, None, rows % 3),
+    ):
+        found = attempt(lambda at=at: (x[at], maybe(x)[at], x[at].is_contiguous()))
+        seen.append(told(found) if hasattr(found, "kind") else found)
+    wrong = (rows + 4, (rows, rows + 1), (rows - 4, rows), x[0] > 0, rows.to(torch.int16), (rows, rows.float()))
+    seen.append([getattr(attempt(lambda at=at: known(maybe(x)[at])), "kind", None) for at in wrong])
+    return seen
+
+
+@parity_test
+def test_distinct_elements(torch: Any) -> Any:
+    seen = []
+    for x in (torch.tensor([3, 1, 3, 2, 2]), torch.tensor([0.0, -0.0, float("nan"), 2, float("nan"), 2]), torch.zeros(0),
+              torch.tensor(5), torch.tensor([[True, False], [True, True]])):  # fmt: skip
+        for of in (torch.unique, torch.unique_consecutive):
+            for inverse in (False, True):
+                for counts in (False, True):
+                    found = of(x, return_inverse=inverse, return_counts=counts)
+                    seen.append(found if isinstance(found, tuple) else (found,))
+    return seen

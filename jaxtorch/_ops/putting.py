@@ -14,7 +14,7 @@ from .._core.program import emit
 from .._core.runner import PLAIN
 from .._core.storage import Alias
 from .._core.tensor import Tensor
-from .._core.value import wrap_number
+from .._core.value import Value, aval_of, wrap_number
 from .._core.views import set_at
 from .casting import convert
 from .indexing import _index_tuple, host_content
@@ -52,7 +52,10 @@ _MOST_PUTS = 4096
 
 
 def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
-    """Write at places that integer tensors on the host name, if neither autograd nor shared memory has a part in it. Was that so?"""
+    """Write at places that integer tensors or a mask on the host name, if neither autograd nor shared memory has a part in it.
+
+    Was that so?
+    """
     indices = (index,) if type(index) is Tensor else index
     alias = self._alias
     memory = None if alias is None else getattr(alias, "storage", None)
@@ -70,6 +73,13 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
     else:
         part = wrap_number(value)
     whole = self._read()
+    marked = len(places) == 1 and places[0].aval.dtype is dtypes.bool_
+    if marked:
+        mask = host_content(index if type(index) is Tensor else index[0])
+        if mask is None or part.aval.numel == 1 or not mask.ndim or mask.shape != whole.aval.shape[: mask.ndim]:
+            return False
+        slot = whole.aval.slot
+        places = [Value(aval_of(a.shape, dtypes.int64, slot), a) for a in mask.nonzero()]
     kinds = tuple([v.aval for v in places])
     key = (whole.aval, part.aval, kinds)
     kernel = _puts.get(key, False)
@@ -79,7 +89,7 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
         kernel = _puts[key] = _put_kernel(*key)
     if kernel is None or type(whole.array) not in _ENTERING or type(part.array) not in _ENTERING:
         return False
-    for i, v, n in zip(indices, places, whole.aval.shape, strict=False):
+    for i, v, n in () if marked else zip(indices, places, whole.aval.shape, strict=False):
         if getattr(v, "fine", None) != n:
             array = host_content(i)
             if array is None or not are_within(array, n):
