@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from jax import lax
 
+import jaxtorch as torch
+from jaxtorch._core import cold
 from jaxtorch._core.context import x64
 from jaxtorch._core.numpy_program import Doubt, NumpyProgram
+from jaxtorch._ops.linalg_factor import linalg_cholesky
 
 SHAPES = [(5, 5), (2, 3, 4, 4), (7, 3), (3, 7), (2, 40, 36), (1, 1), (0, 3, 3), (0, 3), (3, 0)]
 KINDS = {np.float32: 3e-5, np.float64: 1e-12, np.complex64: 3e-5, np.complex128: 1e-12}
@@ -83,3 +86,10 @@ def test_the_rest_is_xlas() -> None:
     """Not in the table, or of unknown cost, so that XLA runs it."""
     a = drawn((3, 3), np.float32)
     assert NumpyProgram(jax.make_jaxpr(lambda x: lax.linalg.qr(x, pivoting=True))(a)).cost == np.inf
+
+
+def test_a_small_factorisation_stays_on_the_host():
+    """What finds out where it failed runs only then, and is not what it costs."""
+    torch.linalg.cholesky(torch.eye(6) * 2)
+    kernels = [entry.kernel for entry in linalg_cholesky.op.entries.values() if entry.in_avals[0].shape == (6, 6)]
+    assert kernels and all(cold.suits(k) and cold.quick_cost(k.on_numpy) < cold.QUICK / 2 for k in kernels)

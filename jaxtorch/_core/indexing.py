@@ -395,8 +395,8 @@ def check_operands(operands: Sequence[Any], lengths: Sequence[int], size: Ints, 
         return shape
     if 0 in size or not all(isinstance(a, np.ndarray) for a in arrays):
         return shape
-    wrong = [(a < -n) | (a >= n) for a, n in zip(arrays, lengths)]
-    if any(w.any() for w in wrong):
+    if not all(map(are_within, arrays, lengths)):
+        wrong = [(a < -n) | (a >= n) for a, n in zip(arrays, lengths)]
         # The first element of the result that is wrong, and the first of its indices, is the one to name.
         spread = np.stack([np.broadcast_to(w, shape).reshape(-1) for w in wrong])
         first = int(spread.any(axis=0).argmax())
@@ -404,6 +404,17 @@ def check_operands(operands: Sequence[Any], lengths: Sequence[int], size: Ints, 
         value = np.broadcast_to(arrays[k], shape).reshape(-1)[first]
         raise IndexError(f"index {value} is out of bounds for dimension {k} with size {lengths[k]}")
     return shape
+
+
+_FEW = 48  # numbers that Python compares sooner than NumPy
+
+
+def are_within(array: np.ndarray, n: int) -> bool:
+    """Are all numbers of an index array, if it has any, places in a dimension of size n?"""
+    if array.size > _FEW:
+        return bool(array.max() < n and array.min() >= -n)
+    numbers = array.ravel().tolist()
+    return not numbers or (max(numbers) < n and min(numbers) >= -n)
 
 
 def host_array(obj: Any, is_tensor: Callable[[Any], bool]) -> np.ndarray:

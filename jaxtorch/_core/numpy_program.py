@@ -278,7 +278,13 @@ def _scan(*args: Any, jaxpr: Any, length: int, reverse: bool, **params: Any) -> 
     return [*carry, *[e if s is None else s for s, e in zip(stacked, empty, strict=True)]]
 
 
-@rule("cond", lambda eqn: sum(_body(b).cost + _unsure(_body(b)) for b in eqn.params["branches"]), half=True)
+def _cond_cost(eqn: Any) -> float:
+    """The cheapest branch's: the others are for what seldom happens (a factorisation that fails), or for other platforms."""
+    bodies = [_body(b) for b in eqn.params["branches"]]
+    return min(body.cost for body in bodies) + _unsure(*bodies)
+
+
+@rule("cond", _cond_cost, half=True)
 def _cond(index: Any, *args: Any, branches: Any, **_: Any) -> list[Any]:
     return _body(branches[min(max(int(index), 0), len(branches) - 1)]).run(list(args), False)
 

@@ -82,14 +82,19 @@ def overlap_test(name: str, target: str, others: str) -> str:
 
 def check_once(t: Tensor) -> None:
     """Refuse an operation in place that would change an element once for each time it is viewed, in no certain order."""
-    size, layout = t._value.aval.shape, t._layout
-    if layout is not None:
+    layout = t._layout
+    if layout is not None and not _is_single(t._value.aval.shape, layout[0]):
         check_single(t)
-    if layout is not None and not strides.is_dense(size, layout[0]) and repeats(size, layout[0]):
         raise NotImplementedError(
             "jaxtorch: an operation in place on a view with several elements in one place (unfold) would depend on "
             "the order in which they are written; clone() the view"
         )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_single(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Is each element in a place of its own?"""
+    return not strides.may_overlap(size, stride) and (strides.is_dense(size, stride) or not repeats(size, stride))
 
 
 OVERLAP = (
@@ -100,8 +105,9 @@ OVERLAP = (
 
 def check_overlap(t: Tensor, others: Any) -> None:
     """Raise PyTorch's error where an operand lies partly in the memory that is written."""
-    if any(_meet(t, x, False) for x in others):
-        raise RuntimeError(OVERLAP)
+    for x in others:
+        if getattr(x, "_alias", None) is not None and _meet(t, x, False):
+            raise RuntimeError(OVERLAP)
 
 
 def check_apart(t: Tensor, others: Any) -> None:
@@ -142,6 +148,10 @@ def check_history(t: Tensor, alias: Alias) -> None:
     """Raise PyTorch's errors for views whose place in the graph does not allow in-place operations."""
     base = alias.base
     if not state.grad or base is None:
+        return
+    if not (t._rg or base._rg or alias.own or alias.no_grad):
+        if alias.placed != -1:
+            alias.read(t)
         return
     unplaced = alias.placed not in (-1, alias.counted()) and shown(t._node) is None  # -1: a view made for this write
     dtype = t._value.aval.dtype

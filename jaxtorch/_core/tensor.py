@@ -438,10 +438,10 @@ _copies: dict[Any, Any] = {}
 
 def kept_value(old: Value) -> Value:
     """The content of a tensor about to be overwritten, as a value of its own that the write does not invalidate."""
-    from .entry import Kernel
-
     kernel = _copies.get(old.aval)
     if kernel is None:
+        from .entry import Kernel
+
         kernel = _copies[old.aval] = Kernel("kept", lambda x: (x,), (old.aval,), old.aval.slot)
     return emit(kernel, [old])[0]
 

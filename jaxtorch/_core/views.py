@@ -17,6 +17,7 @@ import numpy as np
 
 from . import capture, packs, strides
 from . import tensor as _tensor
+from .chains import chain_kernel
 from .entry import Entry, Kernel
 from .layouts import memory_places, normal, offset_of, strides_of
 from .modes import state, watch
@@ -179,6 +180,9 @@ _assignments: dict[Any, Kernel] = {}
 
 def _chain_key(chain: Any) -> tuple[Any, list[Value]]:
     """The static part of a chain, and its numbers as values."""
+    if len(chain) == 1:
+        op, static, numbers = chain[0]
+        return ((op, static, len(numbers)),), list(map(wrap_number, numbers))
     return (
         tuple([(op, static, len(numbers)) for op, static, numbers in chain]),
         [wrap_number(n) for _, _, numbers in chain for n in numbers],
@@ -194,13 +198,17 @@ def _apply_steps(steps: Any, x: Any, numbers: list[Any]) -> list[Any]:
     return found
 
 
+def _reading(steps: Any, avals: Any) -> Callable[..., tuple[Any, ...]]:
+    return lambda x, *n: (_apply_steps(steps, x, list(n))[-1],)
+
+
 def _read_entry(aval: Aval, steps: Any, numbers: list[Value]) -> Entry:
     key = (aval, steps, tuple([v.aval for v in numbers]))
     entry = _reads.get(key)
     if entry is None:
         avals = (aval, *[v.aval for v in numbers])
         with capture.unobserved():
-            kernel = Kernel("view_read", lambda x, *n: (_apply_steps(steps, x, list(n))[-1],), avals, aval.slot)
+            kernel = chain_kernel("view_read", _reading, steps, avals)
         entry = _reads[key] = Entry(None, kernel, None)
         last = steps[-1][0] if steps else None
         entry.grad_name = "AsStridedBackward0"
@@ -230,27 +238,37 @@ def _write_entry(aval: Aval, part: Aval, steps: Any, numbers: list[Value], repea
     key = (aval, part, steps, tuple([v.aval for v in numbers]), repeated)
     entry = _writes.get(key)
     if entry is None:
-
-        def write(whole: Any, new: Any, *given: Any) -> tuple[Any]:
-            if (repeated or any(step[0].name in _REPEATING for step in steps[:-1])) and not any(
-                s[0].name in _RETYPING for s in steps
-            ):
-                places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1].reshape(-1)
-                flat, new = whole.reshape(-1), new.reshape(-1)
-                if repeated:  # by a fill, perhaps of a part: the elements that have changed hold one value
-                    old = flat[places]
-                    changed = (new != old) & ~((new != new) & (old != old))
-                    flat = flat.at[jnp.where(changed, places, whole.size)].set(new, mode="drop")
-                else:
-                    flat = set_at(flat, new, places)
-                return (flat.reshape(whole.shape),)
-            return (_put_along(steps, whole, lambda _: new, given),)
-
         avals = (aval, part, *[v.aval for v in numbers])
         with capture.unobserved():
-            entry = _writes[key] = Entry(None, Kernel("view_write", write, avals, aval.slot), None)
+            kernel = chain_kernel("view_write", _writing_repeated if repeated else _writing, steps, avals, repeated)
+        entry = _writes[key] = Entry(None, kernel, None)
         entry.grad_name = "CopySlices"
     return entry
+
+
+def _writing(steps: Any, avals: Any, repeated: bool = False) -> Callable[..., tuple[Any, ...]]:
+    """The function that puts a part in the place of what a chain shows."""
+
+    def write(whole: Any, new: Any, *given: Any) -> tuple[Any]:
+        if (repeated or any(step[0].name in _REPEATING for step in steps[:-1])) and not any(
+            s[0].name in _RETYPING for s in steps
+        ):
+            places = _apply_steps(steps, jnp.arange(whole.size).reshape(whole.shape), list(given))[-1].reshape(-1)
+            flat, new = whole.reshape(-1), new.reshape(-1)
+            if repeated:  # by a fill, perhaps of a part: the elements that have changed hold one value
+                old = flat[places]
+                changed = (new != old) & ~((new != new) & (old != old))
+                flat = flat.at[jnp.where(changed, places, whole.size)].set(new, mode="drop")
+            else:
+                flat = set_at(flat, new, places)
+            return (flat.reshape(whole.shape),)
+        return (_put_along(steps, whole, lambda _: new, given),)
+
+    return write
+
+
+def _writing_repeated(steps: Any, avals: Any) -> Callable[..., tuple[Any, ...]]:
+    return _writing(steps, avals, True)
 
 
 def _put_along(steps: Any, whole: Any, make: Callable[[Any], Any], given: Sequence[Any]) -> Any:
@@ -273,12 +291,15 @@ def assigned(whole: Value, part: Value, chain: Any, convert: Callable[[Any, Any]
     if kernel is None:
         dtype = whole.aval.dtype
 
-        def write(x: Any, new: Any, *given: Any) -> tuple[Any]:
-            return (_put_along(steps, x, lambda old: jnp.broadcast_to(convert(new, dtype), old.shape), given),)
+        def writing(steps: Any, avals: Any) -> Callable[..., tuple[Any, ...]]:
+            def write(x: Any, new: Any, *given: Any) -> tuple[Any]:
+                return (_put_along(steps, x, lambda old: jnp.broadcast_to(convert(new, dtype), old.shape), given),)
+
+            return write
 
         avals = (whole.aval, part.aval, *[v.aval for v in numbers])
         with capture.unobserved():
-            kernel = _assignments[key] = Kernel("assign", write, avals, whole.aval.slot)
+            kernel = _assignments[key] = chain_kernel("assign", writing, steps, avals)
     return emit(kernel, [whole, part, *numbers])[0]
 
 

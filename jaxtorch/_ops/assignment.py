@@ -16,21 +16,20 @@ from .._core import dtypes, strides, viewstrides
 from .._core.indexing import Plan, plan
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.limits import flag_overflow
-from .._core.modes import state, watch
-from .._core.op import Array, Arrays, Scalar, function, functions, method, op
+from .._core.modes import state
+from .._core.op import Array, Scalar, function, functions, method, op
 from .._core.parameters import need_kind
 from .._core.permissions import check_apart, check_fillable, check_once, check_overlap, warn_expanded
 from .._core.runner import is_tracer
 from .._core.storage import Alias
 from .._core.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
 from .._core.value import python_number, wrap_number
-from .._core.views import assigned, set_at, several_in_one_place
+from .._core.views import assigned, several_in_one_place
 from .._core.warned import once
 from .casting import _LEGACY, convert, move
 from .indexing import (
     _as_tensors,
     _differentiable,
-    _index_tuple,
     _is_tensor,
     _number_of,
     _select_at,
@@ -40,6 +39,7 @@ from .indexing import (
     chain_of,
     plan_of,
 )
+from .putting import PUT_BY, _index_put, is_plain, put_at_once
 from .views import unsqueeze
 
 _ndarray = np.ndarray
@@ -219,7 +219,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if isinstance(value, int) and value >= 2**63:
             raise ValueError("Overflow when unpacking long long")
         value = assignable(value, aval.dtype, to_infinity=True)
-    if index is False:
+    if index is False or (type(index) in PUT_BY and put_at_once(self, index, value)):
         return
     try:
         found = plan_of(None if index is True else index, aval.shape)
@@ -239,15 +239,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def _assigned_at_once(self: Tensor, steps: tuple[Any, ...], value: Any) -> bool:
     """Write to what these steps find as one operation, if neither autograd nor another tensor has a part in it. Was that so?"""
     alias = self._alias
-    if watch or self._rg or self._layout is not None or self._node is not None:
-        return False
-    if alias is not None and not (
-        type(alias) is Alias
-        and not alias.chain
-        and alias.base is None
-        and alias.silent is None
-        and alias.storage.host is None
-    ):
+    if not is_plain(self, alias):
         return False
     whole = self._read()
     if isinstance(value, Tensor):
@@ -265,9 +257,9 @@ def _assigned_at_once(self: Tensor, steps: tuple[Any, ...], value: Any) -> bool:
         part = wrap_number(value)
     if is_tracer(whole.array):
         return False
-    chain = chain_of(steps)
+    chain = chain_of(whole.aval, steps)
     given = value._alias if isinstance(value, Tensor) else None
-    if alias is not None and type(given) is Alias and given.storage is alias.storage and given.chain == tuple(chain):
+    if alias is not None and type(given) is Alias and given.storage is alias.storage and given.chain == chain:
         self._write(
             kept_value(whole)
         )  # as in `x[i] += y`, which has written there before: counted, though nothing changes
@@ -470,17 +462,6 @@ def _put_together(target: Tensor, settled: Any, value: Tensor, shape: Any) -> Te
     chosen, at = _as_tensors([last[places[at]], at], slot)
     given = value.expand(shape).reshape(-1)[chosen]
     return _index_put(target.reshape(-1), given, [at], (True,), False, True).reshape(size)
-
-
-@op(name="_index_put", function=False, method=False, out=False, grad="IndexPutBackward0")
-def _index_put(self: Array, value: Array, indices: Arrays, pattern: Any, accumulate: bool, checked: bool = False):
-    at = _index_tuple(self.shape, indices, pattern, checked)
-    value = value.astype(self.dtype)
-    if accumulate:
-        if self.dtype == np.bool_:
-            return self.at[at].max(value, mode="promise_in_bounds")
-        return self.at[at].add(value, mode="promise_in_bounds")
-    return set_at(self, value, at)
 
 
 def _given_indices(self: Tensor, indices: Any, name: str) -> Plan:

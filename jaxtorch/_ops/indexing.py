@@ -17,7 +17,7 @@ from .._core import capture, dtypes, forward, strides, viewstrides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
-from .._core.indexing import Plan, check_operands, plan
+from .._core.indexing import Plan, are_within, check_operands, plan
 from .._core.layouts import normal
 from .._core.modes import state, watch
 from .._core.op import Array, Arrays, method, op
@@ -81,7 +81,7 @@ def _number_of(t: Tensor) -> int | None:
     return int(array) if type(array) in (_ndarray, ArrayImpl) else None
 
 
-def chain_of(steps: Any) -> list[Any]:
+def _steps_of(steps: Any) -> list[Any]:
     """The steps of a basic index as a chain of views."""
     chain = []
     for step in steps:
@@ -127,7 +127,7 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
             size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
-    chain = tuple(chain_of(steps))
+    chain = tuple(_steps_of(steps))
     static, numbers = _chain_key(chain)
     found = _Recipe(
         aval_of(size, aval.dtype, aval.slot),
@@ -141,6 +141,11 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
         _recipes.clear()
     _recipes[aval, layout, steps] = found
     return found
+
+
+def chain_of(aval: Aval, steps: Any) -> tuple[Any, ...]:
+    """The steps of a basic index as a chain of views, for a contiguous tensor of this type."""
+    return (_recipes.get((aval, None, steps)) or _recipe(aval, None, steps)).chain
 
 
 def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
@@ -252,11 +257,21 @@ def _picked(self: Tensor, index: Tensor) -> Tensor | None:
     if self._layout is not None or (self._rg and state.grad):
         return None
     places = host_content(index)
+    aval = index._value.aval
+    if (
+        places is None
+        and aval.dtype is dtypes.bool_
+        and not watch
+        and aval.shape == self._value.aval.shape[: aval.ndim]
+    ):
+        _content(index)  # its number of places is needed whatever it is for
+        places = host_content(index)
     content = None if places is None else host_content(self)
     if places is None or content is None or not content.ndim or content.shape[0] == 0:
         return None
     kind = places.dtype.kind
-    if not places.ndim or not (kind == "i" or (kind == "b" and places.shape == content.shape[: places.ndim])):
+    is_long = kind == "i" and places.dtype.itemsize >= 4
+    if not places.ndim or not (is_long or (kind == "b" and places.shape == content.shape[: places.ndim])):
         return None
     try:
         return from_host(content[places])
@@ -264,10 +279,75 @@ def _picked(self: Tensor, index: Tensor) -> Tensor | None:
         return None
 
 
+_picks: dict[Any, Any] = {}  # by types: the kernel that gathers, None where the usual way has to look at it
+_MOST_PICKS = 4096
+
+
+def _picked_together(self: Tensor, indices: tuple[Any, ...]) -> Tensor | None:
+    """The elements that index tensors of integers, or a mask, name together, where these are on the host; None as for `_picked`."""
+    if watch or self._layout is not None or (self._rg and state.grad):
+        return None
+    places, marked = [], False
+    for i in indices:
+        array = host_content(i) if type(i) is Tensor else None
+        if array is None or not array.ndim:
+            return None
+        if array.dtype != np.int64:
+            marked = (
+                len(indices) == 1 and array.dtype == np.bool_ and array.shape == self._value.aval.shape[: array.ndim]
+            )
+            if not marked:
+                return None
+            places.extend(array.nonzero())
+        else:
+            places.append(array)
+    content = host_content(self)
+    if content is not None:
+        if len(places) > content.ndim or 0 in content.shape:
+            return None
+        try:
+            return from_host(content[tuple(places)])
+        except IndexError:
+            return None
+    if any(map(_shared, indices)):
+        return None
+    whole = self._read()
+    slot = whole.aval.slot
+    values = (
+        [Value(aval_of(a.shape, dtypes.int64, slot), a) for a in places] if marked else [i._read() for i in indices]
+    )
+    key = (whole.aval, tuple([v.aval for v in values]))
+    kernel = _picks.get(key, False)
+    if kernel is False:
+        if len(_picks) >= _MOST_PICKS:
+            _picks.clear()
+        kernel = _picks[key] = _picking(*key)
+    if kernel is None or (whole.array is not None and type(whole.array) is not ArrayImpl):
+        return None
+    if not marked and not all(map(are_within, places, whole.aval.shape)):
+        return None
+    return wrap(emit(kernel, [whole, *values])[0])
+
+
+def _picking(whole: Aval, kinds: tuple[Aval, ...]) -> Any:
+    """The kernel of `_picked_together` for these types; None where there is something to refuse."""
+    slot = whole.slot
+    if slot.is_meta or 0 in whole.shape or len(kinds) > len(whole.shape) or any(a.slot is not slot for a in kinds):
+        return None
+    try:
+        strides.broadcast_shapes(*[a.shape for a in kinds])
+    except RuntimeError:
+        return None
+    return _index.op.build((whole, kinds, (True,) * len(kinds), True)).kernel
+
+
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: integers, slices, None and `...` give views; index arrays and masks give copies."""
-    if type(index) is Tensor:
-        found = _picked(self, index)
+    kind = type(index)
+    if kind is Tensor or (kind is tuple and index and type(index[0]) is Tensor):
+        found = _picked(self, index) if kind is Tensor else None
+        if found is None:
+            found = _picked_together(self, index if kind is tuple else (index,))
         if found is not None:
             return found
     if type(index) is int:

@@ -202,7 +202,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if not input._value.aval.ndim:
         rows = np.zeros((len(found[0]), 0), np.int64)
     else:
-        rows = np.stack(found, axis=1)
+        rows = found[0].reshape(-1, 1) if len(found) == 1 else np.stack(found, axis=1)
     result = from_host(rows, device)
     count, ndim = rows.shape
     if ndim and (1, count) != strides.contiguous((count, ndim)):

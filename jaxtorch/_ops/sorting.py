@@ -310,37 +310,51 @@ def _host(name: str, input: Tensor) -> np.ndarray[Any, Any]:
 def _starts(ordered: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """True where a row differs from the one before it."""
     new = np.ones(len(ordered), bool)
+    if ordered.ndim == 1:
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        return new
     rows = ordered.reshape(len(ordered), math.prod(ordered.shape[1:]))
     new[1:] = (rows[1:] != rows[:-1]).any(1)
     return new
 
 
 def _answer(
-    operation: str, input: Tensor, out: np.ndarray[Any, Any], inverse: np.ndarray[Any, Any], counts: np.ndarray[Any, Any],
+    operation: str, input: Tensor, out: np.ndarray[Any, Any], inverse: Any, counts: np.ndarray[Any, Any],
     return_inverse: bool, return_counts: bool,
 ) -> Any:  # fmt: skip
     found = [underived(operation, from_host(np.ascontiguousarray(out)), input)]
     if return_inverse:
-        found.append(from_host(inverse.astype(np.int64)))
+        found.append(from_host(inverse))
     if return_counts:
-        found.append(from_host(counts.astype(np.int64)))
+        found.append(from_host(counts))
     return found[0] if len(found) == 1 else tuple(found)
 
 
 def _grouped(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
     """Distinct rows of `x[order]` in which equal ones are neighbours; the inverse and the counts."""
-    new = _starts(x[order])
-    group = np.cumsum(new) - 1
+    ordered = x[order]
+    new = _starts(ordered)
     inverse = np.empty(len(x), np.int64)
-    inverse[order] = group
-    starts = np.flatnonzero(new)
-    return x[order][new], inverse, np.diff(np.append(starts, len(x)))
+    inverse[order] = new.cumsum() - 1
+    return ordered[new], inverse, _counted(new)
 
 
-def _distinct(name: str, input: Tensor, dim: int | None, sort: bool) -> tuple[Any, Any, Any]:
+def _counted(new: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How long each run of equal neighbours is."""
+    starts = np.empty(np.count_nonzero(new) + 1, np.int64)
+    starts[:-1], starts[-1] = new.nonzero()[0], len(new)
+    return starts[1:] - starts[:-1]
+
+
+def _distinct(name: str, input: Tensor, dim: int | None, sort: bool, inverted: bool) -> tuple[Any, Any, Any]:
+    """Distinct elements or slices, the inverse, if it is asked for, and the counts."""
     x = _host(name, input)
     if dim is None:
         flat = x.reshape(-1)
+        if not inverted:
+            flat = np.sort(flat, kind="stable") if sort else flat
+            new = _starts(flat)
+            return flat[new], None, _counted(new)
         order = np.argsort(flat, kind="stable") if sort else np.arange(flat.size)
         out, inverse, counts = _grouped(flat, order)
         return out, inverse.reshape(x.shape), counts
@@ -366,7 +380,9 @@ def unique(
     for name, given in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
         need_kind("unique", name, "bool", given)
     operation = "_unique2" if dim is None else "unique_dim"
-    return _answer(operation, input, *_distinct("unique", input, dim, True), return_inverse, return_counts)
+    return _answer(
+        operation, input, *_distinct("unique", input, dim, True, return_inverse), return_inverse, return_counts
+    )
 
 
 @function("unique_consecutive", method=True)
@@ -377,5 +393,9 @@ def unique_consecutive(
     for name, given in (("return_inverse", return_inverse), ("return_counts", return_counts)):
         need_kind("unique_consecutive", name, "bool", given)
     return _answer(
-        "unique_consecutive", input, *_distinct("unique_consecutive", input, dim, False), return_inverse, return_counts
+        "unique_consecutive",
+        input,
+        *_distinct("unique_consecutive", input, dim, False, return_inverse),
+        return_inverse,
+        return_counts,
     )
