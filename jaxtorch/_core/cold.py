@@ -69,6 +69,11 @@ def suits(kernel: Any) -> bool:
     return kernel.cold_limit > 0
 
 
+def is_next(kernel: Any) -> bool:
+    """Does this kernel's next run by itself go to NumPy, unless that doubts?"""
+    return suits(kernel) and kernel.cold_runs < kernel.cold_limit
+
+
 def _made_ready(kernel: Any, filling: Any) -> NumpyProgram | None:
     """The kernel for NumPy; None where that has not all of it."""
     try:

@@ -223,11 +223,12 @@ class Plan:
         while position < len(code):
             kernel = code[position]
             slots = code[position + 1 : position + 1 + kernel.n_in]
-            for s, aval in zip(slots, kernel.in_avals, strict=True):
-                if s == defined:
-                    self.input_slots.append(s)
-                    self.kinds.append(aval)
-                    defined += 1
+            if slots and max(slots) >= defined:
+                for s, aval in zip(slots, kernel.in_avals, strict=True):
+                    if s == defined:
+                        self.input_slots.append(s)
+                        self.kinds.append(aval)
+                        defined += 1
             steps.append((kernel, slots, defined))
             defined += len(kernel.out_avals)
             position += 1 + kernel.n_in
@@ -236,7 +237,7 @@ class Plan:
         needed = set(live)
         kept = []
         for kernel, slots, first in reversed(steps):
-            if any(first + k in needed for k in range(len(kernel.out_avals))):
+            if not needed.isdisjoint(range(first, first + len(kernel.out_avals))):
                 kept.append((kernel, slots, first))
                 needed.update(slots)
         self.steps = kept[::-1]
@@ -332,7 +333,7 @@ def run(
             written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(packs.arguments(None, inputs, packed, arrays))
-            if not cheap:
+            if not cheap and not all([cold.is_next(kernel) for kernel, _, _ in plan.steps]):
                 to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
         structure.written = None
