@@ -333,7 +333,7 @@ def run(
             written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(packs.arguments(None, inputs, packed, arrays))
-            if not cheap and not all([cold.is_next(kernel) for kernel, _, _ in plan.steps]):
+            if not cheap and not all(cold.is_next(kernel) for kernel, _, _ in plan.steps):
                 to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
         structure.written = None
