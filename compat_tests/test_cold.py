@@ -86,10 +86,12 @@ def step(t: Any, program: Callable[[Any, int], Any], n: int) -> list[np.ndarray]
 PROGRAMS = [mlp, convolutional, attention, recurrent]
 
 
+@pytest.mark.parametrize("often", [cold.OFTEN, 0], ids=["rules", "functions"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_programs_have_pytorchs_results_and_compile_nothing(
-    program: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    program: Any, often: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cold, "OFTEN", often)
     monkeypatch.setattr(cold, "QUICK", 1e12)
     monkeypatch.setattr(runner, "_structures", {})  # other tests may have run the same, by other rules
     with jax.log_compiles(), caplog.at_level("WARNING"):
@@ -210,9 +212,11 @@ def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.Monkey
     monkeypatch.setattr(cold, "LONG", 2)
     assert compiled_by(172) == 0
     monkeypatch.setattr(cold, "SMALL", 1.0)
+    cold.forget()
     assert compiled_by(173) == 1
     monkeypatch.setattr(cold, "SMALL", 8e3)
     monkeypatch.setattr(cold, "LIKELY", 1000)
+    cold.forget()
     assert compiled_by(174) == 1
 
 
@@ -410,3 +414,47 @@ def test_linear_systems_compile_nothing(kind: str, batch: tuple[int, ...]) -> No
     for a, b in zip(ours, made(pytorch), strict=True):
         a, b = np.asarray(a), np.asarray(b)
         np.testing.assert_allclose(a, b, rtol=0, atol=(2e-3 if kind == "float32" else 1e-9) * np.abs(b).max())
+
+
+def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(cold, "SMALL", 1.0)  # as with large arrays: one that is not small need not be given time
+    monkeypatch.setattr(cold, "LONG", 20)
+
+    def state(lib: Any, n: int) -> float:
+        x, h = lib.linspace(-1, 1, 3 * n).view(n, 3), lib.ones(3)
+        for t in range(n):
+            h = (h * 0.5 + x[t]).tanh()
+        return h.sum().item()
+
+    def compiled_by(lengths: list[int]) -> int:
+        cold.forget()
+        before = Counts.compiled
+        for n in lengths:
+            assert state(torch, n) == pytest.approx(state(pytorch, n), rel=1e-5)
+        return Counts.compiled - before
+
+    assert compiled_by([31] * 12) == 1
+    assert compiled_by([21, 22, 23, 24] * 6) == 0
+    assert compiled_by([41, 42, 43, 44] * 4 + [45] * 400) == 1  # it has run for as long as compiling it quickly takes
+
+
+def test_a_kernel_that_runs_often_becomes_a_function_and_still_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cold, "OFTEN", 2)
+    kernels = set()
+    outputs = cold.outputs
+
+    def watched(kernel: Any, arguments: Any, however_often: bool) -> Any:
+        kernels.add(kernel)
+        return outputs(kernel, arguments, however_often)
+
+    monkeypatch.setattr(cold, "outputs", watched)
+    x = torch.arange(1, 18)
+    for n in range(6):  # one operation a program
+        assert (x // (n + 1)).tolist() == (pytorch.arange(1, 18) // (n + 1)).tolist()
+        assert x.view(17, 1).expand(17, 2).tolist() == [[k, k] for k in range(1, 18)]
+    made = [kernel for kernel in kernels if kernel.on_numpy is not None and kernel.on_numpy.function is not None]
+    assert made
+    large = torch.full((17,), float("inf"))
+    for _ in range(5):
+        assert large.to(torch.int64).tolist() == torch.full((17,), float("inf")).to(torch.int64).tolist()

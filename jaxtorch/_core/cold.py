@@ -9,8 +9,9 @@ jaxpr alone, never of a clock, so that a program run twice changes over at the s
 A program compiled whole costs some 2 to 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A
 process that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout; but not a
 long program of small arrays (a loop over the letters of a word) before it has run for an eighth of the time that compiling it would
-take. After those it depends on whether the process has settled (`worth_compiling`): sentences, episodes and decoders make new
-programs all the time.
+take, nor what a line of the user's code makes that has made many others, or long ones like it (`_makes_ever_new`), before it has run
+for as long as compiling it quickly takes. After those it depends on whether the process has settled (`worth_compiling`): sentences,
+episodes and decoders make new programs all the time.
 
 NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
 other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
@@ -25,9 +26,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-import numpy as np
-
 from . import small_code
+from .numpy_code import kernel_written
 from .numpy_program import Doubt, NoRule, NumpyProgram, elements
 
 FOR_EVER = 1_000_000_000
@@ -36,6 +36,7 @@ RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
 
 KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
 PER_EQUATION = 3e6  # with so much more for each of its equations
+OFTEN = 64  # runs, a kernel becomes a function: in a loop over time that is soon, whatever its length
 WRITTEN_AFTER = 8  # runs, a program that stays on NumPy becomes a function (numpy_code.py)
 QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
 LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
@@ -66,6 +67,11 @@ def suits(kernel: Any) -> bool:
                 )
         kernel.traced = None
     return kernel.cold_limit > 0
+
+
+def is_next(kernel: Any) -> bool:
+    """Does this kernel's next run by itself go to NumPy, unless that doubts?"""
+    return suits(kernel) and kernel.cold_runs < kernel.cold_limit
 
 
 def _made_ready(kernel: Any, filling: Any) -> NumpyProgram | None:
@@ -109,6 +115,9 @@ SETTLED = 16  # runs in a row without a new program
 LONG = 500  # equations of a program that NumPy is given time with,
 SMALL = 8e3  # and nanoseconds of each up to which that pays
 LIKELY = 8  # a program that comes again where few are new will yet run so often as it did
+QUICKER = 5  # times, XLA is with `QUICK_OPTIONS`
+VARIANTS = 4  # programs of one line, up to which they may be one loop's: a last batch, a loss that is read now and then
+HUGE = 4000  # equations of a program that is compiled quickly first in one loop too: in full takes 20 s (`LONG` on small arrays)
 
 
 class _Process:
@@ -119,6 +128,7 @@ class _Process:
     compiled: has one been compiled whole?
     in_full: the kernels of those that were compiled in full at once.
     changing: are there programs beyond those of one loop whose steps are alike? `kinds` is kept until then.
+    lines: for lines of the user's code the names of the operations, and the kernels (their hash), of programs made there.
     """
 
     programs = 0
@@ -127,6 +137,7 @@ class _Process:
     patient = False
     kinds: ClassVar[deque[tuple[str, list[str], list[Any]]]] = deque(maxlen=FEW)
     in_full: ClassVar[set[tuple[Any, ...]]] = set()
+    lines: ClassVar[dict[str, set[tuple[frozenset[str], int]]]] = {}
     compiled = False
     changing = False
 
@@ -135,6 +146,7 @@ def forget() -> None:
     """As in a new process: for tests, which share one."""
     _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
     _Process.kinds.clear()
+    _Process.lines.clear()
     _Process.in_full.clear()
     _Process.compiled = _Process.changing = False
 
@@ -171,9 +183,24 @@ def _names(kernels: list[Any]) -> list[str]:
 
 def is_new(line: str, kernels: list[Any]) -> None:
     """A program of these kernels has been recorded at this line of the user's code for the first time."""
-    if not _Process.patient and not _Process.changing:
+    if _Process.patient:
+        return
+    made = _Process.lines.setdefault(line, set())
+    if len(made) <= VARIANTS:
+        made.add((frozenset(_names(kernels)), hash(tuple(kernels))))
+    if not _Process.changing:
         _Process.changing = _Process.compiled
         _Process.kinds.append((line, _names(kernels), kernels))
+
+
+def _makes_ever_new(line: str, kernels: list[Any], long: bool) -> bool:
+    """Has this line made many programs, or, where they are `long`, one of the same operations but for other shapes, or more or
+    fewer of them? Then each comes again seldom: a loop over time, as long as what it is given; a tree; a sentence."""
+    made = _Process.lines.get(line, ())
+    if len(made) > VARIANTS:
+        return True
+    names = frozenset(_names(kernels)) if long else None
+    return sum(n == names for n, _ in made) > 1
 
 
 def quick_runs(line: str, kernels: list[Any]) -> int:
@@ -193,13 +220,15 @@ def quick_runs(line: str, kernels: list[Any]) -> int:
             later = later or others == kernels
             alike = its_names == names or (later and {*its_names} == {*names})
             _Process.changing = _Process.changing or (alike and other == line and others != kernels)
+    size = sum(kernel.size for kernel in kernels)
+    _Process.changing = _Process.changing or _makes_ever_new(line, kernels, size > LONG)
     _Process.compiled = True
-    if not _Process.changing:
+    if not _Process.changing and size <= (LONG if are_small(kernels) else HUGE):
         _Process.in_full.add(tuple(kernels))
     if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.cost is None for kernel in kernels):
         return 0
     cost = sum(kernel.cost for kernel in kernels)
-    return int(COMPILING * sum(kernel.size for kernel in kernels) / max(cost, 1.0))
+    return int(COMPILING * size / max(cost, 1.0))
 
 
 def are_small(kernels: list[Any]) -> bool:
@@ -210,8 +239,9 @@ def are_small(kernels: list[Any]) -> bool:
     return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL * equations
 
 
-def worth_compiling(kernels: list[Any], runs: int) -> bool:
-    """Should a program of these kernels, which runs for the `runs`-th time and has no executable yet, be compiled whole?"""
+def worth_compiling(line: str, kernels: list[Any], runs: int) -> bool:
+    """Should a program of these kernels, recorded at this line, which runs for the `runs`-th time and has no executable yet, be
+    compiled whole?"""
     if not all(kernel.on_numpy is not None for kernel in kernels):
         return True
     equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
@@ -220,6 +250,8 @@ def worth_compiling(kernels: list[Any], runs: int) -> bool:
         return spent > COMPILING * equations
     soon = LIKELY * spent > COMPILING * equations
     large = spent > runs * SMALL * equations
+    if _makes_ever_new(line, kernels, equations > LONG):
+        return (_Process.known >= SETTLED and soon) or QUICKER * spent > COMPILING * equations
     if _Process.programs <= FEW:
         return soon or equations <= LONG or large
     at_once = _Process.at_once >= min(equations, AT_ONCE) and (equations <= AT_ONCE or large)
@@ -229,18 +261,24 @@ def worth_compiling(kernels: list[Any], runs: int) -> bool:
 
 
 def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:
-    """The outputs of a kernel as NumPy arrays, perhaps views of one another; None where XLA has to run it. NumPy's
+    """The outputs of a kernel for these host arrays, as such, perhaps views of one another; None where XLA has to run it. NumPy's
     warnings are to be off.
 
     however_often: the program that it stands in is one for NumPy, so what the kernel has cost by itself does not count.
     """
-    if not suits(kernel):
+    if not kernel.cold_limit and not suits(kernel):
         return None
     if not however_often:
         if kernel.cold_runs >= kernel.cold_limit:
             return None
         kernel.cold_runs += 1
+    program = kernel.on_numpy
     try:
-        return kernel.on_numpy.run([np.asarray(a) for a in arguments], careful=True)
+        if program.function is not None:
+            return program.function(*arguments)
+        program.runs += 1
+        if program.runs > OFTEN:
+            program.function = kernel_written(program)
+        return program.run(arguments, careful=True)
     except Doubt:
         return None

@@ -89,7 +89,7 @@ def _computed(primitive: Any, args: Any, params: dict[str, Any]) -> Any:
     except TypeError:  # a parameter that has no hash
         return None
     with np.errstate(all="ignore"):
-        outs = cold.outputs(kind, list(args), False)
+        outs = cold.outputs(kind, list(map(np.asarray, args)), False)
     if outs is None:
         return None
     arrays = [on_cpu(o, device, weak) for o, weak in zip(outs, kind.weak, strict=True)]

@@ -30,6 +30,20 @@ def written(plan: Any) -> Callable[[list[Any]], list[Any] | None]:
     return _Writer(plan).function()
 
 
+def kernel_written(program: NumpyProgram) -> Callable[..., list[Any]]:
+    """`call(*arrays)`: a kernel's results, perhaps views of one another; Doubt where NumPy would give something else than XLA."""
+    writer = _Writer(None)
+    given = [f"v{k}" for k in range(len(program.inputs))]
+    shapes = {place: shape for step in program.steps for place, (shape, _) in zip(step.outs, step.made, strict=True)}
+    outs = [
+        writer._whole(name, shapes.get(place, ()))
+        for name, place in zip(writer._kernel(program, given), program.outputs, strict=True)
+    ]
+    writer._reuse(outs)
+    body = "".join(f"    {line}\n" for line in writer.lines)
+    return define(f"def call({', '.join(given)}):\n{body}    return [{', '.join(outs)}]", writer.scope, "call")
+
+
 _LARGE = 4096
 """Elements from which on a result takes the place of an operand."""
 

@@ -124,7 +124,8 @@ class NumpyPattern:
                 costs.append(charged(found, outs, max([sizes[k] for k in (*given, *results)])))
         program.steps, program.costs = steps, costs
         program.cost = CALL_COST * len(steps) + sum(costs)
-        program.quick = None
+        program.quick = program.function = None
+        program.runs = 0
         return program
 
 

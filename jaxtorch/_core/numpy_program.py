@@ -65,9 +65,10 @@ class NumpyProgram:
     largest: the most elements that one of its arrays has.
     exact: are its types all among `TYPES`?
     quick: the same estimate for steps in C, where they take less; None until it is asked for (cold.py).
+    runs, function: how often it has run for `cold.outputs`, and what runs it there once that is often (numpy_code.py).
     """
 
-    __slots__ = ("env", "inputs", "outputs", "steps", "costs", "cost", "largest", "exact", "quick")
+    __slots__ = ("env", "inputs", "outputs", "steps", "costs", "cost", "largest", "exact", "quick", "runs", "function")
 
     def __init__(self, closed: Any) -> None:
         self.env: list[Any] = []
@@ -77,6 +78,8 @@ class NumpyProgram:
         self.largest = 0
         self.exact = True
         self.quick: float | None = None
+        self.runs = 0
+        self.function: Any = None
         jaxpr = closed.jaxpr
         names: dict[Any, int] = {}
         self.inputs = [self._new(names, v) for v in jaxpr.invars]

@@ -8,6 +8,7 @@ and `numpy_program`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -306,7 +307,8 @@ def _unstack(x: Any, *, axis: int, **_: Any) -> Any:
 
 @rule("split", 0, half=True)
 def _split(x: Any, *, sizes: Any, axis: int, **_: Any) -> Any:
-    return np.split(x, np.cumsum(sizes)[:-1], axis)
+    before, ends = (slice(None),) * axis, list(itertools.accumulate(sizes))
+    return [x[(*before, slice(end - n, end))] for n, end in zip(sizes, ends, strict=True)]
 
 
 @rule("pad", 0.5, half=True)

@@ -13,7 +13,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from operator import is_
 from typing import Any
 
 import jax
@@ -40,7 +39,7 @@ from .device import DeviceSlot
 from .entry import Kernel, define
 from .lowering import lowered
 from .modes import UNKNOWN, refuse_taped
-from .transfer import apart, fetched, is_first, on_cpu
+from .transfer import Numbers, apart, fetched, is_first, on_cpu
 from .value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 
 _LARGE = 400  # equations of a program that takes XLA half a second or more
@@ -224,11 +223,12 @@ class Plan:
         while position < len(code):
             kernel = code[position]
             slots = code[position + 1 : position + 1 + kernel.n_in]
-            for s, aval in zip(slots, kernel.in_avals, strict=True):
-                if s == defined:
-                    self.input_slots.append(s)
-                    self.kinds.append(aval)
-                    defined += 1
+            if slots and max(slots) >= defined:
+                for s, aval in zip(slots, kernel.in_avals, strict=True):
+                    if s == defined:
+                        self.input_slots.append(s)
+                        self.kinds.append(aval)
+                        defined += 1
             steps.append((kernel, slots, defined))
             defined += len(kernel.out_avals)
             position += 1 + kernel.n_in
@@ -237,7 +237,7 @@ class Plan:
         needed = set(live)
         kept = []
         for kernel, slots, first in reversed(steps):
-            if any(first + k in needed for k in range(len(kernel.out_avals))):
+            if not needed.isdisjoint(range(first, first + len(kernel.out_avals))):
                 kept.append((kernel, slots, first))
                 needed.update(slots)
         self.steps = kept[::-1]
@@ -245,9 +245,12 @@ class Plan:
         keep = set(live)
         self.last_use: list[list[int]] = []
         for kernel, slots, first in reversed(self.steps):
-            mentioned = {*slots, *range(first, first + len(kernel.out_avals))}
-            self.last_use.append([s for s in mentioned if s not in keep])
-            keep |= mentioned
+            ended = []
+            for s in (*slots, *range(first, first + len(kernel.out_avals))):
+                if s not in keep:
+                    keep.add(s)
+                    ended.append(s)
+            self.last_use.append(ended)
         self.last_use.reverse()
         self.captured = any(kernel.captured for kernel, _, _ in self.steps)
 
@@ -330,7 +333,7 @@ def run(
             written = _written(slot, structure) if structure.runs > cold.WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(packs.arguments(None, inputs, packed, arrays))
-            if not cheap:
+            if not cheap and not all(cold.is_next(kernel) for kernel, _, _ in plan.steps):
                 to_device(slot, inputs, arrays)
             return structure, _run_steps(slot, plan, packs.arguments(None, inputs, packed, arrays), cheap)
         structure.written = None
@@ -434,7 +437,7 @@ def _compiled_now(slot: DeviceSlot, structure: Structure) -> bool:
         return True
     if structure.runs <= WHOLE_AFTER or len(steps) == 1:
         return False
-    return cold.worth_compiling([kernel for kernel, _, _ in steps], structure.runs)
+    return cold.worth_compiling(structure.record.line, [kernel for kernel, _, _ in steps], structure.runs)
 
 
 def whole(plan: Plan, packed: packs.Packed | None) -> Structure:
@@ -457,6 +460,7 @@ def run_whole(slot: DeviceSlot, structure: Structure, arrays: list[Any]) -> list
 def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> list[Any]:
     """Kernel by kernel; `cheap`: all of them on NumPy."""
     env: list[Any] = [None] * plan.n_slots
+    on_host: dict[int, Any] = {}  # what NumPy has asked for of XLA's arrays
     with (
         jax.core.eval_context(),  # pyright: ignore[reportAttributeAccessIssue]
         x64(),
@@ -467,14 +471,24 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         for s, a, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
             env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
-            arguments = [env[s] for s in slots]
-            outs = None if kernel.cold_limit == 0 else cold.outputs(kernel, arguments, cheap)
-            for k, o in enumerate(kernel.alone(*arguments) if outs is None else outs):
-                env[first + k] = o
+            outs = None
+            if kernel.cold_limit != 0:
+                arguments = []
+                for s in slots:
+                    a = env[s]
+                    if type(a) is not np.ndarray and (a := on_host.get(s)) is None:
+                        a = on_host[s] = np.asarray(env[s])
+                    arguments.append(a)
+                outs = cold.outputs(kernel, arguments, cheap)
+            if outs is None:
+                outs = kernel.alone(*[env[s] for s in slots])
+            env[first : first + len(outs)] = outs
             for s in dead:
                 env[s] = None
+                on_host.pop(s, None)
         if slot.name == "cpu" and is_first(slot.jax):
-            arguments = outs = o = None
+            arguments = outs = a = None
+            on_host.clear()
             return [apart(env[s]) if type(env[s]) is np.ndarray else env[s] for s in plan.live]
         return [_kept(env[s], slot) for s in plan.live]
 
@@ -512,32 +526,6 @@ def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
         for k, o in enumerate(kernel.jitted(*[env[s] for s in slots])):
             env[first + k] = o
     return [env[s] for s in plan.live]
-
-
-class _Numbers:
-    """The Python numbers of one kind among a program's inputs, as one vector; kept on the device while they stay the same."""
-
-    __slots__ = ("dtype", "positions", "device", "numbers", "content", "array", "kept")
-
-    def __init__(self, dtype: Any, positions: list[int], device: Any) -> None:
-        self.dtype = dtype
-        self.device = device
-        self.positions = positions
-        self.numbers: tuple[Any, ...] = ()
-        self.content = b""
-        self.array: Any = None
-        self.kept = False
-
-    def __call__(self, *numbers: Any) -> Any:
-        """The vector of these numbers."""
-        if not (self.kept and all(map(is_, numbers, self.numbers))):
-            made = np.array(numbers, self.dtype)
-            content = made.tobytes()
-            if content != self.content:
-                self.content, self.array, self.kept = content, made, False
-                return made
-            self.numbers, self.array, self.kept = numbers, on_cpu(made, self.device), True
-        return self.array
 
 
 _SCALAR_VECTORS = {FLOAT: 0, INT: 1, BOOL: 1, COMPLEX: 2, UNSIGNED: 3}
@@ -587,7 +575,7 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     where: dict[str, Any] = {} if there is None else {"in_shardings": there, "out_shardings": there}
     jitted = jax.jit(program, donate_argnums=tuple(given_up), compiler_options=options, **where)
     types = (np.float64, np.int64, np.complex128, np.uint64)
-    used = [_Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]
+    used = [Numbers(np.dtype(t), g, device) for t, g in zip(types, groups, strict=True) if g]
 
     scope: dict[str, Any] = {f"vector{n}": numbers for n, numbers in enumerate(used)}
     scope["run"], scope["placed"] = jitted, functools.partial(_placed, slot=slot)

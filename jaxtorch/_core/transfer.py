@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from operator import is_
 from sys import getrefcount
 from time import perf_counter
 from typing import Any
@@ -77,3 +78,29 @@ def fetched(array: Any) -> np.ndarray[Any, Any]:
         while perf_counter() < end and not ready():
             pass
     return np.asarray(array)
+
+
+class Numbers:
+    """The Python numbers of one kind among a program's inputs, as one vector; kept on the device while they stay the same."""
+
+    __slots__ = ("dtype", "positions", "device", "numbers", "content", "array", "kept")
+
+    def __init__(self, dtype: Any, positions: list[int], device: Any) -> None:
+        self.dtype = dtype
+        self.device = device
+        self.positions = positions
+        self.numbers: tuple[Any, ...] = ()
+        self.content = b""
+        self.array: Any = None
+        self.kept = False
+
+    def __call__(self, *numbers: Any) -> Any:
+        """The vector of these numbers."""
+        if not (self.kept and all(map(is_, numbers, self.numbers))):
+            made = np.array(numbers, self.dtype)
+            content = made.tobytes()
+            if content != self.content:
+                self.content, self.array, self.kept = content, made, False
+                return made
+            self.numbers, self.array, self.kept = numbers, on_cpu(made, self.device), True
+        return self.array
