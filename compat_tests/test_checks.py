@@ -19,6 +19,7 @@ import jaxtorch as torch
 from jaxtorch._core import checks, program, runner
 from jaxtorch._core.checks import flag
 from jaxtorch._core.op import Array, op
+from parity import parity_test
 
 RECORDED = not program.IMMEDIATE
 
@@ -264,16 +265,37 @@ def test_pytorchs_errors_for_bad_data(body: Callable[[Any], Any]):
 def test_a_factor_that_is_not_a_number_is_never_said_to_be_one() -> None:
     """Of matrices that are singular but for rounding PyTorch may factor others; what has no factor here is reported."""
     torch.manual_seed(0)
-    with_nan = 0
+    reported = 0
     for size in range(2, 6):
         scale = torch.rand(40, 1, 1, dtype=torch.float64) + 0.01
-        factor, info = torch.linalg.cholesky_ex(scale.expand(40, size, size).contiguous())
-        broken = factor.isnan().flatten(1).any(1)
-        assert ((info > 0) == broken).all() and (info <= size).all()
-        with_nan += int(broken.sum())
-    assert with_nan > 20
+        matrices = scale.expand(40, size, size).contiguous()
+        factor, info = torch.linalg.cholesky_ex(matrices)
+        made = torch.isclose(factor @ factor.mT, matrices).flatten(1).all(1)
+        assert not factor.isnan().any() and made[info == 0].all() and (info <= size).all()
+        reported += int((info > 0).sum())
+    assert reported > 20
     with pytest.raises(torch.linalg.LinAlgError, match="not positive-definite"):
         torch.linalg.cholesky(torch.full((2, 2), 0.06300319525987962, dtype=torch.float64))
+
+
+@parity_test
+def test_what_is_left_of_a_factorisation_that_fails(torch: Any) -> Any:
+    torch.manual_seed(0)
+    root = torch.randn(5, 5, dtype=torch.float64)
+    matrix = root @ root.mT + torch.eye(5, dtype=torch.float64)
+    found = []
+    for k in range(5):
+        broken = matrix.clone()
+        broken[k, k] -= 30
+        for upper in (False, True):
+            found += list(torch.linalg.cholesky_ex(broken, upper=upper))
+        found += list(torch.linalg.cholesky_ex(torch.stack([matrix, broken, -matrix])))
+        imaginary = torch.zeros_like(matrix)
+        imaginary[1, 0], imaginary[0, 1] = 0.5, -0.5
+        found += list(torch.linalg.cholesky_ex(torch.complex(broken, imaginary)))
+    leaf = torch.stack([matrix, -matrix]).requires_grad_()
+    torch.linalg.cholesky_ex(leaf).L[0].sum().backward()
+    return [*(t.contiguous() for t in found), leaf.grad[0]]
 
 
 LOOKED_UP: dict[str, Callable[[Any, Any], Any]] = {

@@ -190,3 +190,123 @@ def test_each_tensor_has_its_own_number(torch: Any) -> Any:
         p._cdata == a._cdata,
         module.weight._cdata == next(iter(module.parameters()))._cdata,
     ]
+
+
+@parity_test
+def test_the_first_vmap_returns_tensors_only(torch: Any) -> Any:
+    first = importlib.import_module(f"{torch.__name__}._vmap_internals")
+    x = torch.arange(6.0).view(3, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        found: list[Any] = [first.vmap(lambda a: a.sum(), 1)(x)]
+    for function, settings in (
+        (lambda a: (a, a + 1), {"out_dims": (0, 1)}),
+        (lambda a: (a, a + 1), {"out_dims": (0,)}),
+        (lambda a: (a, a + 1), {"out_dims": 1}),
+        (lambda a: a, {"out_dims": (1,)}),
+        (lambda a: [a, a], {}),
+        (lambda a: (a, None), {}),
+        (lambda a: None, {}),
+        (lambda a: (a, None), {"out_dims": (1, 0), "allow_none_pass_through": True}),
+        (lambda a: (a, None, a * 2), {"out_dims": (1, 0, -1), "allow_none_pass_through": True}),
+        (lambda a: a.sum(), {"in_dims": None}),
+    ):
+        found.append(outcome(lambda f=function, s=settings: first._vmap(f, **s)(x)))
+    return found
+
+
+@parity_test
+def test_helpers_of_autograd_functional(torch: Any) -> Any:
+    helpers = torch.autograd.functional
+    x = torch.ones(2, requires_grad=True)
+    pair = torch.zeros(2, 3), torch.zeros(2, dtype=torch.float64)
+    found = list(helpers._construct_standard_basis_for(pair, (6, 2)))
+    found += [helpers._tuple_postprocess((x,), unpack) for unpack in (True, False)]
+    found += [helpers._tuple_postprocess(((x,), (x * 2,)), (a, b)) for a in (True, False) for b in (True, False)]
+    found += [helpers._as_tuple(x), helpers._as_tuple((x, 3)), helpers._as_tuple(x, "inputs", "jacobian")]
+    found.append(outcome(lambda: helpers._as_tuple((x, 3), "inputs", "jacobian")))
+    found += [t.requires_grad for graph in (True, False) for t in helpers._grad_postprocess((x * 2, x * 3), graph)]
+    return [*found, helpers._grad_postprocess(((x * 2,), (x * 3,)), False)[1][0].requires_grad]
+
+
+@parity_test
+def test_utilities_of_elastic_launchers(torch: Any) -> Any:
+    elastic = importlib.import_module(f"{torch.__name__}.distributed.elastic.utils")
+    ports = importlib.import_module(f"{torch.__name__}.distributed.elastic.utils.distributed")
+    with ports.get_socket_with_port() as listening:
+        taken = listening.getsockname()[1]
+        free = ports.get_free_port()
+    return (
+        0 < free < 65536,
+        free != taken,
+        outcome(lambda: elastic.get_env_variable_or_raise("JAXTORCH_NOT_SET_ANYWHERE")),
+    )
+
+
+@parity_test
+def test_states_beside_modules(torch: Any) -> Any:
+    states = importlib.import_module(f"{torch.__name__}.distributed._composable_state")
+    module, state = torch.nn.Linear(2, 2), states._State()
+    found = [states._get_module_state(module), states._get_module_state(state) is state]
+    states._insert_module_state(module, state)
+    found.append(states._get_module_state(module) is state)
+    return [*found, outcome(lambda: states._insert_module_state(module, state))]
+
+
+@parity_test
+def test_settings_of_sharded_models(torch: Any) -> Any:
+    fsdp = importlib.import_module(f"{torch.__name__}.distributed.fsdp")
+    api = importlib.import_module(f"{torch.__name__}.distributed.fsdp.api")
+    enums = "ShardingStrategy BackwardPrefetch StateDictType".split()
+    found: list[Any] = [[(member.name, member.value) for member in getattr(fsdp, name)] for name in enums]
+    for name in (
+        "CPUOffload StateDictConfig FullStateDictConfig LocalStateDictConfig ShardedStateDictConfig OptimStateDictConfig "
+        "FullOptimStateDictConfig LocalOptimStateDictConfig ShardedOptimStateDictConfig"
+    ).split():
+        found += [
+            repr(getattr(fsdp, name)()),
+            getattr(fsdp, name) is getattr(api, name),
+            getattr(fsdp, name).__mro__[1].__name__,
+        ]
+    half = fsdp.MixedPrecision(param_dtype=torch.bfloat16)
+    found += [half.param_dtype, half.reduce_dtype, half._module_classes_to_ignore[0].__name__]
+    return [*found, torch.distributed.GradBucket.__name__]
+
+
+@parity_test
+def test_classes_of_operations_as_attributes(torch: Any) -> Any:
+    names = "OpOverload OpOverloadPacket HigherOrderOperator _OpNamespace".split()
+    assert all(isinstance(getattr(torch._ops, name), type) for name in names)
+    packet = torch.ops.aten.add
+    return (
+        isinstance(packet, torch._ops.OpOverloadPacket),
+        isinstance(packet.Tensor, torch._ops.OpOverload),
+        isinstance(torch.ops.aten, torch._ops._OpNamespace),
+        hasattr(torch._ops, "no_such_name"),
+    )
+
+
+@parity_test
+def test_the_line_search_of_lbfgs_called_by_itself(torch: Any) -> Any:
+    lbfgs = importlib.import_module(f"{torch.__name__}.optim.lbfgs")
+    found = []
+    for start, t, direction in (([1.3, 0.7], 1.0, None), ([-1.2, 1.0], 0.5, None), ([-1.2, 1.0], 4.0, [1.0, 1.0])):
+        x = torch.tensor(start, dtype=torch.float64)
+
+        def at(point: Any) -> Any:
+            point = point.clone().requires_grad_()
+            loss = (1 - point[0]) ** 2 + 100 * (point[1] - point[0] ** 2) ** 2
+            loss.backward()
+            return loss.item(), point.grad
+
+        f, g = at(x)
+        d = -g if direction is None else torch.tensor(direction, dtype=torch.float64)
+        loss, gradient, t, n = lbfgs._strong_wolfe(
+            lambda x, t, d: at(x + t * d), x, torch.tensor(t, dtype=torch.float64), d, f, g, g.dot(d)
+        )
+        found += [loss, gradient, float(t), n]
+    number = lambda v: torch.tensor(v, dtype=torch.float64)  # noqa: E731
+    for case in ((0.0, 1.0, -2.0, 1.0, 0.5, 0.3), (1.0, 0.5, 0.3, 0.0, 1.0, -2.0), (0.0, 1.0, -2.0, 1.0, -4.0, -6.0)):
+        for bounds in (None, (0.2, 0.4)):
+            found.append(float(lbfgs._cubic_interpolate(*[number(v) for v in case], bounds)))
+    return found

@@ -155,3 +155,23 @@ def test_what_is_missing_says_so() -> None:
     ):
         with pytest.raises(NotImplementedError, match=r"jaxtorch"):
             call()
+
+
+@parity_test
+def test_old_names_of_modules(torch: Any) -> Any:
+    import importlib
+
+    name = torch.__name__
+    found = []
+    for old, new, names in (
+        ("quantization.observer", "ao.quantization.observer", "HistogramObserver MinMaxObserver PlaceholderObserver"),
+        ("quantization.fake_quantize", "ao.quantization.fake_quantize", "FakeQuantize FixedQParamsFakeQuantize"),
+        ("quantization.qconfig", "ao.quantization.qconfig", "QConfig get_default_qconfig"),
+        ("quantization.quantize", "ao.quantization.quantize", "quantize_dynamic prepare convert"),
+        ("quantization.stubs", "ao.quantization.stubs", "QuantStub DeQuantStub QuantWrapper"),
+        ("nn.quantized", "ao.nn.quantized", "BatchNorm2d Conv2d FloatFunctional"),
+        ("nn.quantized.dynamic", "ao.nn.quantized.dynamic", "Linear LSTM"),
+    ):
+        first, second = importlib.import_module(f"{name}.{old}"), importlib.import_module(f"{name}.{new}")
+        found += [(old, part, getattr(first, part) is getattr(second, part)) for part in names.split()]
+    return found

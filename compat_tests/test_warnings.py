@@ -85,12 +85,20 @@ EACH: dict[str, Callable[[Any], Any]] = {
 SILENT: dict[str, Callable[[Any], Any]] = {
     "T of a matrix": lambda t: t.ones(2, 2).T,
     "int of a tensor with a gradient": lambda t: int(t.ones(1, requires_grad=True)),
+    "float of a tensor with a gradient, without recording": lambda t: without_recording(t, float),
+    "tensor of a tensor with a gradient, without recording": lambda t: without_recording(t, lambda x: t.tensor([x])),
     "item": lambda t: t.ones(1, requires_grad=True).item(),
     "std without correction": lambda t: t.ones(1).std(unbiased=False),
     "padding same, odd": lambda t: t.nn.functional.conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 3, 3), padding="same"),
     "cross with dim": lambda t: t.cross(matrix(t), matrix(t), dim=0),
     "init": lambda t: t.nn.init.orthogonal_(t.empty(3, 3)),
 }
+
+
+def without_recording(t: Any, call: Callable[[Any], Any]) -> Any:
+    """The call on a tensor that requires a gradient, under no_grad."""
+    with t.no_grad():
+        return call(t.ones(1, requires_grad=True))
 
 
 def caught(call: Callable[[Any], Any], t: Any) -> list[warnings.WarningMessage]:

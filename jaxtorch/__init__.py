@@ -131,6 +131,16 @@ for _module in (
     vars(_module)["torch"] = _sys.modules[__name__]  # programs reach it there, because PyTorch's files import it
 del _module
 
+
+def _class_of_operations(name: str) -> _Any:
+    """What PyTorch has in `torch._ops`, for libraries that reach it as an attribute: the classes of operations."""
+    if name not in ("HigherOrderOperator", "OpOverload", "OpOverloadPacket", "_OpNamespace"):
+        raise AttributeError(f"module 'torch._ops' has no attribute '{name}'")
+    return getattr(_importlib.import_module(f"{__package__}._library.classes"), name)
+
+
+_ops.__getattr__ = _class_of_operations  # pyright: ignore[reportAttributeAccessIssue]
+
 _PRIVATE = (
     "_C",
     "__config__",
@@ -147,6 +157,7 @@ _PRIVATE = (
     "_tensor_str",
     "_utils",
     "_utils_internal",
+    "_vmap_internals",
 )
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
 

@@ -39,6 +39,10 @@ class ScriptModule:
     """TorchScript's modules; jaxtorch makes none."""
 
 
+class ScriptMethod:
+    """Methods of TorchScript's modules; jaxtorch makes none."""
+
+
 class ScriptObject:
     """TorchScript's objects; jaxtorch makes none."""
 

@@ -12,6 +12,7 @@ from .._core import device as devices
 from .._core import dtypes, host, strides, warned
 from .._core.layouts import normal
 from .._core.limits import check_number
+from .._core.modes import is_grad_enabled
 from .._core.op import function, method
 from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
@@ -117,7 +118,7 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
             if dtypes.category(item._value.aval.dtype) < 2:
                 raise TypeError("only integer tensors of a single element can be converted to an index")
             raise ValueError("only one element tensors can be converted to Python scalars")
-        if item._rg:
+        if item._rg and is_grad_enabled():
             warned.scalar_with_gradient()
         item = item.item()
     elif isinstance(item, np.generic):

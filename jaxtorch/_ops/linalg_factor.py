@@ -172,22 +172,31 @@ def geqrf(input: Array):
 # -- Cholesky
 
 
-def _failed_minor(x: Any) -> Any:
-    """The order of the first leading minor that is not positive, 0 where there is none. One column after the other: this
+def _failed_minor(x: Any) -> tuple[Any, Any]:
+    """The order of the first leading minor that is not positive, 0 where there is none, and what LAPACK leaves of a factorisation
+    that fails there: the columns before it, the pivot, and the lower triangle of `x` behind it. One column after the other: this
     runs only once a factorisation has failed."""
     n = x.shape[-1]
 
     def column(state: Any, k: Any) -> Any:
-        rest, info = state
+        rest, reached, info = state
         own = lax.dynamic_index_in_dim(rest, k, -1, False)  # (..., n)
         pivot = jnp.real(lax.dynamic_index_in_dim(own, k, -1, False))
         bad = ~(pivot > 0)
+        first = ((info == 0) & bad)[..., None]
+        root = jnp.where(bad, 1, pivot)[..., None]
+        below, here = up_to(n) > k, up_to(n) == k
+        old = lax.dynamic_index_in_dim(reached, k, -1, False)
+        found = jnp.where(below, own, jnp.where(here, root.astype(own.dtype), 0)) / jnp.sqrt(root).astype(own.dtype)
+        found = jnp.where(first, jnp.where(here, pivot[..., None].astype(own.dtype), old), found)
+        reached = jnp.where((up_to(n) == k) & (first | (info == 0)[..., None])[..., None], found[..., None], reached)
         info = jnp.where((info == 0) & bad, (k + 1).astype(jnp.int32), info)
-        root = jnp.where(bad, 1, pivot)[..., None, None]
-        below = jnp.where((up_to(n) > k)[:, None], own[..., None], 0)
-        return (rest - (below @ adjoint(below)) / root.astype(rest.dtype), info), None
+        own = jnp.where(below, own, 0)[..., None]
+        return (rest - (own @ adjoint(own)) / root[..., None].astype(rest.dtype), reached, info), None
 
-    return lax.scan(column, (x, jnp.zeros(x.shape[:-2], jnp.int32)), up_to(n))[0][1]
+    start = x, jnp.tril(x), jnp.zeros(x.shape[:-2], jnp.int32)
+    _, reached, info = lax.scan(column, start, up_to(n))[0]
+    return reached, info
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
@@ -218,11 +227,15 @@ def cholesky_of(name: str, A: Any, upper: bool, check: bool) -> tuple[Any, Any]:
     factor = _lower_factor(A, bool(upper))
     fixed = lax.stop_gradient(adjoint(A) if upper else A)
     failed = jnp.any(jnp.isnan(jnp.real(lax.stop_gradient(factor))), (-2, -1))
-    info = lax.cond(jnp.any(failed), _failed_minor, lambda x: jnp.zeros(x.shape[:-2], jnp.int32), fixed)
+    reached, info = lax.cond(
+        jnp.any(failed), _failed_minor, lambda x: (jnp.zeros_like(x), jnp.zeros(x.shape[:-2], jnp.int32)), fixed
+    )
     # Of a matrix that is singular but for rounding LAPACK and `_failed_minor` may think differently: the factor decides.
     info = jnp.where(failed, jnp.where(info == 0, A.shape[-1], info), 0)
     if check:
         report(info, name, _not_positive)
+    else:
+        factor = jnp.where(failed[..., None, None], reached, factor)
     return adjoint(factor) if upper else factor, info
 
 
@@ -245,7 +258,7 @@ def linalg_cholesky(A: Array, *, upper: bool = False):
 def linalg_cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False):
     """As `cholesky`, with the order of the first minor that is not positive (0: all is well) instead of an error.
 
-    Where that is not 0, the factor is NaN; PyTorch leaves what LAPACK had reached.
+    Where that is not 0, the factor is what LAPACK reaches without blocks.
     """
     return types.linalg_cholesky_ex(cholesky_of("linalg.cholesky_ex", A, upper, check_errors))
 

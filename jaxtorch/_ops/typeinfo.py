@@ -19,6 +19,15 @@ def _short(number: float) -> str:
     return f"{number:g}"
 
 
+def _element_type(name: str, given: Any) -> dtypes.dtype:
+    """A dtype, given as itself or as Python's `float`, `int`, `bool` or `complex`."""
+    if isinstance(given, dtypes.dtype):
+        return given
+    if isinstance(given, type) and given in dtypes.BUILTIN:
+        return dtypes.BUILTIN[given]
+    raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}")
+
+
 class finfo:
     """The limits of a floating point type (of the parts, for a complex one); of the default type unless one is given."""
 
@@ -26,12 +35,8 @@ class finfo:
 
     __slots__ = ("_dtype", "bits", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
-    def __init__(self, type: dtypes.dtype | None = None) -> None:
-        found = dtypes.default() if type is None else type
-        if not isinstance(found, dtypes.dtype):
-            raise TypeError(
-                f"finfo(): argument 'type' (position 1) must be torch.dtype, not {found.__class__.__name__}"
-            )
+    def __init__(self, type: Any = ...) -> None:
+        found = dtypes.default() if type is ... else _element_type("finfo", type)
         if not (found.is_floating_point or found.is_complex):
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -72,9 +77,8 @@ class iinfo:
 
     __slots__ = ("_dtype", "bits", "max", "min")
 
-    def __init__(self, type: dtypes.dtype) -> None:
-        if not isinstance(type, dtypes.dtype):
-            raise TypeError(f"iinfo(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+    def __init__(self, type: Any) -> None:
+        type = _element_type("iinfo", type)
         if type is dtypes.bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.is_floating_point or type.is_complex:

@@ -178,7 +178,7 @@ def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:
     aval = self._value.aval
     if aval.numel != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
-    if self._rg and kind is not int:
+    if self._rg and kind is not int and state.grad:
         scalar_with_gradient()
     number = item(self)
     if isinstance(number, complex) and kind is not complex:

@@ -15,8 +15,10 @@ Function = Callable[..., Any]
 Tensors = tuple[Tensor, ...]
 
 
-def _as_tuple(x: Any, what: str, where: str) -> tuple[bool, Tensors]:
-    """Whether `x` is a tuple, and its tensors; TypeError if they are not tensors."""
+def _as_tuple(x: Any, what: str | None = None, where: str | None = None) -> Any:
+    """Whether `x` is a tuple, and its tensors; TypeError if they are not tensors. Without names: the tuple."""
+    if what is None and where is None:
+        return x if isinstance(x, tuple) else (x,)
     several = isinstance(x, tuple)
     found = x if several else (x,)
     for i, t in enumerate(found):
@@ -124,6 +126,32 @@ def _result(tensors: Tensors, several: bool, create_graph: bool) -> Any:
     if not create_graph:
         tensors = tuple([t.detach() for t in tensors])
     return tensors if several else tensors[0]
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Tensors, or tuples of them, without their graph unless it was asked for. Libraries call it, as they do the next two."""
+    if create_graph:
+        return inputs
+    return tuple([t.detach() if isinstance(t, Tensor) else _grad_postprocess(t, False) for t in inputs])
+
+
+def _tuple_postprocess(res: Any, to_unpack: Any) -> Any:
+    """A tuple as its only element where False says that there was no tuple; a second answer is for what it holds."""
+    outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
+    if not inner:
+        res = tuple([part[0] for part in res])
+    return res if outer else res[0]
+
+
+def _construct_standard_basis_for(tensors: Tensors, tensor_numels: tuple[int, ...]) -> Tensors:
+    """For each tensor the columns of an identity matrix, over all elements of all tensors, that are its own."""
+    total, start, found = sum(tensor_numels), 0, []
+    for t, n in zip(tensors, tensor_numels, strict=True):
+        chunk = functions["zeros"](total, n, dtype=t.dtype, device=t.device)
+        chunk.diagonal(-start).fill_(1)
+        found.append(chunk)
+        start += n
+    return tuple(found)
 
 
 def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:

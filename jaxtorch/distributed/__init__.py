@@ -100,6 +100,8 @@ def __getattr__(name: str) -> _Any:
     import importlib
     import importlib.util
 
+    if name == "GradBucket":  # what hooks of DistributedDataParallel get, and name in annotations
+        return importlib.import_module("..nn.parallel.reducer", __name__).GradBucket
     if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch.distributed' has no attribute '{name}'")

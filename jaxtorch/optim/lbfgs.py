@@ -298,3 +298,28 @@ def strong_wolfe(
             if done:
                 break
     return bracket[low], evaluations
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any], x: Any, t: Any, d: Tensor, f: Any, g: Tensor, gtd: Any, c1: float = 1e-4, c2: float = 0.9,
+    tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[Any, Tensor, float, int]:  # fmt: skip
+    """The line search as libraries call it: `obj_func(x, t, d)` gives the loss and the gradient at the distance t along d.
+
+    Returns the loss, the gradient, the distance and the number of evaluations. f, g, gtd: loss, gradient and slope at 0.
+    """
+
+    def objective(t: float) -> _Point:
+        loss, gradient = obj_func(x, t, d)
+        return _Point(t, _scalar(loss), gradient, gradient.dot(d).item())
+
+    start = _Point(0.0, _scalar(f), g.clone(), _scalar(gtd))
+    best, evaluations = strong_wolfe(objective, start, _scalar(t), _largest(d), c1, c2, tolerance_change, max_ls)
+    return best.loss, best.gradient, best.t, evaluations
+
+
+def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: Any = None) -> float:
+    """Where the cubic with two values and slopes has its minimum, within bounds; libraries call it with numbers or tensors of one."""
+    a, b = (_Point(_scalar(x), _scalar(f), g, _scalar(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    low, high = sorted((a.t, b.t)) if bounds is None else map(_scalar, bounds)
+    return _interpolated(a, b, low, high)

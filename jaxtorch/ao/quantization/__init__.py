@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._absent import absent as _absent
 from ...nn import Module
+from .fake_quantize import _ABSENT as _ABSENT_FAKE_QUANTIZE
 from .fake_quantize import (
     FakeQuantize,
     FakeQuantizeBase,
@@ -20,6 +21,7 @@ from .fake_quantize import (
     enable_fake_quant,
     enable_observer,
 )
+from .observer import _ABSENT as _ABSENT_OBSERVERS
 from .observer import (
     MinMaxObserver,
     MovingAverageMinMaxObserver,
@@ -33,8 +35,11 @@ from .observer import (
     per_channel_weight_observer_range_neg_127_to_127,
     weight_observer_range_neg_127_to_127,
 )
-from .qconfig import QConfig, default_dynamic_qconfig, per_channel_dynamic_qconfig
+from .qconfig import _ABSENT as _ABSENT_QCONFIG
+from .qconfig import _REASON, QConfig, default_dynamic_qconfig, per_channel_dynamic_qconfig
+from .quantize import _ABSENT as _ABSENT_QUANTIZE
 from .quantize import quantize_dynamic
+from .stubs import DeQuantStub, QuantStub, QuantWrapper
 
 __all__ = [
     "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "MinMaxObserver", "MovingAverageMinMaxObserver",
@@ -47,46 +52,12 @@ __all__ = [
 ]  # fmt: skip
 
 globals().update(
-    _absent(
-        __name__,
-        "QConfigMapping HistogramObserver FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize "
-        "FixedQParamsObserver PlaceholderObserver NoopObserver RecordingObserver get_default_qconfig "
-        "get_default_qat_qconfig get_default_qconfig_mapping "
-        "get_default_qat_qconfig_mapping quantize quantize_qat prepare prepare_qat convert default_qconfig default_qat_qconfig "
-        "propagate_qconfig_ swap_module add_quant_dequant float_qparams_weight_only_qconfig float16_dynamic_qconfig",
-        "jaxtorch quantises dynamically only, by quantize_dynamic",
-    )
+    _absent(__name__, "QConfigMapping get_default_qconfig_mapping get_default_qat_qconfig_mapping", _REASON)
+    | _ABSENT_FAKE_QUANTIZE
+    | _ABSENT_OBSERVERS
+    | _ABSENT_QCONFIG
+    | _ABSENT_QUANTIZE
 )
-
-
-class QuantStub(Module):
-    """Marks where a model would be quantized; gives back its input."""
-
-    def __init__(self, qconfig: Any = None) -> None:
-        super().__init__()
-        if qconfig:
-            self.qconfig = qconfig
-
-    def forward(self, x: Any) -> Any:
-        return x
-
-
-class DeQuantStub(QuantStub):
-    """Marks where a model would be dequantized; gives back its input."""
-
-
-class QuantWrapper(Module):
-    """A module between a `QuantStub` and a `DeQuantStub`."""
-
-    def __init__(self, module: Module) -> None:
-        super().__init__()
-        self.quant = QuantStub()
-        self.dequant = DeQuantStub()
-        self.module = module
-        self.train(module.training)
-
-    def forward(self, X: Any) -> Any:
-        return self.dequant(self.module(self.quant(X)))
 
 
 def fuse_modules(model: Module, modules_to_fuse: Any, inplace: bool = False, **kwargs: Any) -> Module:

@@ -6,11 +6,12 @@ import functools
 from abc import ABCMeta, abstractmethod
 from typing import Any
 
+from ..._absent import absent
 from ..._core import dtypes
 from ..._core.op import functions
 from ..._ops import constants
 from ...nn import Module
-from .observer import MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver, _PartialWrapper
+from .observer import _REASON, MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver, _PartialWrapper
 
 __all__ = ["FakeQuantize", "FakeQuantizeBase", "default_fake_quant", "default_per_channel_weight_fake_quant",
            "default_weight_fake_quant", "disable_fake_quant", "disable_observer", "enable_fake_quant",
@@ -151,3 +152,6 @@ default_per_channel_weight_fake_quant = FakeQuantize.with_args(
     observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=dtypes.qint8,
     qscheme=constants.per_channel_symmetric, reduce_range=False, ch_axis=0,
 )  # fmt: skip
+
+_ABSENT = absent(__name__, "FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize", _REASON)
+globals().update(_ABSENT)

@@ -7,6 +7,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from typing import Any
 
+from ..._absent import absent
 from ..._core import dtypes
 from ..._core.op import functions
 from ..._ops import constants
@@ -16,6 +17,8 @@ __all__ = ["MinMaxObserver", "MovingAverageMinMaxObserver", "MovingAveragePerCha
            "PerChannelMinMaxObserver", "UniformQuantizationObserverBase", "default_observer", "default_per_channel_weight_observer",
            "default_weight_observer", "per_channel_weight_observer_range_neg_127_to_127",
            "weight_observer_range_neg_127_to_127"]  # fmt: skip
+
+_REASON = "jaxtorch quantises dynamically only, by quantize_dynamic"
 
 
 class _PartialWrapper:
@@ -251,3 +254,8 @@ default_weight_observer = MinMaxObserver.with_args(**_WEIGHT)
 weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(**_WEIGHT, **_NARROW)
 default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(**_CHANNELS)
 per_channel_weight_observer_range_neg_127_to_127 = PerChannelMinMaxObserver.with_args(**_CHANNELS, **_NARROW)
+
+_ABSENT = absent(
+    __name__, "HistogramObserver FixedQParamsObserver PlaceholderObserver NoopObserver RecordingObserver", _REASON
+)
+globals().update(_ABSENT)

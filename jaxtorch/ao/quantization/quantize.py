@@ -6,9 +6,10 @@ import copy
 from typing import Any
 
 from ... import nn
+from ..._absent import absent
 from ..._core import dtypes
 from ..nn.quantized import dynamic as nnqd
-from .qconfig import default_dynamic_qconfig
+from .qconfig import _REASON, default_dynamic_qconfig
 
 __all__ = ["quantize_dynamic"]
 
@@ -62,3 +63,11 @@ def _convert(module: nn.Module, spec: Any, mapping: Any, prefix: str, inherited:
         for hook in child._forward_hooks.values():
             made.register_forward_hook(hook)
         setattr(module, name, made.eval())
+
+
+_ABSENT = absent(
+    __name__,
+    "add_quant_dequant convert prepare prepare_qat propagate_qconfig_ quantize quantize_qat swap_module",
+    _REASON,
+)
+globals().update(_ABSENT)

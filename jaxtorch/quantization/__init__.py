@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .ao import quantization as _quantization
+from ..ao import quantization as _quantization
 
 
 def __getattr__(name: str) -> Any:
