@@ -102,6 +102,11 @@ def needed(options: dict[str, Any] | None, kernels: Sequence[Any]) -> dict[str, 
     return options
 
 
+def of_these_known(options: dict[str, Any]) -> dict[str, Any]:
+    """Those of these options that this version of XLA knows: newer ones have some no more."""
+    return {name: value for name, value in options.items() if known({name: value})}
+
+
 def known(options: dict[str, Any]) -> bool:
     """Does this version of XLA know these options?"""
     return _known(tuple(options.items()))

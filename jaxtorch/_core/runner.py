@@ -344,7 +344,7 @@ def run(
         kernels = [kernel for kernel, _, _ in plan.steps]
         in_full = plan.captured or structure.in_full or slot.name != "cpu"
         quickly = 0 if in_full else cold.quick_runs(structure.record.line, kernels)
-        if quickly and not emitters.known(cold.QUICK_OPTIONS):
+        if quickly and not emitters.of_these_known(cold.QUICK_OPTIONS):
             quickly = 0
         return structure, _compile(slot, structure, packs.arguments(structure.packed, inputs, packed, arrays), quickly)
     if not structure.on_host:
@@ -498,7 +498,8 @@ def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly:
     begun = time.perf_counter()
     if sum(kernel.size for kernel, _, _ in structure.plan.steps) >= _LARGE:
         allocator.release()  # of what came before: the compiler takes much
-    call = structure.call = _whole(slot, structure.plan, structure.packed, cold.QUICK_OPTIONS if quickly else None)
+    options = emitters.of_these_known(cold.QUICK_OPTIONS) if quickly else None
+    call = structure.call = _whole(slot, structure.plan, structure.packed, options)
     with jax.core.eval_context(), x64(), caching():  # pyright: ignore[reportAttributeAccessIssue]
         outs = call(arrays)
     if quickly:

@@ -167,6 +167,15 @@ def _lower(ctx: Any, *args: Any, closed: Any) -> Any:
 mlir.register_lowering(kernel_p, _lower)
 
 
+def _inlined(*args: Any, closed: Any) -> Any:
+    """The kernel's own operations: newer versions of JAX ask for them where some have types or rules that XLA has not."""
+    with x64():
+        return jex_core.jaxpr_as_fun(closed)(*args)
+
+
+kernel_p.to_lojax = _inlined
+
+
 def _is_inexact(aval: Any) -> bool:
     return jnp.issubdtype(aval.dtype, jnp.inexact)
 
