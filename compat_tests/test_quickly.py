@@ -133,14 +133,17 @@ def test_numpy_switched_off_switches_this_off(efforts: list[str], monkeypatch: p
     assert efforts == ["full", "full"]
 
 
-def test_a_version_of_xla_without_the_options_compiles_in_full(
+def test_options_that_xla_does_not_know_are_left_out_and_without_any_it_compiles_in_full(
     efforts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cold, "QUICK_OPTIONS", {**cold.QUICK_OPTIONS, "xla_no_such_option": 1})
-    for size in (1000, 1001, 1002):
-        for _ in range(4):
-            chain(size, 3)
-    assert efforts and {*efforts} == {"full"}
+    absent = {"xla_no_such_option": 1}
+    for first, options, effort in ((1000, absent, "full"), (1003, {**cold.QUICK_OPTIONS, **absent}, "quick")):
+        monkeypatch.setattr(cold, "QUICK_OPTIONS", options)
+        efforts.clear()
+        for size in range(first, first + 3):
+            for _ in range(4):
+                chain(size, 3)
+        assert efforts and {*efforts} == {effort}
 
 
 def test_loops_of_known_length_count_as_often_as_they_run(efforts: list[str]) -> None:
