@@ -89,7 +89,8 @@ def draw(path: Path, title: str, bars: Bars, unit: str) -> None:
     found = [height for group in bars.values() for height in group.values() if height > 0]
     if found and max(found) > 20 * min(found):
         axes.set_yscale("log")
-    axes.set_xticks(range(len(bars)), list(bars), rotation=20 if len(bars) > 4 else 0)
+    turned = {"rotation": 30, "ha": "right"} if len(bars) > 4 else {}
+    axes.set_xticks(range(len(bars)), list(bars), **turned)
     axes.set_ylabel(unit)
     axes.set_title(title)
     axes.legend(fontsize=8)
