@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from . import dtypes, emitters, lowering, tracing
+from . import dtypes, emitters, lowering, tables, tracing
 from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
@@ -29,7 +29,7 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
 class _Facts:
     """What is known of a kernel's jaxpr: see `Kernel`."""
 
-    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "has_effects", "lowered")
+    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "has_effects", "lowered", "tables")
 
     def __init__(self, jaxpr: Any, on_cpu: bool) -> None:
         self.size, self.size_once = emitters.sizes(jaxpr)
@@ -37,6 +37,7 @@ class _Facts:
         self.deep = on_cpu and emitters.is_deep(jaxpr)
         self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
+        self.tables = tables.Facts(jaxpr)
 
 
 class Kernel:
@@ -48,6 +49,7 @@ class Kernel:
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
           with it (see emitters.py).
+    tables: does it look rows up, multiply rows, or move them (see tables.py)?
     has_effects: does it do anything beside its results (a user's JAX function that prints), or call Python?
     captured: a whole captured program, which is compiled with the program it stands in.
     traced, on_numpy, cold_runs, cold_limit: its jaxpr, then the same made ready for NumPy, how often that ran, and how often it
@@ -150,6 +152,10 @@ class Kernel:
     @property
     def lowered(self) -> bool:
         return self.facts().lowered
+
+    @property
+    def tables(self) -> tables.Facts:
+        return self.facts().tables
 
     @property
     def jitted(self) -> Any:

@@ -19,7 +19,7 @@ from jax.extend import core as jex_core
 from . import convolution, native, thin
 from .convolution import Window
 
-_INLINE = {
+INLINE = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
     "closed_call": "call_jaxpr",
@@ -78,11 +78,11 @@ def has_thin_product(jaxpr: Any) -> bool:
 
 
 def _has(jaxpr: Any, wanted: Callable[[Any], bool]) -> bool:
-    return any(_has(_inner(eqn).jaxpr, wanted) if eqn.primitive.name in _INLINE else wanted(eqn) for eqn in jaxpr.eqns)
+    return any(_has(_inner(eqn).jaxpr, wanted) if eqn.primitive.name in INLINE else wanted(eqn) for eqn in jaxpr.eqns)
 
 
 def _inner(eqn: Any) -> Any:
-    return eqn.params[_INLINE[eqn.primitive.name]]
+    return eqn.params[INLINE[eqn.primitive.name]]
 
 
 def lowered(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +108,7 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
     for eqn in jaxpr.eqns:
         inputs = [read(v) for v in eqn.invars]
         name = eqn.primitive.name
-        if name in _INLINE:
+        if name in INLINE:
             inner = _inner(eqn)
             outs = _evaluate(inner.jaxpr, inner.consts, inputs)
         elif name == "conv_general_dilated":
@@ -120,12 +120,12 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
         elif any(isinstance(x, _Laid) for x in inputs):
             outs = _follow(eqn, name, [_straight(x) if isinstance(x, _Laid) and x.reversed else x for x in inputs])
         else:
-            outs = _bind(eqn, inputs, {})
+            outs = bound(eqn, inputs, {})
         env.update(zip(eqn.outvars, outs, strict=True))
     return [read(v) for v in jaxpr.outvars]
 
 
-def _bind(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
+def bound(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
     params = eqn.primitive.get_bind_params({**eqn.params, **changed})
     with eqn.ctx.manager:
         outs = eqn.primitive.bind(*inputs, **params)
@@ -138,24 +138,24 @@ def _bind(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
 def _follow(eqn: Any, name: str, inputs: list[Any]) -> list[Any]:
     """An operation on values of which some may be laid out."""
     if not any(isinstance(x, _Laid) for x in inputs):
-        return _bind(eqn, inputs, {})
+        return bound(eqn, inputs, {})
     order = next(x.order for x in inputs if isinstance(x, _Laid))
     first = inputs[0]
     if name in _ELEMENTWISE:
-        return [_laid(_bind(eqn, _alike(inputs, order), {})[0], order)]
+        return [_laid(bound(eqn, _alike(inputs, order), {})[0], order)]
     if name == "optimization_barrier":
         arrays = [x.array if isinstance(x, _Laid) else x for x in inputs]
-        outs = _bind(eqn, arrays, {})
+        outs = bound(eqn, arrays, {})
         return [_laid(o, x.order) if isinstance(x, _Laid) else o for o, x in zip(outs, inputs, strict=True)]
     if name == "concatenate":
         place = order.index(eqn.params["dimension"])
-        return [_laid(_bind(eqn, [_in_order(x, order) for x in inputs], {"dimension": place})[0], order)]
+        return [_laid(bound(eqn, [_in_order(x, order) for x in inputs], {"dimension": place})[0], order)]
     if isinstance(first, _Laid) and len([x for x in inputs if isinstance(x, _Laid)]) == 1:
         rule = _RULES.get(name)
         done = rule(eqn, first, inputs[1:]) if rule is not None else None
         if done is not None:
             return done
-    return _bind(eqn, [_straight(x) for x in inputs], {})
+    return bound(eqn, [_straight(x) for x in inputs], {})
 
 
 def _alike(inputs: list[Any], order: tuple[int, ...]) -> list[Any]:
@@ -168,7 +168,7 @@ def _permuted(names: tuple[str, ...]) -> Any:
     def rule(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
         given = {n: eqn.params[n] for n in names if eqn.params[n] is not None}
         changed = {n: tuple(v[d] for d in x.order) for n, v in given.items()}
-        return [_laid(o, x.order) for o in _bind(eqn, [x.array, *rest], changed)]
+        return [_laid(o, x.order) for o in bound(eqn, [x.array, *rest], changed)]
 
     return rule
 
@@ -179,7 +179,7 @@ def _numbered(name: str) -> Any:
     def rule(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
         at = eqn.params[name]
         changed = tuple(x.order.index(d) for d in at) if isinstance(at, tuple) else x.order.index(at)
-        return [_laid(o, x.order) for o in _bind(eqn, [x.array, *rest], {name: changed})]
+        return [_laid(o, x.order) for o in bound(eqn, [x.array, *rest], {name: changed})]
 
     return rule
 
@@ -188,7 +188,7 @@ def _reduce(eqn: Any, x: _Laid, rest: list[Any]) -> Any:
     axes = eqn.params["axes"]
     left = [d for d in x.order if d not in axes]
     names = sorted(left)
-    out = _bind(eqn, [x.array], {"axes": tuple(sorted(x.order.index(d) for d in axes))})[0]
+    out = bound(eqn, [x.array], {"axes": tuple(sorted(x.order.index(d) for d in axes))})[0]
     return [_laid(out, [names.index(d) for d in left])]
 
 
@@ -281,7 +281,7 @@ def _convolve(eqn: Any, x: Any, w: Any) -> Any:
         kernels = _in_order(w, (*ws, wi, wo))
         out = convolution.depthwise(_in_order(x, (xb, *xs, xc)), kernels.reshape(*kernel, outs), window)
         return _laid(out, (ob, *os, oc))
-    return _bind(eqn, [_straight(x), _straight(w)], {})[0]
+    return bound(eqn, [_straight(x), _straight(w)], {})[0]
 
 
 def _first(eqn: Any) -> tuple[Any, Any]:

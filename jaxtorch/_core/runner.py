@@ -28,11 +28,13 @@ from . import (
     emitters,
     executables,
     log,
+    native,
     native_code,
     numpy_code,
     one_by_one,
     packs,
     small_code,
+    tables,
 )
 from .context import at_top, caching, x64
 from .device import DeviceSlot
@@ -565,6 +567,8 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
         return results if packed is None else packed.join(results)
 
     kernels = [kernel for kernel, _, _ in plan.steps]
+    if slot.name == "cpu" and native.available() and tables.may_pay(plan.steps):
+        program = tables.mapped(program)
     if any(kernel.lowered for kernel in kernels):
         program = lowered(program)
     if options is None:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core import native
+from .._core import native, tables
 from .primitives import linear_in, natively, primitive
 from .products import plus_row, times_transposed
 
@@ -304,3 +304,19 @@ def _rnn_tangent(nonlinearity: str, reverse: bool, primals: Any, tangents: Any) 
     hs = _rnn_p.bind(xw, h0, w, *_given(valid), **params)
     dp = dxw + times_transposed(previous(hs, h0, reverse), dw)
     return hs, _rnn_tangent_p.bind(dp, dh0, hs, w, *_given(valid), **params)
+
+
+# -- inputs that are rows of a table ----------------------------------------------------------------------------------------
+
+
+def _read_natively(kernel: Any) -> Any:
+    """For `tables.READERS`: the kernel with an index, where it takes these arrays."""
+
+    def run(table: Any, index: Any, *rest: Any, **params: Any) -> Any:
+        return kernel(table, *rest, index=index, **params) if native.fits(table, *rest) else None
+
+    return run
+
+
+for _name in ("lstm", "lstm_states", "gru", "gru_states", "rnn"):
+    tables.READERS[_name] = _read_natively(getattr(native, _name))

@@ -9,7 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.interpreters import ad
 
+from .._core import native
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
@@ -18,6 +20,7 @@ from .._core.runner import known
 from .._core.sparsity import makers
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
+from .primitives import linear_in, primitive
 from .rules import scalar_name
 
 _LEGACY = {
@@ -51,13 +54,48 @@ def _check_range(index: Any, size: int, make: Callable[[int], Exception]) -> Non
         flag(jnp.where(jnp.any(bad), ((place + 1) << 32) | value, 0), make, Within("input", 0, size))
 
 
-def _rows(weight: Any, index: Any, make: Callable[[int], Exception] = _out_of_range) -> Any:
-    """weight[index], with PyTorch's error at the next synchronisation where an index is out of range."""
+def _rows(weight: Any, index: Any, make: Callable[[int], Exception] = _out_of_range, padding: int = -1) -> Any:
+    """weight[index], PyTorch's error at the next synchronisation for an index out of range; the row `padding` has no gradient."""
     size = weight.shape[0]
     _check_range(index, size, make)
     if size == 0:
         return jnp.zeros((*index.shape, *weight.shape[1:]), weight.dtype)
-    return jnp.take(weight, index, axis=0, mode="clip")
+    return _picked_p.bind(weight, index, size=size, padding=padding, zero=False)
+
+
+def _pick(table: Any, index: Any, *, size: int, padding: int, zero: bool) -> Any:
+    rows = jnp.take(table, index, axis=0, mode="clip")
+    return jnp.where((index == padding)[..., None], 0, rows) if zero and padding >= 0 else rows
+
+
+def _add(g: Any, index: Any, *, size: int, padding: int) -> Any:
+    table = jax.ShapeDtypeStruct((size, *g.shape[index.ndim :]), g.dtype)
+    return jax.linear_transpose(lambda t: _pick(t, index, size=size, padding=padding, zero=True), table)(g)[0]
+
+
+def _add_natively(g: Any, index: Any, *, size: int, padding: int) -> Any:
+    if not native.fits(g) or g.ndim != index.ndim + 1:
+        return None
+    within = jnp.clip(index, 0, size - 1).astype(jnp.int32)
+    if padding >= 0:
+        within = jnp.where(index == padding, -1, within)
+    return native.add_picked(g.reshape(-1, g.shape[-1]), within.reshape(-1), size)
+
+
+def _pick_tangent(primals: Any, tangents: Any, **params: Any) -> Any:
+    out, moved = _picked_p.bind(*primals, **params), tangents[0]
+    if type(moved) is ad.Zero:
+        return out, ad.Zero.from_primal_value(out)  # pyright: ignore[reportAttributeAccessIssue]
+    return out, _picked_p.bind(moved, primals[1], **{**params, "zero": True})
+
+
+# Rows of a table (size, ...) by their numbers, of any shape: where they are `padding`, tangents are zero, and rows if `zero`. And the
+# sums of the rows of g that have the same number, without those of the padding.
+_picked_p = primitive("picked", _pick)
+_added_p = primitive("added", _add, _add_natively)
+linear_in(_picked_p, _pick, 1, lambda g, index, *, zero, **params: [_added_p.bind(g, index, **params)])
+linear_in(_added_p, _add, 1, lambda g, index, **params: [_picked_p.bind(g, index, zero=True, **params)])
+ad.primitive_jvps[_picked_p] = _pick_tangent
 
 
 @jax.custom_jvp
@@ -80,9 +118,7 @@ def _embedding(input: Array, weight: Array, padding_idx: int = -1, scale_grad_by
     _check_indices(input, "embedding")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    rows = _rows(weight, input)
-    if padding_idx >= 0:
-        rows = jnp.where((input == padding_idx)[..., None], jax.lax.stop_gradient(rows), rows)
+    rows = _rows(weight, input, padding=padding_idx)
     if scale_grad_by_freq:
         count = _frequencies(input, weight.shape[0])[input]
         rows = _with_slope(rows, (1 / count).astype(rows.dtype)[..., None])

@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 16  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 17  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
-    rnn rnn_back attention attention_back layer_norm layer_norm_back gelu gelu_back waves
+    rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves
     sort sort_long running""".split()
 
 
@@ -170,20 +170,37 @@ def linear(x: Any, weight: Any, bias: Any) -> Any:
     return _call("linear", (x.shape[0], weight.shape[0]))(x, weight, bias)
 
 
+def pick(table: Any, index: Any) -> Any:
+    """The rows of a table (size, columns) with these numbers (count), int32, all from 0 to below size."""
+    return _call("pick", (*index.shape, table.shape[1]))(table, index)
+
+
+def add_picked(g: Any, index: Any, size: int) -> Any:
+    """For each number below size the sum of the rows of g (count, columns) that have it in index (count), int32; -1: none has."""
+    return _call("add_picked", (size, g.shape[1]))(g, index)
+
+
 # The loops of recurrent layers. xw (T, B, gates * H), states (B, H), w (gates * H, H); `valid`, which may be left out, is
-# (T, B): where it is 0 the states stay as they were.
+# (T, B): where it is 0 the states stay as they were. With `index` (T, B), int32, xw is a table (rows, gates * H) and these its rows.
 
 
-def lstm(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
+def _picked(xw: Any, index: Any) -> tuple[tuple[int, ...], Any, list[Any]]:
+    """The shape of all inputs, what stands for them, and its index."""
+    return (xw.shape, xw, []) if index is None else ((*index.shape, xw.shape[1]), xw[None], [index])
+
+
+def lstm(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool, index: Any = None) -> Any:
     """All hidden states and cell states (T, B, H) and gates (T, B, 4 * H) of an LSTM layer."""
-    states = (*xw.shape[:2], w.shape[1])
-    return _call("lstm", states, states, xw.shape)(xw, h0, c0, w, *valid, reverse=reverse)
+    shape, xw, rows = _picked(xw, index)
+    states = (*shape[:2], w.shape[1])
+    return _call("lstm", states, states, shape)(xw, h0, c0, w, *valid, *rows, reverse=reverse, picked=bool(rows))
 
 
-def lstm_states(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
+def lstm_states(xw: Any, h0: Any, c0: Any, w: Any, *valid: Any, reverse: bool, index: Any = None) -> Any:
     """All hidden states (T, B, H) and the last cell state (B, H)."""
-    call = _call("lstm_states", (*xw.shape[:2], w.shape[1]), c0.shape)
-    return call(xw, h0, c0, w, *valid, reverse=reverse)
+    shape, xw, rows = _picked(xw, index)
+    call = _call("lstm_states", (*shape[:2], w.shape[1]), c0.shape)
+    return call(xw, h0, c0, w, *valid, *rows, reverse=reverse, picked=bool(rows))
 
 
 def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
@@ -192,15 +209,18 @@ def lstm_back(g_hs: Any, g_c: Any, gates: Any, cs: Any, c0: Any, w: Any, *valid:
     return call(g_hs, g_c, gates, cs, c0, w, *valid, reverse=reverse)
 
 
-def gru(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool) -> Any:
+def gru(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool, index: Any = None) -> Any:
     """All hidden states (T, B, H) of a GRU layer, and r, z, n and the product's part of n side by side (T, B, 4 * H)."""
-    states = (*xw.shape[:2], w.shape[1])
-    return _call("gru", states, (*states[:2], 4 * states[2]))(xw, h0, w, b, *valid, reverse=reverse)
+    (steps, batch, _), xw, rows = _picked(xw, index)
+    call = _call("gru", (steps, batch, w.shape[1]), (steps, batch, 4 * w.shape[1]))
+    return call(xw, h0, w, b, *valid, *rows, reverse=reverse, picked=bool(rows))
 
 
-def gru_states(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool) -> Any:
+def gru_states(xw: Any, h0: Any, w: Any, b: Any, *valid: Any, reverse: bool, index: Any = None) -> Any:
     """All hidden states (T, B, H)."""
-    return _call("gru_states", (*xw.shape[:2], w.shape[1]))(xw, h0, w, b, *valid, reverse=reverse)
+    shape, xw, rows = _picked(xw, index)
+    call = _call("gru_states", (*shape[:2], w.shape[1]))
+    return call(xw, h0, w, b, *valid, *rows, reverse=reverse, picked=bool(rows))
 
 
 def gru_back(g_hs: Any, gates: Any, hs: Any, h0: Any, w: Any, *valid: Any, reverse: bool) -> Any:
@@ -209,9 +229,10 @@ def gru_back(g_hs: Any, gates: Any, hs: Any, h0: Any, w: Any, *valid: Any, rever
     return _call("gru_back", shape, shape, h0.shape)(g_hs, gates, hs, h0, w, *valid, reverse=reverse)
 
 
-def rnn(xw: Any, h0: Any, w: Any, *valid: Any, relu: bool, reverse: bool) -> Any:
+def rnn(xw: Any, h0: Any, w: Any, *valid: Any, relu: bool, reverse: bool, index: Any = None) -> Any:
     """All hidden states (T, B, H) of an Elman network, with tanh or relu."""
-    return _call("rnn", xw.shape)(xw, h0, w, *valid, relu=relu, reverse=reverse)
+    shape, xw, rows = _picked(xw, index)
+    return _call("rnn", shape)(xw, h0, w, *valid, *rows, relu=relu, reverse=reverse, picked=bool(rows))
 
 
 def rnn_back(g_hs: Any, hs: Any, w: Any, *valid: Any, relu: bool, reverse: bool) -> Any:

@@ -70,6 +70,8 @@ typedef ffi::Buffer<ffi::F32, 2> Rows;
 typedef ffi::Buffer<ffi::F32, 3> Sequence;
 typedef ffi::Buffer<ffi::F32, 4> Array;
 typedef ffi::Buffer<ffi::S64, 2> LongRows;
+typedef ffi::Buffer<ffi::S32, 1> Integers;
+typedef ffi::Buffer<ffi::S32, 2> IntegerRows;
 typedef ffi::ResultBuffer<ffi::F32> AnyOut;
 typedef ffi::ResultBuffer<ffi::F32, 1> RowOut;
 typedef ffi::ResultBuffer<ffi::F32, 2> RowsOut;
@@ -152,14 +154,19 @@ ffi::Error products(ffi::ThreadPool pool, Sequence a, Sequence b, SequenceOut ou
 
 #include "orders.inc"
 
-// An argument that may be left out, the last one.
-const float* last_of(const ffi::RemainingArgs& rest) { return rest.size() ? rest.get<Any>(0)->typed_data() : nullptr; }
+// An argument that may be left out, the first of these.
+const float* first_of(const ffi::RemainingArgs& rest) { return rest.size() ? rest.get<Any>(0)->typed_data() : nullptr; }
 
-// `like`: (steps, batch, ...).
-RecurrentArrays recurrent_arrays(const Sequence& like, const Rows& w, const ffi::RemainingArgs& rest, bool reversed) {
+// `like`: (steps, batch, ...). `picked`: it is a table (1, rows, ...) instead, and the last of `rest` has the rows' numbers (steps, batch).
+RecurrentArrays recurrent_arrays(const Sequence& like, const Rows& w, const ffi::RemainingArgs& rest, bool reversed, bool picked = false) {
   RecurrentArrays of{};
   of.steps = like.dimensions()[0], of.batch = like.dimensions()[1], of.units = w.dimensions()[1], of.reversed = reversed;
-  of.w = w.typed_data(), of.valid = last_of(rest);
+  of.w = w.typed_data();
+  if (!picked || rest.size() > 1) of.valid = first_of(rest);
+  if (picked) {
+    const IntegerRows index = *rest.get<IntegerRows>(rest.size() - 1);
+    of.index = index.typed_data(), of.steps = index.dimensions()[0], of.batch = index.dimensions()[1];
+  }
   return of;
 }
 
@@ -176,14 +183,14 @@ ffi::Error run_back(ffi::ThreadPool& pool, const RecurrentKernels& loops, Recurr
 }
 
 ffi::Error lstm(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, SequenceOut cs, SequenceOut gates,
-                bool reversed) {
-  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+                bool reversed, bool picked) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed, picked);
   of.c0 = c0.typed_data(), of.cs = cs->typed_data(), of.gates = gates->typed_data();
   return run_forward(pool, kernels()->lstm, of, xw, h0, hs);
 }
 
-ffi::Error lstm_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, RowsOut c, bool reversed) {
-  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+ffi::Error lstm_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows c0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, RowsOut c, bool reversed, bool picked) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed, picked);
   of.c0 = c0.typed_data(), of.cs = c->typed_data();
   return run_forward(pool, kernels()->lstm, of, xw, h0, hs);
 }
@@ -196,14 +203,14 @@ ffi::Error lstm_back(ffi::ThreadPool pool, Sequence g_hs, Rows g_c, Sequence gat
   return run_back(pool, kernels()->lstm, of, g_hs, g_xw, g_h0);
 }
 
-ffi::Error gru(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, SequenceOut gates, bool reversed) {
-  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+ffi::Error gru(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, SequenceOut gates, bool reversed, bool picked) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed, picked);
   of.b = b.typed_data(), of.gates = gates->typed_data();
   return run_forward(pool, kernels()->gru, of, xw, h0, hs);
 }
 
-ffi::Error gru_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, bool reversed) {
-  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+ffi::Error gru_states(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, Row b, ffi::RemainingArgs rest, SequenceOut hs, bool reversed, bool picked) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed, picked);
   of.b = b.typed_data();
   return run_forward(pool, kernels()->gru, of, xw, h0, hs);
 }
@@ -215,10 +222,26 @@ ffi::Error gru_back(ffi::ThreadPool pool, Sequence g_hs, Sequence gates, Sequenc
   return run_back(pool, kernels()->gru, of, g_hs, g_xw, g_h0);
 }
 
+PickArrays pick_arrays(const Rows& from, const Integers& index, RowsOut& out) {
+  return {(int64_t)index.element_count(), 0, from.dimensions()[1], index.typed_data(), from.typed_data(), out->typed_data()};
+}
+
+ffi::Error pick(ffi::ThreadPool pool, Rows table, Integers index, RowsOut out) {
+  kernels()->pick(pick_arrays(table, index, out), {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error add_picked(ffi::ThreadPool pool, Rows g, Integers index, RowsOut out) {
+  PickArrays of = pick_arrays(g, index, out);
+  of.size = out->dimensions()[0];
+  kernels()->add_picked(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 const RecurrentKernels& plain_loops(bool relu) { return relu ? kernels()->rnn_relu : kernels()->rnn_tanh; }
 
-ffi::Error rnn(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, bool relu, bool reversed) {
-  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed);
+ffi::Error rnn(ffi::ThreadPool pool, Sequence xw, Rows h0, Rows w, ffi::RemainingArgs rest, SequenceOut hs, bool relu, bool reversed, bool picked) {
+  RecurrentArrays of = recurrent_arrays(xw, w, rest, reversed, picked);
   return run_forward(pool, plain_loops(relu), of, xw, h0, hs);
 }
 
@@ -357,6 +380,8 @@ XLA_FFI_Error* jaxtorch_gru_states(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gru_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_rnn(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_rnn_back(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_pick(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_add_picked(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_attention_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_layer_norm(XLA_FFI_CallFrame*);
@@ -371,7 +396,7 @@ XLA_FFI_Error* jaxtorch_running(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 16; }
+int jaxtorch_native_version() { return 17; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -391,19 +416,21 @@ HANDLER(convolve_of_kernel,
 HANDLER(product, .Arg<Rows>().Arg<Rows>() .Ret<Rows>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
 HANDLER(products, .Arg<Sequence>().Arg<Sequence>() .Ret<Sequence>() .Attr<bool>("a_turned").Attr<bool>("b_turned"));
 HANDLER(linear, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>());
-HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse"));
+HANDLER(lstm_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("reverse").Attr<bool>("picked"));
 HANDLER(lstm,
-        .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
+        .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse").Attr<bool>("picked"));
 HANDLER(lstm_back,
         .Arg<Sequence>().Arg<Rows>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs()
             .Ret<Sequence>().Ret<Rows>().Ret<Rows>() .Attr<bool>("reverse"));
-HANDLER(gru_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("reverse"));
-HANDLER(gru, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse"));
+HANDLER(gru_states, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("reverse").Attr<bool>("picked"));
+HANDLER(gru, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().Arg<Row>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>() .Attr<bool>("reverse").Attr<bool>("picked"));
 HANDLER(gru_back,
         .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Sequence>().Ret<Rows>()
             .Attr<bool>("reverse"));
-HANDLER(rnn, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("relu").Attr<bool>("reverse"));
+HANDLER(rnn, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("relu").Attr<bool>("reverse").Attr<bool>("picked"));
 HANDLER(rnn_back, .Arg<Sequence>().Arg<Sequence>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("relu").Attr<bool>("reverse"));
+HANDLER(pick, .Arg<Rows>().Arg<Integers>() .Ret<Rows>());
+HANDLER(add_picked, .Arg<Rows>().Arg<Integers>() .Ret<Rows>());
 HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
 HANDLER(attention_back,
         .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs()

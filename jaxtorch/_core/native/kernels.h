@@ -60,6 +60,7 @@ struct RecurrentArrays {
   int64_t steps, batch, units;
   bool reversed;
   const float *xw, *h0, *c0, *w, *b;  // (steps, batch, gates * units), (batch, units) twice, (gates * units, units); GRU: (3 units)
+  const int32_t* index;               // (steps, batch), or null: xw is a table (rows, gates * units), and this its rows
   const float* valid;                 // (steps, batch), or null: where it is 0 the states stay as they were
   float *hs, *cs, *gates;             // (steps, batch, units) twice, (steps, batch, 4 units); without gates, cs is the last one only
   const float *g_hs, *g_c;            // the gradients of hs and of the last c
@@ -69,6 +70,15 @@ struct RecurrentArrays {
 struct RecurrentKernels {
   void (*forward)(const RecurrentArrays&, const Parallel&);
   void (*back)(const RecurrentArrays&, const Parallel&);
+};
+
+// Rows of a table (size, columns) that an index has, all from 0 to below size: out (count, columns) = those rows of `from`, or
+// out (size, columns) = for each of them the sum of the rows of `from` (count, columns) with that index, which may be -1 for a row left out.
+struct PickArrays {
+  int64_t count, size, columns;
+  const int32_t* index;
+  const float* from;
+  float* out;
 };
 
 // Attention: q (heads, rows, width), k (heads, columns, width), v (heads, columns, out_width); causal: a row sees no later column.
@@ -108,6 +118,8 @@ struct Kernels {
   void (*of_kernel)(const Convolution&, const float* x, const float* g, float* w, const Parallel&);
   void (*product)(const ProductArrays&, const Parallel&);
   RecurrentKernels lstm, gru, rnn_tanh, rnn_relu;
+  void (*pick)(const PickArrays&, const Parallel&);
+  void (*add_picked)(const PickArrays&, const Parallel&);
   void (*attention)(const AttentionArrays&, const Parallel&);
   void (*attention_back)(const AttentionArrays&, const Parallel&);
   void (*layer_norm)(const LayerNormArrays&, const Parallel&);
