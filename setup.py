@@ -13,7 +13,7 @@ def recorder() -> list[Extension]:
     if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return []
     native = "jaxtorch/_core/native"
-    parts = [f"{native}/{name}.inc" for name in ("flush", "module", "small", "small_loops")]
+    parts = [f"{native}/{name}.inc" for name in ("flush", "module", "small", "small_loops", "views")]
     return [Extension("jaxtorch._core.native.recorder", [f"{native}/recorder.c"], depends=parts, optional=True)]
 
 

@@ -458,3 +458,20 @@ def test_a_kernel_that_runs_often_becomes_a_function_and_still_doubts(monkeypatc
     large = torch.full((17,), float("inf"))
     for _ in range(5):
         assert large.to(torch.int64).tolist() == torch.full((17,), float("inf")).to(torch.int64).tolist()
+
+
+def test_a_large_result_that_lies_otherwise_is_no_quick_program() -> None:
+    """Turning an array round is a view, whose copy into a result takes as long as any other operation."""
+
+    def cost(n: int) -> float:
+        return cold.quick_cost(
+            NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)))(np.ones((n, n), np.float32)))
+        )
+
+    assert cost(16) < cold.QUICK / 10 and cost(1024) > cold.QUICK
+    x = torch.arange(600_000).view(300, 2000)
+    for _ in range(4):
+        y = x.flip(1)
+        assert y[0, :2].tolist() == [1999, 1998] and y[299, -1].item() == 598_000
+    inner = NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)).sum())(np.ones((1024, 64), np.float32)))
+    assert cold._copied(inner) == 0

@@ -38,6 +38,7 @@ KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
 PER_EQUATION = 3e6  # with so much more for each of its equations
 OFTEN = 64  # runs, a kernel becomes a function: in a loop over time that is soon, whatever its length
 WRITTEN_AFTER = 8  # runs, a program that stays on NumPy becomes a function (numpy_code.py)
+COPYING = 0.8  # nanoseconds for a number that does not lie beside the one before it
 QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
 LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
 
@@ -102,8 +103,15 @@ def are_quick(kernels: list[Any]) -> bool:
 def quick_cost(program: NumpyProgram) -> float:
     """Nanoseconds that a run of a kernel is estimated to take once the program that it stands in has been written (runner.py)."""
     if program.quick is None:
-        program.quick = min(program.cost, small_code.cost(program))
+        program.quick = min(program.cost, small_code.cost(program)) + COPYING * _copied(program)
     return program.quick
+
+
+def _copied(program: NumpyProgram) -> int:
+    """Numbers of its results that are views with other strides than a result's own, which cost nothing until they are copied."""
+    made = {slot: step for step in program.steps for slot in step.outs}
+    steps = [made[slot] for slot in program.outputs if slot in made]
+    return sum(math.prod(s.made[0][0]) for s in steps if s.name in ("transpose", "rev", "broadcast_in_dim", "slice"))
 
 
 COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole

@@ -51,6 +51,13 @@ class Plan:
         return f"Plan(steps={self.steps}, operands={self.operands}, at={self.at})"
 
 
+recipes: dict[Any, Any] = {}
+"""What steps make of tensors of a type and a layout: (type, layout, steps) -> a `Recipe` of `_ops/indexing.py`."""
+viewed_in_c: Any = None
+"""`viewed(tensor, steps)`: the view that a recipe says, made in C (recorder.py), or None where it is not the common case."""
+rows_in_c: Any = None
+"""All parts of the first dimension of a tensor on the host, as views of one function, or None; see `rows_on_host`."""
+
 _plans: dict[Any, Plan] = {}
 _MOST_PLANS = 4096
 

@@ -46,6 +46,11 @@ class Stranger(Exception):
     """An operand of a class with `__torch_function__` came before anything asked for those: the call is to be repeated."""
 
 
+def anybody() -> bool:
+    """Has there been somebody to ask?"""
+    return bool(_active)
+
+
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """What a class has as its `__torch_function__` when functions treat it as a plain tensor."""
     with disable_subclass():

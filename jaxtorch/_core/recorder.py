@@ -13,17 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from . import capture, checks, cold, hostmode, modes, neighbours, program, runner, small_code, tensor
-from .device import DeviceSlot
+from . import (
+    capture,
+    checks,
+    cold,
+    hostmode,
+    indexing,
+    modes,
+    neighbours,
+    program,
+    runner,
+    small_code,
+    storage,
+    tensor,
+    views,
+)
+from .device import DeviceSlot, cpu
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .tape import Node
-from .value import Value
+from .value import INT, VIEW, WHOLE, Aval, Value
 
-VERSION = 7  # of recorder.c; what was built from another is not used
+VERSION = 8  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
-    Value, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
+    Value, Aval, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
+    storage.Alias, storage.Storage, storage.Version,
 )  # fmt: skip
 
 
@@ -64,12 +79,24 @@ def begin() -> bool:
                 "neighbours": neighbours._thread,
                 "empty": np.empty,
                 "float32": np.dtype(np.float32),
+                "recipes": indexing.recipes,
+                "alias_of": storage.alias_of,
+                "asarray": np.asarray,
+                "array": runner.ArrayImpl,
+                "host_array": np.ndarray,
+                "cpu": cpu.slot,
+                "int": INT,
+                "view": VIEW,
+                "whole": WHOLE,
+                "puts": views.puts,
             }
         )
     except TypeError:  # for other classes
         return False
     program.record_in_c, tensor.finish_in_c = made.record, made.finish
     program.run_in_c, program.known_in_c = made.run, made.known
+    indexing.viewed_in_c, indexing.rows_in_c, views.several_in_c = made.viewed, made.rows, made.several
+    views.put_in_c = made.put
     runner.host_call_in_c = made.HostCall
     small_code.made_in_c = made
     return True
@@ -78,4 +105,4 @@ def begin() -> bool:
 def end() -> None:
     """Record without C from now on."""
     program.record_in_c = tensor.finish_in_c = program.run_in_c = program.known_in_c = runner.host_call_in_c = None
-    small_code.made_in_c = None
+    small_code.made_in_c = indexing.viewed_in_c = indexing.rows_in_c = views.several_in_c = views.put_in_c = None

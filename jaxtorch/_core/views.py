@@ -32,11 +32,29 @@ from .value import WHOLE, Aval, Value, wrap_number
 from .viewrules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
+_shown: dict[Any, Any] = {}  # of (entry, layout of the base): layout and chain of each of several views
 _MOST_LAYOUTS = 4096
+several_in_c: Any = None
+"""`several(base, kernel, values, shown, name)`: the views, where nothing unusual is going on, or None (recorder.py)."""
+put_in_c: Any = None
+"""`put(tensor, alias, value)`: as `write`, for chains in `puts`; was it done?"""
+puts: dict[
+    Any, Any
+] = {}  # (types of the whole and the part, chain, layout of the part): the kernel, and the chain's numbers
 
 
 def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, base: Tensor, op: Any) -> Any:
     """Emit a view operation: its results share the memory of `base`, its first operand."""
+    if several_in_c is not None and entry.steps and not mask and len(values) == 1 and entry.pack is not None:
+        key = entry, base._layout
+        shown = _shown.get(key)
+        if shown is None:
+            if len(_shown) >= _MOST_LAYOUTS:
+                _shown.clear()
+            shown = _shown[key] = [(_layout(base, step), (step,)) for step in entry.steps]
+        made = several_in_c(base, entry.kernel, values, shown, entry.grad_name)
+        if made is not None:
+            return made if entry.pack is tuple else entry.pack(list(made))
     out = finish(entry, mask, values, operands)
     numbers = tuple([v.array for v in values[1:]]) if len(values) > 1 else ()
     alias = alias_of(base)
@@ -423,6 +441,8 @@ def _place(t: Tensor, alias: Alias, base: Tensor) -> None:
 
 def write(t: Tensor, alias: Alias, value: Value) -> None:
     """Put new content into a tensor that shares its memory."""
+    if put_in_c is not None and put_in_c(t, alias, value):
+        return
     storage = alias.storage
     if storage.host is not None:
         from .host import write_host
@@ -457,8 +477,20 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         t._value.guard = alias.guard(t._layout)
     repeated = t._layout is not None and strides.may_overlap(value.aval.shape, t._layout[0])
     repeated = repeated or several_in_one_place(alias.chain, t)
+    if put_in_c is not None and alias.chain and not repeated:
+        _note_put(old.aval, value.aval, alias.chain, t._layout)
     if repeated or alias.silent is not None or (alias.base is not None and t._rg):
         alias.seen = -2  # it is to be read again, or its place in the graph to be found anew
+
+
+def _note_put(whole: Aval, part: Aval, chain: Any, layout: Any) -> None:
+    """How a part is put in its place, for `put_in_c`."""
+    steps, numbers = _chain_key(chain)
+    if all(type(n.array) is int for n in numbers):
+        if len(puts) >= _MOST_LAYOUTS:
+            puts.clear()
+        kernel = _write_entry(whole, part, steps, numbers, False).kernel
+        puts[whole, part, chain, layout] = kernel, tuple([n.array for n in numbers])
 
 
 def own_copy(value: Value) -> Value:

@@ -219,7 +219,12 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         if isinstance(value, int) and value >= 2**63:
             raise ValueError("Overflow when unpacking long long")
         value = assignable(value, aval.dtype, to_infinity=True)
-    if index is False or (type(index) in PUT_BY and put_at_once(self, index, value)):
+    kind = type(index)
+    if kind is int:
+        shape = aval.shape
+        if shape and 0 <= index < shape[0] and _assigned_at_once(self, (("select", 0, index),), value):
+            return
+    elif index is False or (kind in PUT_BY and put_at_once(self, index, value)):
         return
     try:
         found = plan_of(None if index is True else index, aval.shape)

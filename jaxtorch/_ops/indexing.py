@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, forward, strides, viewstrides
+from .._core import capture, dtypes, forward, indexing, strides, viewstrides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
@@ -97,7 +97,10 @@ def _steps_of(steps: Any) -> list[Any]:
 
 
 class _Recipe(NamedTuple):
-    """What steps make of any tensor of one type and layout: the view's type and layout; the chain, whole and without its numbers."""
+    """What steps make of any tensor of one type and layout: the view's type and layout; the chain, whole and without its numbers.
+
+    kernel: reads the view (None on `meta`); places: the same for NumPy, an index for each step. `native/views.inc` knows their order.
+    """
 
     aval: Aval
     layout: Any
@@ -105,9 +108,10 @@ class _Recipe(NamedTuple):
     static: tuple[Any, ...]
     numbers: tuple[int, ...]
     kernel: Any
+    places: tuple[Any, ...]
 
 
-_recipes: dict[Any, _Recipe] = {}
+_recipes: dict[Any, _Recipe] = indexing.recipes
 _MOST_RECIPES = 4096
 
 
@@ -136,6 +140,7 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
         static,
         tuple([n for _, _, given in chain for n in given]),
         None if aval.slot.is_meta else _read_entry(aval, static, numbers).kernel,
+        tuple(map(_place_of, steps)),
     )
     if len(_recipes) >= _MOST_RECIPES:
         _recipes.clear()
@@ -165,6 +170,10 @@ def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
 
 def _basic(self: Tensor, steps: Any) -> Tensor:
     """The view that some steps make, read."""
+    if indexing.viewed_in_c is not None:
+        made = indexing.viewed_in_c(self, steps)
+        if made is not None:
+            return made
     alias = self._alias
     if alias is not None and alias.base is not None:
         alias.read(self)
@@ -184,7 +193,9 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
             value.owned = False
             array = np.asarray(array)
         if type(array) is _ndarray:
-            out._value.array = _taken(array, steps)
+            for place in recipe.places:
+                array = array[place]
+            out._value.array = array
         else:
             array = None
     else:
@@ -200,16 +211,24 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
     return out
 
 
-def _taken(array: Any, steps: Any) -> Any:
-    for step in steps:
-        kind, d = step[0], step[1]
-        if kind == "select":
-            array = array[(slice(None),) * d + (step[2], ...)]
-        elif kind == "slice":
-            array = array[(slice(None),) * d + (slice(*step[2:]),)]
-        else:
-            array = np.expand_dims(array, d)
-    return array
+def _place_of(step: Any) -> tuple[Any, ...]:
+    """A step as an index for NumPy."""
+    kind, d = step[0], step[1]
+    return (*(slice(None),) * d, step[2] if kind == "select" else slice(*step[2:]) if kind == "slice" else None, ...)
+
+
+_FIRST = (("select", 0, 0),)
+
+
+def rows_on_host(self: Tensor) -> tuple[Tensor, ...] | None:
+    """`unbind` of a tensor whose content is on the host, where no gradient flows: views, and nothing is recorded. None elsewhere."""
+    value = self._value
+    if indexing.rows_in_c is None or value.array is None or type(self) is not Tensor or not value.aval.numel:
+        return None
+    aval, layout = value.aval, self._layout
+    stride, offset = (strides.contiguous(aval.shape), 0) if layout is None else layout
+    first = _recipes.get((aval, layout, _FIRST)) or _recipe(aval, layout, _FIRST)
+    return indexing.rows_in_c(self, aval.shape[0], "UnbindBackward0", first, stride[1:], offset, stride[0])
 
 
 def _differentiable(self: Tensor, steps: Any) -> Tensor:
@@ -344,16 +363,16 @@ def _picking(whole: Aval, kinds: tuple[Aval, ...]) -> Any:
 def getitem(self: Tensor, index: Any) -> Tensor:
     """`x[index]`: integers, slices, None and `...` give views; index arrays and masks give copies."""
     kind = type(index)
-    if kind is Tensor or (kind is tuple and index and type(index[0]) is Tensor):
+    if kind is int:
+        shape = self._value.aval.shape
+        if shape and 0 <= index < shape[0]:
+            return _basic(self, (("select", 0, index),))
+    elif kind is Tensor or (kind is tuple and index and type(index[0]) is Tensor):
         found = _picked(self, index) if kind is Tensor else None
         if found is None:
             found = _picked_together(self, index if kind is tuple else (index,))
         if found is not None:
             return found
-    if type(index) is int:
-        shape = self._value.aval.shape
-        if shape and 0 <= index < shape[0]:
-            return _basic(self, (("select", 0, index),))
     try:
         found = plan_of(index, self._value.aval.shape)
     except IndexError as error:

@@ -14,11 +14,12 @@ from .._core import checks, dtypes, forward, host, layouts, mapped, printing, ru
 from .._core.device import cpu, default_device
 from .._core.modes import UNKNOWN, refuse_taped, state, watch
 from .._core.op import functions
-from .._core.overrides import admit, disable_subclass
+from .._core.overrides import admit, anybody, disable_subclass
 from .._core.storage import Alias, alias_of
 from .._core.tensor import Tensor, from_host, wrap
 from .._core.value import Value
 from .._core.warned import scalar_with_gradient
+from .._ops.indexing import rows_on_host
 from ._members import Members
 
 MEMBERS = Members()
@@ -220,7 +221,8 @@ def __hash__(self: Tensor) -> int:
 def __iter__(self: Tensor) -> Any:
     if self.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind(0))
+    rows = None if anybody() else rows_on_host(self)
+    return iter(self.unbind(0) if rows is None else rows)
 
 
 @member

@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 7
+#define VERSION 8
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
@@ -398,6 +398,7 @@ static PyObject *object_of(PyObject *engine, const char *name, PyTypeObject *typ
 #define AT(type, where, name, text) (offset(type, text, &where.name) == 0)
 
 #include "flush.inc"
+#include "views.inc"
 #include "small.inc"
 #include "module.inc"
 
@@ -417,7 +418,7 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
       !(hostmode_dict = object_of(engine, "hostmode", &PyDict_Type)) || !(state = object_of(engine, "state", NULL)) || !(counter = object_of(engine, "counter", NULL)))
     return NULL;
   emit_code = Py_NewRef(PyFunction_GET_CODE(emit));
-  if (!begin_flush(engine)) return NULL;
+  if (!begin_flush(engine) || !begin_views(engine)) return NULL;
   PyObject *types = object_of(engine, "plain", &PyTuple_Type);
   if (!types || PyTuple_GET_SIZE(types) > MOST_TYPES) return NULL;
   for (plain_count = 0; plain_count < PyTuple_GET_SIZE(types); ++plain_count) plain[plain_count] = PyTuple_GET_ITEM(types, plain_count);
@@ -447,6 +448,10 @@ static PyMethodDef methods[] = {
     {"begin", begin, METH_O, "begin(engine): the engine's classes and state, by their names; TypeError where they are not as this was written for."},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, "record(kernel, values): `program.emit`, or None."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_FASTCALL, "finish(entry, mask, values, operands): `tensor.finish`, or None."},
+    {"viewed", (PyCFunction)(void (*)(void))viewed, METH_FASTCALL, "viewed(tensor, steps): a view by a basic index, or None."},
+    {"rows", viewed_rows, METH_VARARGS, "rows(tensor, count, several, recipe, strides, offset, apart): the parts of a tensor on the host, or None."},
+    {"several", viewed_several, METH_VARARGS, "several(base, kernel, values, [(layout, chain)], name): the results of an operation of several views, or None."},
+    {"put", (PyCFunction)(void (*)(void))put_in, METH_FASTCALL, "put(tensor, alias, value): `views.write`; was that done?"},
     {"known", (PyCFunction)(void (*)(void))known, METH_FASTCALL, "known(program, structure): `program._is_known`."},
     {"begin_modules", begin_modules, METH_VARARGS, "begin_modules(Module, called, bound, calls, hooks): methods of `nn.Module`."},
     {"run", run, METH_O, "run(program): `program.flush`, if the program stays on the host and came before; was it that?"},
