@@ -1,7 +1,8 @@
 """A program that stays on the host (cold.py), as steps in C (native/small.inc): of any types, with slices at places known only when
 it runs, gathers and scatters. What these steps have not is a call of NumPy's rule, on arrays in the program's scratch memory.
 
-Views cost nothing, as an operand has strides of its own. Nothing is written twice, but for what a slice or a scatter is written into.
+Views cost nothing, as an operand has strides of its own. Nothing is written twice, but for what a slice or a scatter is written into,
+and memory whose numbers nothing needs any more, which is used again (small_memory.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from .numpy_program import NumpyProgram, Step
 from .numpy_rules import RULES
+from .small_memory import Blocks, Full, held_memory
 from .small_views import _Call, _dense, _flipped, _seen, _View, merged
 
 LOOP, OF_ROWS, PRODUCT, SLICE, UPDATE, GATHER, SCATTER, SORT, TAKE, CALL = range(10)
@@ -49,7 +51,7 @@ def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], alone: bool 
     try:
         writer = _Writer(plan)
         made = writer.call(otherwise)
-    except _Unsupported:
+    except (_Unsupported, Full):
         return None
     return None if alone and writer.waiting else made
 
@@ -98,7 +100,7 @@ class _Writer:
         self.plan = plan
         self.n_in = len(plan.kinds)
         self.scratch_at = self.n_in + len(plan.live)
-        self.used = 0
+        self.memory = Blocks()
         self.words: list[int] = []
         self.constants: list[tuple[int, Any]] = []
         self.waiting: list[Any] = []  # calls whose arrays are made when the scratch memory is there
@@ -113,15 +115,17 @@ class _Writer:
                 raise _Unsupported
             slots[slot] = _View(i, 0, tuple(aval.shape), _dense(aval.shape, dtype), dtype)
             inputs.append(-1 - _NUMBERS[dtype.kind] if aval.wrapped else math.prod(aval.shape) * dtype.itemsize)
-        for kernel, operands, first in plan.steps:
+        for (kernel, operands, first), ended in zip(plan.steps, plan.last_use, strict=True):
             outs = self._kernel(kernel.on_numpy, [slots[s] for s in operands])
             slots.update({first + k: view for k, view in enumerate(outs)})
+            for s in ended:
+                self._release(slots.pop(s))
         avals, kinds = plan.avals(), []
         for i, s in enumerate(plan.live):
             shape, dtype = tuple(avals[s].shape), avals[s].dtype.np
             kinds.append((shape, dtype))
             self._move(_View(self.n_in + i, 0, shape, _dense(shape, dtype), dtype), slots[s])
-        scratch = np.zeros(self.used + 64, np.uint8)
+        scratch = held_memory(self.memory.used + 64)
         start = -scratch.ctypes.data % 64
         memory = scratch[start:]
         for at, value in self.constants:
@@ -138,23 +142,42 @@ class _Writer:
                 views[i] = self._constant(program.env[i])
             return views[i]
 
+        for view in operands:
+            self._hold(view)
         for step in program.steps:
-            ins = [operand(i) for i in step.ins]
-            views.update(zip(step.outs, self._step(step, ins), strict=True))
-        return [operand(i) for i in program.outputs]
+            made = self._step(step, [operand(i) for i in step.ins])
+            views.update(zip(step.outs, made, strict=True))
+            for view in made:
+                self._hold(view)
+            for i in step.dead:
+                self._release(views.pop(i))
+            self.memory.sweep()
+        outs = [operand(i) for i in program.outputs]
+        for view in outs:
+            self._hold(view)
+        for i in {*program.inputs, *[o for step in program.steps for o in step.outs]} & {*views}:
+            self._release(views[i])
+        return outs
 
     # -- memory
 
-    def _new(self, shape: Sequence[int], dtype: Any) -> _View:
-        at = self.used
-        self.used += -(-max(math.prod(shape) * dtype.itemsize, 1) // 16) * 16
-        if self.used > _LARGEST:
+    def _new(self, shape: Sequence[int], dtype: Any, lasting: bool = False) -> _View:
+        at = self.memory.take(math.prod(shape) * dtype.itemsize, lasting)
+        if self.memory.used > _LARGEST:
             raise _Unsupported
         return _View(self.scratch_at, at, tuple(shape), _dense(shape, dtype), dtype)
 
+    def _hold(self, view: _View) -> None:
+        if view.base == self.scratch_at:
+            self.memory.hold(view.offset)
+
+    def _release(self, view: _View) -> None:
+        if view.base == self.scratch_at:
+            self.memory.release(view.offset)
+
     def _constant(self, value: Any) -> _View:
         value = np.ascontiguousarray(value).reshape(np.shape(value))
-        view = self._new(value.shape, value.dtype)
+        view = self._new(value.shape, value.dtype, lasting=True)
         self.constants.append((view.offset, value))
         return view
 

@@ -478,6 +478,8 @@ def _gathered(self: Tensor, operands: Any) -> Tensor:
 def _laid_out(out: Tensor, source: Tensor, operands: Any) -> Tensor:
     """Give the result of indexing PyTorch's strides, where what was indexed is not contiguous."""
     assert source._layout is not None
+    if out._value.aval.ndim < 2:
+        return out
     dims = [d for d, o in enumerate(operands) if o is not None]
     arrays = [tuple(o.shape) for o in operands if o is not None]
     spread = strides.broadcast_shapes(*arrays)
