@@ -34,6 +34,14 @@ INDICES: dict[str, Callable[[Any], Any]] = {
     "too many numbers": lambda t: (t.tensor(0), 0, 0, 0),
     "number and rows": lambda t: (t.tensor(1), t.tensor([2, -1])),
     "rows and number": lambda t: (t.tensor([2, -1]), t.tensor(1)),
+    "rows and int": lambda t: (t.tensor([2, -1]), 1),
+    "rows and negative int": lambda t: (t.tensor([[2, -1]]), -2),
+    "rows and int too large": lambda t: (t.tensor([2, -1]), 3),
+    "rows too large and int": lambda t: (t.tensor([2, 4]), 1),
+    "rows and flag": lambda t: (t.tensor([2, 1]), True),
+    "mask and int": lambda t: (t.tensor([True, False, True, False]), 1),
+    "rows and too many": lambda t: (t.tensor([2, 1]), 1, 0, 0),
+    "nothing": lambda t: (),
     "numbers of a loop": lambda t: (next(iter(t.arange(1, 3))), next(iter(t.arange(2, 4, dtype=t.int32)))),
 }
 
@@ -79,6 +87,73 @@ def test_writing(name: str, value: str):
         return x
 
     assert told(lambda: written(torch)) == told(lambda: written(pytorch))
+
+
+BASES: dict[str, Callable[[Any, Any], Any]] = {
+    "fresh": lambda t, x: x,
+    "pending": lambda t, x: x * 2,
+    "turned": lambda t, x: x.transpose(0, 2),
+    "part": lambda t, x: x[1:, ::2],
+    "pending and turned": lambda t, x: (x + 1).transpose(0, 1),
+    "expanded": lambda t, x: x[:1].expand(4, 5, 6),
+    "graded": lambda t, x: x.requires_grad_(),
+    "shared": lambda t, x: t.from_numpy(x.numpy()),
+    "nothing": lambda t, x: x[:, :0],
+}
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "one and int": lambda t: (t.tensor([1, 0, -1]), 1),
+    "int twice": lambda t: (t.tensor([1, 0]), 1, -1),
+    "int between": lambda t: (t.tensor([1, 0]), 1, t.tensor([2])),
+    "two": lambda t: (t.tensor([1, 0]), t.tensor([[0], [1]])),
+    "three": lambda t: (t.tensor([1, 0]),) * 3,
+    "two dimensions and ints": lambda t: (t.tensor([[1, 0], [0, 1], [1, 1]]), 0, 1),
+    "pending": lambda t: (t.tensor([1, 0]) * 1, 1),
+    "too many": lambda t: (t.tensor([1, 0]), 0, 0, 0),
+    "too large": lambda t: (t.tensor([1, 0]), 99),
+    "too small": lambda t: (t.tensor([-99, 0]), 0),
+    "one": lambda t: t.tensor([1, 1, 0]),
+    "in two dimensions": lambda t: t.tensor([[1, 0]]),
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("base", BASES)
+def test_rows_and_numbers_together(base: str, rows: str):
+    """Read, written and read again, of tensors of any layout: values, strides, and which errors there are."""
+
+    def run(t: Any) -> list[Any]:
+        found: list[Any] = []
+        for _ in range(2):
+            x = BASES[base](t, t.arange(120.0).reshape(4, 5, 6))
+            index = ROWS[rows](t)
+            try:
+                y = x[index]
+                found.append((y.shape, y.stride(), y.tolist(), y.requires_grad))
+                with t.no_grad():
+                    x = x + 0
+                    x[index] = y + 1
+                    x[index] = -2.5
+                    found.append(x[index].tolist())
+                found.append(x.tolist())
+            except (IndexError, RuntimeError) as error:
+                found.append((type(error), str(error)))
+        return found
+
+    assert run(torch) == run(pytorch)
+
+
+def test_indices_are_looked_at_again_for_another_size():
+    index = torch.tensor([1, 3])
+    assert (torch.arange(8.0).reshape(4, 2) * 1)[index, 1].tolist() == [3, 7]
+    with pytest.raises(IndexError, match="out of bounds"):
+        (torch.arange(6.0).reshape(3, 2) * 1)[index, 1].tolist()
+    x = torch.zeros(3)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[index] = 1.0
+        x.tolist()
+    index[1] = 2
+    x[index] = 1.0
+    assert x.tolist() == [0, 1, 1]
 
 
 def test_what_was_read_is_a_copy():

@@ -298,60 +298,86 @@ def _picked(self: Tensor, index: Tensor) -> Tensor | None:
         return None
 
 
+class Places(NamedTuple):
+    """Index tensors and whole numbers that name elements together, where all are on the host: each as an array, and as a value where
+    a program may have it (None where its memory is shared with NumPy); a mask is the places where it is true."""
+
+    arrays: list[np.ndarray]
+    values: list[Any]
+
+    def are_within(self, size: Any) -> bool:
+        """Is each a place in its dimension? Those that were found so are not looked at again."""
+        for array, value, n in zip(self.arrays, self.values, size, strict=False):
+            if getattr(value, "fine", None) != n:
+                if not are_within(array, n):
+                    return False
+                if value is not None:
+                    value.fine = n
+        return True
+
+
+def places_of(size: Any, slot: Any, indices: tuple[Any, ...]) -> Places | None:
+    """What these indices of a tensor of this size, on this device, name from its first dimension on; None where they are not all on
+    the host, or none of the common case."""
+    arrays: list[Any] = []
+    values: list[Any] = []
+    for i in indices:
+        if type(i) is int:
+            array = np.array(i)
+            arrays.append(array)
+            values.append(Value(aval_of((), dtypes.int64, slot), array))
+            continue
+        array = host_content(i) if type(i) is Tensor else None
+        if array is None or not array.ndim:
+            return None
+        if array.dtype == np.int64:
+            arrays.append(array)
+            values.append(None if _shared(i) else i._read())
+        elif len(indices) == 1 and array.dtype == np.bool_ and array.shape == size[: array.ndim]:
+            for at in array.nonzero():
+                value = Value(aval_of(at.shape, dtypes.int64, slot), at)
+                value.fine = size[len(arrays)]
+                arrays.append(at)
+                values.append(value)
+        else:
+            return None
+    return None if len(arrays) > len(size) or 0 in size else Places(arrays, values)
+
+
 _picks: dict[Any, Any] = {}  # by types: the kernel that gathers, None where the usual way has to look at it
 _MOST_PICKS = 4096
 
 
 def _picked_together(self: Tensor, indices: tuple[Any, ...]) -> Tensor | None:
-    """The elements that index tensors of integers, or a mask, name together, where these are on the host; None as for `_picked`."""
-    if watch or self._layout is not None or (self._rg and state.grad):
+    """The elements that index tensors, and whole numbers, or a mask, name together; None as for `_picked`."""
+    if watch or (self._layout is not None and len(indices) != self._value.aval.ndim) or (self._rg and state.grad):
         return None
-    places, marked = [], False
-    for i in indices:
-        array = host_content(i) if type(i) is Tensor else None
-        if array is None or not array.ndim:
-            return None
-        if array.dtype != np.int64:
-            marked = (
-                len(indices) == 1 and array.dtype == np.bool_ and array.shape == self._value.aval.shape[: array.ndim]
-            )
-            if not marked:
-                return None
-            places.extend(array.nonzero())
-        else:
-            places.append(array)
+    found = places_of(self._value.aval.shape, self._value.aval.slot, indices)
+    if found is None:
+        return None
     content = host_content(self)
     if content is not None:
-        if len(places) > content.ndim or 0 in content.shape:
-            return None
         try:
-            return from_host(content[tuple(places)])
-        except IndexError:
+            return from_host(content[tuple(found.arrays)])
+        except IndexError:  # the plan says which
             return None
-    if any(map(_shared, indices)):
-        return None
     whole = self._read()
-    slot = whole.aval.slot
-    values = (
-        [Value(aval_of(a.shape, dtypes.int64, slot), a) for a in places] if marked else [i._read() for i in indices]
-    )
-    key = (whole.aval, tuple([v.aval for v in values]))
+    if None in found.values or (whole.array is not None and type(whole.array) is not ArrayImpl):
+        return None
+    key = (whole.aval, tuple([v.aval for v in found.values]))
     kernel = _picks.get(key, False)
     if kernel is False:
         if len(_picks) >= _MOST_PICKS:
             _picks.clear()
         kernel = _picks[key] = _picking(*key)
-    if kernel is None or (whole.array is not None and type(whole.array) is not ArrayImpl):
+    if kernel is None or not found.are_within(whole.aval.shape):
         return None
-    if not marked and not all(map(are_within, places, whole.aval.shape)):
-        return None
-    return wrap(emit(kernel, [whole, *values])[0])
+    return wrap(emit(kernel, [whole, *found.values])[0])
 
 
 def _picking(whole: Aval, kinds: tuple[Aval, ...]) -> Any:
     """The kernel of `_picked_together` for these types; None where there is something to refuse."""
-    slot = whole.slot
-    if slot.is_meta or 0 in whole.shape or len(kinds) > len(whole.shape) or any(a.slot is not slot for a in kinds):
+    if whole.slot.is_meta or any(a.slot is not whole.slot for a in kinds):
         return None
     try:
         strides.broadcast_shapes(*[a.shape for a in kinds])

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.indexing import are_within
 from .._core.modes import watch
 from .._core.op import Array, Arrays, op
 from .._core.program import emit
 from .._core.runner import PLAIN
 from .._core.storage import Alias
 from .._core.tensor import Tensor
-from .._core.value import Value, aval_of, wrap_number
+from .._core.value import wrap_number
 from .._core.views import set_at
 from .casting import convert
-from .indexing import _index_tuple, host_content
+from .indexing import _index_tuple, places_of
 
 
 @op(name="_index_put", function=False, method=False, out=False, grad="IndexPutBackward0")
@@ -59,13 +58,11 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
     indices = (index,) if type(index) is Tensor else index
     alias = self._alias
     memory = None if alias is None else getattr(alias, "storage", None)
-    if not is_plain(self, alias):
+    if not indices or not is_plain(self, alias):
         return False
-    places = []
     for i in indices:
         if type(i) is not Tensor or i is self or (i._alias is not None and not _is_beside(i._alias, memory)):
             return False
-        places.append(i._read())
     if isinstance(value, Tensor):
         if value._rg or value is self or (value._alias is not None and not _is_beside(value._alias, memory)):
             return False
@@ -73,15 +70,12 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
     else:
         part = wrap_number(value)
     whole = self._read()
-    marked = len(places) == 1 and places[0].aval.dtype is dtypes.bool_
-    if marked:
-        mask = host_content(index if type(index) is Tensor else index[0])
-        if mask is None or part.aval.numel == 1 or not mask.ndim or mask.shape != whole.aval.shape[: mask.ndim]:
-            return False
-        slot = whole.aval.slot
-        places = [Value(aval_of(a.shape, dtypes.int64, slot), a) for a in mask.nonzero()]
-    kinds = tuple([v.aval for v in places])
-    key = (whole.aval, part.aval, kinds)
+    if part.aval.numel == 1 and indices[0]._value.aval.dtype is dtypes.bool_:
+        return False  # a fill
+    found = places_of(whole.aval.shape, whole.aval.slot, indices)
+    if found is None or None in found.values:
+        return False
+    key = (whole.aval, part.aval, tuple([v.aval for v in found.values]))
     kernel = _puts.get(key, False)
     if kernel is False:
         if len(_puts) >= _MOST_PUTS:
@@ -89,13 +83,9 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
         kernel = _puts[key] = _put_kernel(*key)
     if kernel is None or type(whole.array) not in _ENTERING or type(part.array) not in _ENTERING:
         return False
-    for i, v, n in () if marked else zip(indices, places, whole.aval.shape, strict=False):
-        if getattr(v, "fine", None) != n:
-            array = host_content(i)
-            if array is None or not are_within(array, n):
-                return False
-            v.fine = n
-    self._write(emit(kernel, [whole, part, *places])[0])
+    if not found.are_within(whole.aval.shape):
+        return False
+    self._write(emit(kernel, [whole, part, *found.values])[0])
     return True
 
 
@@ -111,9 +101,7 @@ def _is_beside(alias: Any, memory: Any) -> bool:
 def _put_kernel(whole: Any, part: Any, kinds: Any) -> Any:
     """The kernel of `put_at_once` for these types; None where there is something to refuse, or to convert."""
     size, slot = whole.shape, whole.slot
-    if not kinds or len(kinds) > len(size) or 0 in size or slot.is_meta:
-        return None
-    if any(a.dtype is not dtypes.int64 or not a.ndim or a.slot is not slot for a in kinds):
+    if slot.is_meta or any(a.slot is not slot for a in kinds):
         return None
     if not part.wrapped and (part.dtype is not whole.dtype or part.slot is not slot):
         return None
