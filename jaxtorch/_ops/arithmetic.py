@@ -170,7 +170,7 @@ def divide(x: Any, y: Any) -> Any:
 
 def _flag_zero(y: Any) -> None:
     """Integer division by zero raises, as far as the data says so. y: the operation's `other`."""
-    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"), Nonzero("other"))
+    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"), Nonzero("other", y.dtype))
 
 
 def _whole_quotient(x: Any, y: Any) -> Any:
