@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jaxtorch
 from parity import attempt, parity_test
 
 LINES = [
@@ -65,3 +66,9 @@ def test_poles_of_lgamma_on_numpy() -> None:
 
     found = RULES["lgamma"].run(np.array([-3.0, 0.0, 4.0, np.inf, 1e308]))
     assert np.isinf(found[[0, 1, 3, 4]]).all() and found[2] == pytest.approx(np.log(6))
+
+
+def test_memory_that_runs_out_is_an_exception() -> None:
+    """More than there are addresses, found out while the program is on its way: RuntimeError, not the end of the process."""
+    with pytest.raises(RuntimeError, match="memory"):
+        (jaxtorch.arange(2**46) * 2).sum().item()
