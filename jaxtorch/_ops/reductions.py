@@ -118,6 +118,7 @@ def nansum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtyp
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     x = _summand(input, dtype)
+    refuse("nansum_cpu", x, "complex")
     if kind(x) == "float":
         x = zeros_mask(~jnp.isnan(x), x)
     return _sum(x, axes_of("nansum", dim, x.ndim), keepdim)
