@@ -74,3 +74,26 @@ def test_memory_that_runs_out_is_an_exception() -> None:
     """More than there are addresses, found out while the program is on its way: RuntimeError, not the end of the process."""
     with pytest.raises(RuntimeError, match="memory"):
         (jaxtorch.arange(2**46) * 2).sum().item()
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+@parity_test
+def test_empty_like_keeps_compressed_indices(torch: Any, kind: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = torch.tensor([[1.0, 0, 2, 0], [0, 0, 3, 0]])
+        s = x.to_sparse_bsr((1, 2)) if kind == "bsr" else getattr(x, f"to_sparse_{kind}")()
+        made = [torch.empty_like(s), torch.empty_like(s, dtype=torch.float64), torch.empty_like(s, requires_grad=True)]
+        places = ("ccol_indices", "row_indices") if kind == "csc" else ("crow_indices", "col_indices")
+        return [
+            (*(getattr(m, p)() for p in places), m._nnz(), m.values().shape, m.dtype, m.requires_grad) for m in made
+        ]
+
+
+@pytest.mark.parametrize("mode", ["replicate", "reflect"])
+@pytest.mark.parametrize("size", [(0, 4), (2, 0, 4), (2, 3, 0), (0, 3, 4)])
+@parity_test
+def test_padding_of_nothing(torch: Any, size: Any, mode: str) -> Any:
+    pad = torch.nn.functional.pad
+    found = [attempt(lambda p=p: pad(torch.ones(size), p, mode=mode).shape) for p in [(1, -1), (-1, -1), (1, 0)]]
+    return [getattr(f, "kind", f) for f in found]

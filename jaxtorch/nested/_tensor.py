@@ -88,7 +88,8 @@ class NestedTensor(Tensor):
             if name in _PLAIN:
                 return func(*args, **(kwargs or {}))
             plain = _OPERATORS.get(name, name)
-            if name in _JAGGED and any(isinstance(x, NestedTensor) and x._ragged is not None for x in args):
+            alone = name in _JAGGED or name.removeprefix("_") in _JAGGED
+            if alone and any(isinstance(x, NestedTensor) and x._ragged is not None for x in args):
                 plain = "sub"
             return _answer(plain if plain.startswith("__") else plain.removeprefix("_"), func, args, kwargs or {})
 
