@@ -33,6 +33,9 @@ x.permute(0, 2, 1) | x.argmax(-1) | x.max(dim=-1) | x.amax(-1, keepdim=True) | x
 x.unflatten(-1, (3, 1)) | x.unflatten(2, [-1, 3]) | x.unflatten(1, (1, -1)) | x.unflatten(-1, (2, 2)) | x.unsqueeze(-1).flatten(2)
 x.unsqueeze(-1).flatten(start_dim=-2) | x.flatten(1) | x.flatten() | x.unsqueeze(1).flatten(1, 2)
 x.select(2, 1) | x.permute(0, 2) | t.cat([x, x], 1) | t.cat([x, x], 0)
+x.asinh() | x.lgamma() | x.copysign(x) | t.fmax(x, x) | t.max(x, x) | t.min(x, x) | x.float_power(2) | x.isposinf() | x.signbit()
+x.xlogy(x) | t.special.i1e(x) | t.special.entr(x) | x.clamp_min(0.5) | F.softshrink(x)
+(x * x + 1).polygamma(1) | x.isclose(x) | x.sigmoid().logit()
 x.max() | x.any() | x.exp() | x.sigmoid() | x.pow(2) | F.layer_norm(x, (3,)) | t.where(x > 1, x, x) | x == x
 """
 STRIDED = """

@@ -96,13 +96,14 @@ class Total(NamedTuple):
 
 
 class Nonzero(NamedTuple):
-    """That no element of an operation's parameter is 0."""
+    """That no element of an operation's parameter is 0, in the type that the operation computes in."""
 
     name: str
+    kind: Any
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        """Is it so?"""
-        return bool(array.all())
+        """Is it so? 256 is 0 as a uint8."""
+        return bool(array.astype(self.kind).all())
 
 
 def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | Total | Nonzero | None = None) -> None:

@@ -159,7 +159,15 @@ def _near_poles(x: Any, **_: Any) -> bool:
 
 @rule("lgamma", 150, doubt=_near_poles, elementwise=True)
 def _lgamma(x: Any, **_: Any) -> Any:
-    return _mapped(math.lgamma)(x)
+    return _mapped(_log_gamma)(x)
+
+
+def _log_gamma(x: float) -> float:
+    """`math.lgamma`, infinite at its poles and where it overflows."""
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 @rule("polynomial", 8, elementwise=True)

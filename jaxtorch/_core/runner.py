@@ -479,7 +479,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
                 for s in slots:
                     a = env[s]
                     if type(a) is not np.ndarray and (a := on_host.get(s)) is None:
-                        a = on_host[s] = np.asarray(env[s])
+                        a = on_host[s] = fetched(env[s])
                     arguments.append(a)
                 outs = cold.outputs(kernel, arguments, cheap)
             if outs is None:

@@ -351,7 +351,7 @@ _accumulators: weakref.WeakValueDictionary[int, AccumulateGrad] = weakref.WeakVa
 def node_name(kind: type[Node]) -> str:
     """PyTorch's name of a kind of node."""
     name = kind.__name__
-    return f"torch::autograd::{name}" if name in ("CopySlices", "CopyBackwards") else name
+    return f"torch::autograd::{name}" if name in ("CopySlices", "CopyBackwards", "NotImplemented") else name
 
 
 class AccumulateGrad:

@@ -1314,8 +1314,8 @@ class Tensor:
         """In-place form of `sub`."""
     def sum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
-    def sum_to_size(self, *size_items: Any, size: Any = ...) -> Any:
-        """The sum over the dimensions that broadcasting from `size` would have added or stretched."""
+    def sum_to_size(self, *sizes: Any, size: Any = ...) -> Tensor:
+        """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
     def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
         """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:

@@ -77,6 +77,8 @@ def fetched(array: Any) -> np.ndarray[Any, Any]:
         end = perf_counter() + PATIENCE
         while perf_counter() < end and not ready():
             pass
+    if ready is not None:
+        array.block_until_ready()  # raises what went wrong, memory that ran out for one: NumPy would end the process
     return np.asarray(array)
 
 

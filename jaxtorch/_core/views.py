@@ -579,6 +579,8 @@ def store_out(out: Tensor, result: Tensor) -> None:
         value = functions["_cast"](result, out._value.aval.dtype)._value
     if value.aval.shape != out._value.aval.shape:
         resize(out, value)
+        if result._alias is None and result._layout is not None and not result._layout[1]:
+            out._layout = result._layout  # PyTorch resizes it to the strides of the result
         return
     check_writable(out)
     out._write(value)

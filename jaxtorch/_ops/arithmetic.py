@@ -132,6 +132,8 @@ def _check_lerp(input: Any, end: Any, weight: Any, *_: Any) -> None:
         if not x.wrapped and x.dtype is not input.dtype and not alone:
             words = [_LERP_NAMES.get(d.name, d.name) for d in (input.dtype, x.dtype)]
             raise RuntimeError(f"expected dtype {words[0]} for `{name}` but got dtype {words[1]}")
+    if weight.wrapped and kind(weight) == "complex" and kind(input) == "float":
+        raise RuntimeError(f"value cannot be converted to type {_LERP_NAMES[input.dtype.name]} without overflow")
     if kind(input) in ("bool", "int"):
         refuse("lerp_kernel_scalar" if weight.wrapped else "lerp_kernel_tensor", input, "bool", "int")
 
@@ -170,7 +172,7 @@ def divide(x: Any, y: Any) -> Any:
 
 def _flag_zero(y: Any) -> None:
     """Integer division by zero raises, as far as the data says so. y: the operation's `other`."""
-    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"), Nonzero("other"))
+    flag(jnp.any(y == 0).astype(jnp.int64), lambda code: RuntimeError("ZeroDivisionError"), Nonzero("other", y.dtype))
 
 
 def _whole_quotient(x: Any, y: Any) -> Any:

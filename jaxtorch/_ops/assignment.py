@@ -124,8 +124,11 @@ def _filled_onto(self: Array, value: Array):
     return jnp.broadcast_to(convert(value, dtypes.from_numpy(self.dtype)), self.shape)
 
 
-def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
-    """Make `target`, perhaps a view that has not been read, hold `source`, a number or a tensor that fits."""
+def _copy_into(target: Tensor, source: Any, fill: bool | None = None) -> Tensor:
+    """Make `target`, perhaps a view that has not been read, hold `source`, a number or a tensor that fits.
+
+    fill: this is an assignment, of a number or 0-d tensor (True) or of another, which is expanded first.
+    """
     alias = target._alias
     if alias is not None and not state.copying and several_in_one_place(alias.chain, target):
         state.copying = True
@@ -145,8 +148,10 @@ def _copy_into(target: Tensor, source: Any, fill: bool = False) -> Tensor:
         return target._rebind(_filled(source, aval.shape, aval.dtype, aval.slot.device))
     source = move(source, aval.slot)
     if target._alias is not None and source is not target:
-        spread = fill and source._alias is not None and source._alias.storage is target._alias.storage
-        check_overlap(target, (source.expand(aval.shape) if spread else source,))
+        shared = source._alias is not None and source._alias.storage is target._alias.storage
+        if shared and not fill:
+            stretched = fill is not None and source._value.aval.shape != aval.shape
+            check_overlap(target, (source.expand(aval.shape) if stretched else source,))
     if keeps_history and fill and aval.ndim and not source._value.aval.ndim:
         return target._rebind(_filled_onto(target, source))
     if keeps_history:
@@ -433,13 +438,7 @@ def _check_indices(target: Tensor, found: Plan) -> None:
 def _put(target: Tensor, settled: Any, value: Tensor, accumulate: bool) -> None:
     aval = target._value.aval
     shape = _fitting(target, settled, value)
-    if value is target or (
-        aval.numel and strides.is_dense(aval.shape, strides_of(target)) and _same_memory(target, value)
-    ):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-            "location. Please clone() the tensor before performing the operation."
-        )
+    check_apart(target, (value,))
     arrays = [o for o in settled if o is not None]
     pattern = tuple([o is not None for o in settled])
     checked = all(isinstance(o, _ndarray) for o in arrays)

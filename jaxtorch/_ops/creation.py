@@ -109,9 +109,14 @@ def check_flags(name: str, requires_grad: Any, pin_memory: Any = False, optional
             raise TypeError(f"{name}(): argument '{flag}' must be bool, not {type(given).__name__}")
 
 
-def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str) -> Tensor:
-    """The last step of a factory function: `out=`, which is resized without a warning, and `requires_grad=`."""
+def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str, fill: bool = False) -> Tensor:
+    """The last step of a factory function: `out=`, which is resized without a warning, and `requires_grad=`.
+
+    fill: an `out=` tensor of as many elements keeps its shape.
+    """
     if out is not None:
+        if fill and out._value.aval.numel == t._value.aval.numel:
+            t = t.view(out._value.aval.shape)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return write_out(out, t, name)
@@ -441,6 +446,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     value = _fill_value(self, value, "fill_")
     if isinstance(value, Tensor) and self._alias is not None:
         check_writable(self)
+        if value._alias is not None and value._alias.storage is self._alias.storage:
+            value = value.clone()  # one of the numbers that are written over is read first
     if self._rg or isinstance(value, Tensor):
         return methods["_fill_"](self, value)
     if self._alias is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from .._core import dtypes
 from .._core.op import Array, Operand, op
 from .rules import (
     derivatives,
@@ -50,26 +51,32 @@ def _clamp_name(operand_keys: Any, statics: Any) -> str:
     return f"ClampBackward{int(all(k is None or k.wrapped for k in operand_keys[1:]))}"
 
 
-@op(promote=True, inplace=True, aliases=["clip"], grad=_clamp_name, broadcast=True)
+def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
+    """Bools have a kernel for one limit, a tensor, only."""
+    limits = [limit for limit in (min, max) if limit is not None]
+    if all(x.dtype is dtypes.bool_ for x in (input, *limits)) and (len(limits) == 2 or any(x.wrapped for x in limits)):
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+
+
+@op(promote=True, inplace=True, aliases=["clip"], grad=_clamp_name, check=_check_clamp, broadcast=True)
 def clamp(input: Array, min: Operand | None = None, max: Operand | None = None):
     """Each element, but at least `min` and at most `max` (numbers or tensors); `max` wins if they cross."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     real_only("clamp is not supported for complex types", input, error=NotImplementedError)
-    refuse("clamp_cpu", input, "bool")
     if max is None:
         return _at_least(input, min)
     return _at_most(input, max) if min is None else _between(input, min, max)
 
 
-@op(promote=True, inplace=True, grad=tensor_name("ClampMin"), broadcast=True)
+@op(promote=True, inplace=True, grad=tensor_name("ClampMin"), check=_check_clamp, broadcast=True)
 def clamp_min(input: Array, min: Operand):
     """Each element, but at least `min`."""
     refuse("maximum_cpu", input, "complex")
     return _at_least(input, min)
 
 
-@op(promote=True, inplace=True, grad=tensor_name("ClampMax"), broadcast=True)
+@op(promote=True, inplace=True, grad=tensor_name("ClampMax"), check=_check_clamp, broadcast=True)
 def clamp_max(input: Array, max: Operand):
     """Each element, but at most `max`."""
     refuse("minimum_cpu", input, "complex")

@@ -250,7 +250,7 @@ def _soft_cross_entropy(x: Any, target: Any, weight: Any, reduction: str, smooth
             f"Expected floating point type for target with class probabilities, got {scalar_name(target)}"
         )
     axis = 1 if x.ndim > 1 else 0
-    if kind(x) not in ("float", "complex"):
+    if kind(x) != "float":
         unsupported(f"log_softmax{'_lastdim' if axis == x.ndim - 1 else ''}_kernel_impl", x)
     classes = x.shape[axis]
     if weight is not None and weight.shape != (classes,):

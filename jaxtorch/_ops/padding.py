@@ -89,6 +89,11 @@ def _repeat_pad(input: Array, pad: Any, mode: str):
             "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    if mode != "circular" and 0 in input.shape[int(input.ndim == n + 2) :]:
+        raise RuntimeError(
+            f"Expected {n + 1}D or {n + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
     pairs = _pairs(pad, input.ndim)
     if mode == "reflect":
         _check_reflections(input, pairs)

@@ -112,7 +112,11 @@ def arange(
     else:
         n = _steps(first, last, by, whole)
     t = _arange(first, by, n, dtype, devices.resolve(device).device)
-    return finish_factory(t, out, requires_grad, "arange") if requires_grad is not False or out is not None else t
+    return (
+        finish_factory(t, out, requires_grad, "arange", fill=True)
+        if requires_grad is not False or out is not None
+        else t
+    )
 
 
 @function("range")
@@ -136,7 +140,7 @@ def range_(
     dtype = out_dtype(dtype, out)
     n = int((last - first) / by) + 1
     t = _arange(first, by, n, dtype, devices.resolve(device).device)
-    return finish_factory(t, out, requires_grad, "range")
+    return finish_factory(t, out, requires_grad, "range", fill=True)
 
 
 def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
@@ -240,7 +244,7 @@ def linspace(
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, n = _ends(start, end, steps, "linspace")
     dtype = _spaced_dtype(first, last, n, dtype, out, "linspace")
-    return finish_factory(placed(_spaced(first, last, n, dtype), device), out, requires_grad, "linspace")
+    return finish_factory(placed(_spaced(first, last, n, dtype), device), out, requires_grad, "linspace", fill=True)
 
 
 @function("logspace")
@@ -260,7 +264,7 @@ def logspace(
     exponents = _spaced(first, last, n, dtype if exact else dtypes.float32 if dtype.is_floating_point else wide, False)
     with np.errstate(over="ignore", invalid="ignore"):
         values = np.power(wide.np.type(base), exponents.astype(wide.np)).astype(dtype.np)
-    return finish_factory(placed(values, device), out, requires_grad, "logspace")
+    return finish_factory(placed(values, device), out, requires_grad, "logspace", fill=True)
 
 
 @op(name="_eye", function=False, method=False, out=False, differentiable=False)

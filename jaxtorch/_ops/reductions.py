@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.op import Array, Ints, Sizes, function, functions, method, op
+from .._core.op import Array, Ints, function, functions, method, op
+from .._core.size import as_size
 from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
@@ -117,6 +118,7 @@ def nansum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtyp
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     x = _summand(input, dtype)
+    refuse("nansum_cpu", x, "complex")
     if kind(x) == "float":
         x = zeros_mask(~jnp.isnan(x), x)
     return _sum(x, axes_of("nansum", dim, x.ndim), keepdim)
@@ -189,12 +191,16 @@ def _start_of(size: Any, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return lead, tuple(size)
 
 
-@op(function=False, out=False, star="size", grad="SumBackward1")
-def sum_to_size(input: Array, size: Sizes):
-    """The sum over the dimensions that broadcasting from `size` would have added or stretched."""
-    lead, size = _start_of(size, input.shape)
-    axes = [*range(lead), *[lead + i for i, n in enumerate(size) if n == 1 and input.shape[lead + i] != 1]]
-    return _sum(_summand(input, None), tuple(axes), False).reshape(size) if axes or not input.ndim else input
+@method("sum_to_size")
+def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
+    """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
+    shape = self._value.aval.shape
+    lead, size = _start_of(as_size(sizes if size is None else (size,), "sum_to_size"), shape)
+    if not size:
+        return functions["sum"](self)
+    axes = [*range(lead), *[lead + i for i, n in enumerate(size) if n == 1 and shape[lead + i] != 1]]
+    summed = functions["sum"](self, axes, True) if axes else self
+    return summed.view(size) if lead else summed
 
 
 @op(differentiable=False, method=False)

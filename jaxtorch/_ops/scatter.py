@@ -171,9 +171,17 @@ def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
     return _fill_rows(input, dim, index, flag_overflow(value, input.dtype))
 
 
+def _check_filling(input: Tensor, value: Any) -> None:
+    """Refuse a complex number for what is not complex, a bool too."""
+    unreal = value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
+    if unreal and not input._value.aval.dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+
+
 @function("index_fill", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """The input with the slices at the indices filled with a number or 0-d tensor."""
+    _check_filling(input, value)
     if isinstance(value, Tensor):
         return _index_fill_tensor(input, dim, index, value)
     check_long(value)
@@ -184,6 +192,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """In-place form of `index_fill`."""
     warn_expanded(self, "index_fill_")
+    _check_filling(self, value)
     if isinstance(value, Tensor):
         return _index_fill_tensor.inplace(self, dim, index, value)
     check_long(value)
@@ -200,6 +209,8 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
         refuse("index_func_", input, "complex")
     elif reduce == "mean":
         refuse("div_floor_cpu", input, "bool")
+    if not include_self:
+        refuse("index_reduce_func_exclude_input_init", input, "bool", "complex")
     shape = input.shape
     d = strides.wrap_dim(dim, input.ndim)
     input, index, source = _lifted(input, index, source)
@@ -346,6 +357,8 @@ def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if index.size and reduce not in ("sum", "prod"):
+        refuse(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "bool" if reduce == "mean" else "complex")
 
     def write(x: Any, part: Any, at: Any) -> Any:
         return _reduced(x, part, at, reduce, include_self)

@@ -224,6 +224,7 @@ def searchsorted(
             f"{list(values.shape)}"
         )
     refuse("searchsorted_out_cpu", rows, "complex", "bool")
+    refuse("searchsorted_out_cpu", values, "complex")
     if sorter is not None:
         rows = _in_order(rows, sorter)
     found = insertion_points(*_comparable(rows, values), right)
@@ -252,6 +253,7 @@ def bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, rig
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     refuse("searchsorted_out_cpu", boundaries, "complex")
+    refuse("searchsorted_out_cpu", input, "complex")
     found = insertion_points(*_comparable(boundaries, input), bool(right))
     return found.astype(np.int32) if out_int32 else found
 

@@ -159,7 +159,10 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.n
 def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
     if array.dtype == bool:
         array = array.astype("uint8")
-    return from_host(np.array(array))
+    out = from_host(np.array(array))
+    if not array.flags.c_contiguous:
+        out._layout = layouts.normal(array.shape, tuple([s // array.itemsize for s in array.strides]), 0)
+    return out
 
 
 MEMBERS["__array_priority__"] = 1000

@@ -30,7 +30,17 @@ _ELEMENTWISE = frozenset(
 )
 _JAGGED = frozenset(
     """__rsub__ __rdiv__ __rmod__ __rpow__ __and__ __or__ __xor__ __lshift__ __rshift__ __rlshift__ __rrshift__ bitwise_and
-    bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift""".split()
+    bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift acosh asinh atanh angle conj_physical copysign deg2rad digamma
+    erfinv float_power fmax fmin heaviside hypot i0 igamma igammac isclose isneginf isposinf isreal ldexp lgamma logaddexp logit
+    mvlgamma nextafter hardshrink softshrink softsign tanhshrink polygamma positive rad2deg signbit sinc xlogy clamp_max clamp_min
+    special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t
+    special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_entr special_erfcx
+    special_hermite_polynomial_h special_hermite_polynomial_he special_i0e special_i1 special_i1e special_laguerre_polynomial_l
+    special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1
+    special_modified_bessel_k0 special_modified_bessel_k1 special_ndtr special_ndtri special_polygamma
+    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t
+    special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w
+    special_spherical_bessel_j0 special_xlog1py special_zeta""".split()
 )
 """Elementwise operations that jagged tensors alone take."""
 _IN_PLACE = frozenset(f"{name}_" for name in [*_ELEMENTWISE, "fill", "zero", "copy"])
@@ -78,7 +88,8 @@ class NestedTensor(Tensor):
             if name in _PLAIN:
                 return func(*args, **(kwargs or {}))
             plain = _OPERATORS.get(name, name)
-            if name in _JAGGED and any(isinstance(x, NestedTensor) and x._ragged is not None for x in args):
+            alone = name in _JAGGED or name.removeprefix("_") in _JAGGED
+            if alone and any(isinstance(x, NestedTensor) and x._ragged is not None for x in args):
                 plain = "sub"
             return _answer(plain if plain.startswith("__") else plain.removeprefix("_"), func, args, kwargs or {})
 
@@ -269,6 +280,8 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     given = [*args, *kwargs.values()]
     nested = [a for a in given if type(a) is NestedTensor]
     first = nested[0]
+    if name in ("max", "min") and len(args) > 1 and isinstance(args[1], Tensor):
+        name += "imum"
     others = any(isinstance(a, Tensor) and type(a) is not NestedTensor and a.dim() for a in given)
     if (name in _ELEMENTWISE or name in _IN_PLACE) and not others:
         if any(n._shapes != first._shapes for n in nested):
@@ -439,8 +452,10 @@ def _regular(x: NestedTensor, dim: int, name: str) -> int:
     return inner
 
 
-def _reduced(name: str, func: Any, x: NestedTensor, dim: Any, keepdim: bool = False, **kwargs: Any) -> Any:
+def _reduced(name: str, func: Any, x: NestedTensor, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Any:
     """Along one dimension; a dimension that is irregular is gone afterwards, and the result a plain tensor."""
+    if dim is None:
+        raise NotImplementedError(f"{name}: of a whole nested tensor, without keepdim only")
     if isinstance(dim, (tuple, list)):
         if len(dim) != 1:
             raise NotImplementedError(f"{name}: of a nested tensor, along one dimension only")

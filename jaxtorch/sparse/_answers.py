@@ -554,8 +554,21 @@ def stack(tensors: Any, dim: int = 0) -> SparseTensor:
     return cat([unsqueeze(t, dim) for t in tensors], strides.wrap_dim(dim, tensors[0].dim() + 1))
 
 
-@on("zeros_like", "empty_like")
+@on("empty_like")
 def empty_like(t: SparseTensor, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> SparseTensor:
+    """A tensor of the same size and layout; one that has compressed indices keeps them, with zeros as values."""
+    if t._kind is COO:
+        return zeros_like(t, dtype, device, requires_grad)
+    compressed, indices, values = t._parts
+    device = t.device if device is None else device
+    parts = [x.clone().to(device) for x in (compressed, indices)]
+    held = functions["zeros_like"](values, dtype=dtype, device=device)
+    made = make(t._kind, (*parts, held), tuple(t.shape), t._sparse, t._merged)
+    return made.requires_grad_() if requires_grad else made
+
+
+@on("zeros_like")
+def zeros_like(t: SparseTensor, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> SparseTensor:
     """A tensor of the same size and layout without values."""
     device = t.device if device is None else device
     dtype = t.dtype if dtype is None else dtype
