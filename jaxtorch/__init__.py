@@ -183,6 +183,7 @@ _LATE = {
         _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize int_repr
         q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic""".split(), "_quantized"),
+    "fused_moving_avg_obs_fake_quant": "ao.quantization.fake_quantize",
     **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""
