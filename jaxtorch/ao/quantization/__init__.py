@@ -1,6 +1,6 @@
 """`torch.ao.quantization`: observers, fake quantisation, and models whose layers compute on integers, in eager mode.
 
-The graph modes (`prepare_fx`, `prepare_pt2e`, `QConfigMapping`) raise NotImplementedError.
+The graph modes (`prepare_fx`, `QConfigMapping`) raise NotImplementedError.
 """
 
 from __future__ import annotations
