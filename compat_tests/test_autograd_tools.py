@@ -506,3 +506,13 @@ def test_hooks_get_the_gradient_that_earlier_hooks_hold(torch: Any) -> Any:
     (g,) = torch.autograd.grad(y, x, seed)
     seen[-1][1].mul_(4)  # the caller's too, but not what has been accumulated
     return told, g, x.grad, [h for _, h in seen]
+
+
+@parity_test
+def test_a_hook_of_several_tensors_takes_no_iterator(torch: Any) -> Any:
+    layer = torch.nn.Linear(2, 2)
+    try:
+        torch.autograd.graph.register_multi_grad_hook(layer.parameters(), print)
+    except TypeError as error:
+        return str(error)
+    return None

@@ -1,4 +1,4 @@
-"""`torch.ao.quantization`: observers, fake quantisation, dynamically quantised linear layers."""
+"""`torch.ao.quantization`: observers, fake quantisation, dynamically quantised layers. Whole models: test_static_quantization."""
 
 from __future__ import annotations
 
@@ -148,10 +148,10 @@ def test_what_is_missing_says_so() -> None:
     T: Any = jaxtorch
     Q = T.ao.quantization
     for call in (
-        lambda: Q.quantize_dynamic(T.nn.Sequential(T.nn.LSTM(2, 3))),
+        lambda: Q.quantize_dynamic(T.nn.Sequential(T.nn.Embedding(2, 3)), {T.nn.Embedding}),
         lambda: Q.quantize_dynamic(T.nn.Sequential(T.nn.Linear(2, 3)), dtype=T.float16),
-        lambda: Q.prepare(T.nn.Linear(2, 3)),
-        lambda: Q.HistogramObserver(),
+        lambda: Q.get_default_qconfig_mapping(),
+        lambda: T.ao.nn.quantized.ConvTranspose2d(1, 1, 1),
     ):
         with pytest.raises(NotImplementedError, match=r"jaxtorch"):
             call()

@@ -10,6 +10,7 @@ import pytest
 import torch as reference
 
 import jaxtorch
+from parity import parity_test
 
 SETUP = """
 import warnings
@@ -172,3 +173,32 @@ def test_exceptions_have_the_bases_that_programs_catch(name: str) -> None:
         return [kind.__name__ for kind in torch.__mro__]
 
     assert bases(jaxtorch) == bases(reference)
+
+
+@parity_test
+def test_products_of_float8_matrices(torch: Any) -> Any:
+    torch.manual_seed(0)
+    eight = torch.float8_e4m3fn
+    a, b, one = torch.randn(16, 32).to(eight), torch.randn(16, 32).to(eight).t(), torch.tensor(1.0)
+    kinds = torch.float32, torch.bfloat16, torch.float16, torch.float64, eight, None
+    found = [torch._scaled_mm(a, b, torch.tensor(0.5), torch.tensor(2.5), out_dtype=kind) for kind in kinds]
+    found += [torch._scaled_mm(a, b, torch.ones(1), torch.ones(1, 1), bias=torch.arange(16.0), out_dtype=torch.float32)]
+    scales = torch.arange(1.0, 17.0).view(16, 1) / 8, torch.arange(1.0, 17.0).view(1, 16) / 4
+    found += [torch._scaled_mm(a, b, *scales, out_dtype=torch.float32)]
+    found += [
+        torch._scaled_mm(a, b, one, one, scale_result=torch.tensor(0.5), out_dtype=k) for k in (eight, torch.float32)
+    ]
+    found += [torch._scaled_mm(a[:3, :5].contiguous(), b[:5, :7], one, one, out_dtype=torch.float32)]
+    found += [torch._scaled_mm(a.to(torch.float8_e5m2), b, one, one, out_dtype=torch.float32)]
+    found = [(x.dtype.itemsize, x.float()) for x in found]
+    for arguments in (
+        (a.float(), b.float(), one, one),
+        (a, b[:8], one, one),
+        (a, b, one.double(), one),
+        (a, b, torch.ones(3), one),
+    ):
+        try:
+            torch._scaled_mm(*arguments)
+        except (ValueError, RuntimeError) as error:
+            found.append((type(error).__name__, str(error)[:30]))
+    return found

@@ -173,7 +173,7 @@ _LATE = {
     **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
         from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
         lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
-        sym_constrain_range_for_size symeig to_dlpack values_copy while_loop""".split(), "_rare"),
+        sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm""".split(), "_rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage""".split(), "_tensor.legacy_storage"),
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
@@ -183,6 +183,7 @@ _LATE = {
         _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize int_repr
         q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic""".split(), "_quantized"),
+    "fused_moving_avg_obs_fake_quant": "ao.quantization.fake_quantize",
     **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
 """Names of the namespace that few programs use, with the modules they are imported from on demand."""

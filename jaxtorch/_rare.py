@@ -277,3 +277,46 @@ eig = _removed("eig", "`torch.linalg.eig` returns complex tensors.")
 symeig = _removed("symeig", "`torch.linalg.eigh` reads the lower triangle by default, not the upper one.")
 lstsq = _removed("lstsq", "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed.")
 matrix_rank = _removed("matrix_rank", "See `torch.linalg.matrix_rank`.")
+
+
+def _scaled_mm(
+    input: Tensor,
+    mat2: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    scale_result: Tensor | None = None,
+    out_dtype: Any = None,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """The product of two float8 matrices (m, k) and (k, n), each times its scale, plus a bias (n,), in float32 rounded once.
+
+    scale_a, scale_b: float32, one number each, or (m, 1) and (1, n). out_dtype: that of the result, by default the input's;
+    a float8 one is divided by `scale_result`. ValueError for other types and scales.
+    """
+    if input.dim() != 2 or mat2.dim() != 2:
+        raise RuntimeError(f"mat_a and mat_b must be matrices, got {input.dim()} and {mat2.dim()} dimensions")
+    (m, k), (other, n) = input.shape, mat2.shape
+    if k != other:
+        raise RuntimeError(f"mat_a and mat_b shapes cannot be multiplied ({m}x{k} and {other}x{n})")
+    single = scale_a.numel() == 1 and scale_b.numel() == 1
+    by_row = tuple(scale_a.shape) == (m, 1) and tuple(scale_b.shape) == (1, n)
+    eights = all(x.dtype.is_floating_point and x.dtype.itemsize == 1 for x in (input, mat2))
+    if not eights or not (single or by_row) or any(s.dtype is not dtypes.float32 for s in (scale_a, scale_b)):
+        raise ValueError(
+            "Invalid scaling configuration.\n- For TensorWise scaling, a and b should be float8, scales should be float and "
+            f"singletons.\n- For RowWise scaling, a and b should be float8, scales should be float, scale_a ({m}, 1) and "
+            f"scale_b (1, {n}).\nGot a.dtype()={input.dtype}, scale_a.dtype()={scale_a.dtype}, scale_a.size()="
+            f"{list(scale_a.shape)}, b.dtype()={mat2.dtype}, scale_b.dtype()={scale_b.dtype}, scale_b.size()="
+            f"{list(scale_b.shape)}"
+        )
+    kind = input.dtype if out_dtype is None else out_dtype
+    with no_grad():
+        if single:
+            scale_a, scale_b = scale_a.reshape(()), scale_b.reshape(())
+        out = functions["matmul"](input.float(), mat2.float()) * (scale_a * scale_b)
+        if bias is not None:
+            out = out + bias.float()
+        if scale_result is not None and kind.itemsize == 1:
+            out = out / scale_result
+        return out.to(kind)

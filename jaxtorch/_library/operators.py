@@ -349,6 +349,11 @@ class Namespace(SimpleNamespace):
             fn = _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:
                 packet = packets[self._name, name] = OfEngine(name, fn)
+        if packet is None and self._name == "quantized":
+            from .._quantized.layers import operators as quantised
+
+            if name in quantised:
+                packet = packets[self._name, name] = OfEngine(name, quantised[name])
         if packet is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         return packet

@@ -99,3 +99,33 @@ def _linear_dynamic(
     )
     out = out if bias is None else out + bias
     return jnp.maximum(out, 0) if relu else out
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _requantised(
+    input: Array, factor: Array, bias: Array | None, scale: Array, zero_point: Array, low: int, high: int, bits: str
+):
+    """Sums of products of integers, each worth `factor`, plus a float32 bias, as integers of another scale and zero point."""
+    factor, scale = factor.astype(np.float32), scale.astype(np.float32)
+    total = input.astype(np.float32)
+    total = total if bias is None else total + bias / factor
+    steps = jnp.round(total * (factor / scale)) + zero_point.astype(np.float32)
+    return jnp.clip(steps, low, high).astype(bits)
+
+
+def _followed(low: Any, high: Any, first: int, last: int, symmetric: bool) -> tuple[Any, Any]:
+    """`_range_of`, and for a symmetric scheme as many steps below 0 as above, with the middle integer for 0."""
+    both = (low < 0) & (high > 0)
+    below, above = -((last - first) // 2 + 1), (last - first) // 2
+    wide = low.astype(np.float64), high.astype(np.float64)  # to be divided once, and not multiplied by a reciprocal
+    widest = jnp.maximum(jnp.abs(wide[0] / below), jnp.abs(wide[1] / above)).astype(np.float32)
+    even = both & symmetric
+    scale, zero = _range_of(jnp.where(even, widest * below, low), jnp.where(even, widest * above, high), first, last)
+    return scale, jnp.where(even, int((first + last) / 2), zero)
+
+
+@op(function=False, method=False, out=False, differentiable=False)
+def _followed_range(low: Array, high: Array, first: int, last: int, symmetric: bool):
+    """(scale, zero_point) of integers from `first` to `last` for values of [low, high], each float32 and int32."""
+    scale, zero = _followed(low, high, first, last, symmetric)
+    return scale.astype(np.float32), zero.astype(np.int32)

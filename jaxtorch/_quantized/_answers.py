@@ -11,7 +11,7 @@ from .._core.op import functions
 from .._core.sparsity import answers
 from .._core.tensor import Tensor
 from ..nn import functional as F
-from ._tensor import QuantizedTensor, Scheme, become, like, make, per_tensor, quantized, values
+from ._tensor import RANGES, QuantizedTensor, Scheme, become, like, make, per_tensor, quantized, values
 
 _MOVES = """view reshape permute transpose swapaxes swapdims t select unsqueeze squeeze flatten unflatten expand expand_as split chunk
 narrow unbind index_select flip repeat movedim moveaxis view_as reshape_as detach __getitem__ tensor_split split_with_sizes""".split()
@@ -204,6 +204,17 @@ def adaptive_avg_pool2d(t: QuantizedTensor, output_size: Any) -> QuantizedTensor
         _unsupported("adaptive_avg_pool2d")
     found = F.adaptive_avg_pool2d(t._ints.to(dtypes.float64), output_size)
     return like(t, found.round().to(t._ints.dtype))
+
+
+@on("avg_pool2d")
+def avg_pool2d(t: QuantizedTensor, *args: Any, **kwargs: Any) -> QuantizedTensor:
+    """The means of windows, rounded to whole steps; padding is values of 0."""
+    per_tensor(t, "avg_pool2d")
+    if t._kind.name == "qint32":
+        _unsupported("avg_pool2d")
+    low, high = RANGES[t._kind.name]
+    found = F.avg_pool2d(t._ints.to(dtypes.float64) - t._scheme.zero, *args, **kwargs).round() + t._scheme.zero
+    return like(t, found.clamp(low, high).to(t._ints.dtype))
 
 
 @on("mean")

@@ -318,10 +318,14 @@ def _copied_with_storage(t: Tensor, alias: Alias, memo: Any) -> Tensor:
             whole = wrap(Value(aval, np.array(host.whole(storage))))
         whole._layout, whole._ver = storage.layout, 1
         copied = memo[id(storage)] = alias_of(whole).storage
+        if storage.host is not None and type(storage.host) is not host.HostMemory:
+            copied.host = type(storage.host)(
+                storage.host.flat.copy(), None
+            )  # longer than the value, or of another type
     out = wrap(t._read())
     out._layout = t._layout
     out._alias = Alias(copied, alias.chain, None, len(alias.chain))
-    out._alias.seen = -2
+    out._alias.seen = -1 if alias.seen == -1 else -2
     return out
 
 

@@ -120,6 +120,7 @@ def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any
     """Call `fn` with the gradients of several tensors once all (or any) of them have been computed."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    count = len(tensors)  # TypeError for an iterator, which would be at its end below
     rounds: list[_Round] = []
     places = [edge_of(t) for t in tensors]
 
@@ -127,9 +128,7 @@ def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any
         def hook(grad: Tensor) -> None:
             walk = under_way[-1]
             if not rounds or rounds[-1].walk() is not walk:
-                rounds[:] = [
-                    _Round(weakref.ref(walk), walk.reaches(places) if mode == "all" else 1, [None] * len(tensors))
-                ]
+                rounds[:] = [_Round(weakref.ref(walk), walk.reaches(places) if mode == "all" else 1, [None] * count)]
             now = rounds[-1]
             now.left -= 1
             now.found[i] = grad

@@ -85,8 +85,7 @@ class Attribute:
         self.type = type
 
 
-def _missing(api: str) -> NotImplementedError:
-    return NotImplementedError(f"{api}: jaxtorch has no TorchScript; run the Python program, or save a state_dict")
+_missing = _scripted.missing
 
 
 def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:

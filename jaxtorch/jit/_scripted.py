@@ -10,7 +10,7 @@ import traceback
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .._jit_internal import FunctionModifiers, get_torchscript_modifier
 from ..nn import Module
@@ -23,6 +23,11 @@ class Error(Exception):
     """
 
     __module__ = "jaxtorch.jit"
+
+
+def missing(api: str) -> NotImplementedError:
+    """The error of what needs TorchScript itself."""
+    return NotImplementedError(f"{api}: jaxtorch has no TorchScript; run the Python program, or save a state_dict")
 
 
 _PLAIN = (IndexError, KeyError, ZeroDivisionError, ValueError, TypeError, AttributeError, OverflowError)
@@ -105,6 +110,19 @@ class Scripted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with _converting:
             return super().__call__(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def original_name(self) -> str:
+        """The name of the class of the module that was scripted."""
+        return type(self).__name__
+
+    def save(self, f: Any, **kwargs: Any) -> NoReturn:
+        """NotImplementedError: there is no TorchScript to write."""
+        raise missing("torch.jit.ScriptModule.save")
+
+    def save_to_buffer(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """NotImplementedError: there is no TorchScript to write."""
+        raise missing("torch.jit.ScriptModule.save_to_buffer")
 
     def __deepcopy__(self, memo: Any) -> Any:
         return scripted_module(copy.deepcopy(_plain(self), memo))

@@ -1,22 +1,37 @@
-"""`torch.ao.nn.quantized`: layers that compute on integers; so far the dynamic ones."""
+"""`torch.ao.nn.quantized`: layers that compute on integers."""
 
-from ...._absent import absent as _absent
-from ....nn.modules.pooling import MaxPool2d as MaxPool2d
 from . import dynamic as dynamic
+from . import functional as functional
+from . import modules as modules
+from .modules import (
+    ELU,
+    BatchNorm2d,
+    BatchNorm3d,
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    DeQuantize,
+    Dropout,
+    FloatFunctional,
+    FXFloatFunctional,
+    GroupNorm,
+    Hardswish,
+    LayerNorm,
+    LeakyReLU,
+    Linear,
+    QFunctional,
+    Quantize,
+    ReLU6,
+    Sigmoid,
+    Softmax,
+)
+from .modules import MaxPool2d as MaxPool2d
 
-_LAYERS = {
-    "": "DeQuantize Quantize",
-    ".activation": "ELU Hardswish LeakyReLU MultiheadAttention PReLU ReLU6 Sigmoid Softmax",
-    ".batchnorm": "BatchNorm2d BatchNorm3d",
-    ".conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
-    ".dropout": "Dropout",
-    ".embedding_ops": "Embedding EmbeddingBag",
-    ".functional_modules": "FXFloatFunctional FloatFunctional QFunctional",
-    ".linear": "Linear",
-    ".normalization": "GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LayerNorm",
-    ".rnn": "LSTM",
-}
-for _module, _names in _LAYERS.items():
-    globals().update(
-        _absent(f"{__name__}.modules{_module}", _names, "jaxtorch quantises dynamically only, by quantize_dynamic")
-    )
+__all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "FXFloatFunctional",
+           "FloatFunctional", "GroupNorm", "Hardswish", "LayerNorm", "LeakyReLU", "Linear", "QFunctional", "Quantize", "ReLU6",
+           "Sigmoid", "Softmax"]  # fmt: skip
+
+ABSENT = """ConvTranspose1d ConvTranspose2d ConvTranspose3d Embedding EmbeddingBag InstanceNorm1d InstanceNorm2d InstanceNorm3d
+PReLU""".split()
+"""Layers whose making raises NotImplementedError."""
+globals().update({name: getattr(modules, name) for name in [*ABSENT, "LSTM", "MultiheadAttention"]})

@@ -57,36 +57,20 @@ class LinearPackedParams(Module):
         return repr(self._packed_params)
 
 
-class Linear(Module):
-    """A linear layer whose weight is kept in 8 bits; inputs (..., in_features) in float32 are rounded to 7 bits of their own range.
+class PackedLinear(Module):
+    """What linear layers whose weight is kept in 8 bits have in common."""
 
-    The result (..., out_features) is float32 and has no gradient. NotImplementedError for another `dtype` than `torch.qint8`.
-    """
-
-    _version = 4
+    _version = 3
     scale: Any
     zero_point: Any
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = dtypes.qint8) -> None:
         super().__init__()
-        if dtype is not dtypes.qint8:
-            raise NotImplementedError(
-                f"torch.ao.nn.quantized.dynamic.Linear: jaxtorch has it for torch.qint8, not {dtype}"
-            )
         self.in_features, self.out_features = in_features, out_features
         weight = _quantized._empty_affine_quantized([out_features, in_features], scale=1, zero_point=0, dtype=dtype)
         self._packed_params = LinearPackedParams(dtype)
         self._packed_params.set_weight_bias(weight, functions["zeros"](out_features) if bias_ else None)
         self.scale, self.zero_point = 1.0, 0
-
-    def _get_name(self) -> str:
-        return "DynamicQuantizedLinear"
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, "
-            f"qscheme={self.weight().qscheme()}"
-        )
 
     def __repr__(self) -> str:
         return f"{self._get_name()}({self.extra_repr()})"
@@ -106,15 +90,6 @@ class Linear(Module):
         """Take over a weight of `torch.qint8` and a bias."""
         self._packed_params.set_weight_bias(w, b)
 
-    def forward(self, x: Any) -> Any:
-        if x.dtype is not dtypes.float32:
-            raise RuntimeError(f"quantized::linear_dynamic: expected an input of dtypes.float32, but got {x.dtype}")
-        weight, bias = self._weight_bias()
-        if x.shape[-1] != weight.shape[1]:
-            raise RuntimeError(f"The number of features in the input must be {weight.shape[1]}, but got {x.shape[-1]}")
-        scale, zero = weight._scheme.arrays(2, x.device)
-        return _linear_dynamic(x.detach(), weight._ints, scale, zero, None if bias is None else bias.detach(), 127)
-
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
         destination[prefix + "scale"] = functions["tensor"](self.scale)
@@ -129,6 +104,40 @@ class Linear(Module):
             elif strict:
                 missing_keys.append(prefix + name)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, missing_keys, *args)
+
+
+class Linear(PackedLinear):
+    """A linear layer whose weight is kept in 8 bits; inputs (..., in_features) in float32 are rounded to 7 bits of their own range.
+
+    The result (..., out_features) is float32 and has no gradient. NotImplementedError for another `dtype` than `torch.qint8`.
+    """
+
+    _version = 4
+
+    def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = dtypes.qint8) -> None:
+        if dtype is not dtypes.qint8:
+            raise NotImplementedError(
+                f"torch.ao.nn.quantized.dynamic.Linear: jaxtorch has it for torch.qint8, not {dtype}"
+            )
+        super().__init__(in_features, out_features, bias_, dtype)
+
+    def _get_name(self) -> str:
+        return "DynamicQuantizedLinear"
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, "
+            f"qscheme={self.weight().qscheme()}"
+        )
+
+    def forward(self, x: Any) -> Any:
+        if x.dtype is not dtypes.float32:
+            raise RuntimeError(f"quantized::linear_dynamic: expected an input of dtypes.float32, but got {x.dtype}")
+        weight, bias = self._weight_bias()
+        if x.shape[-1] != weight.shape[1]:
+            raise RuntimeError(f"The number of features in the input must be {weight.shape[1]}, but got {x.shape[-1]}")
+        scale, zero = weight._scheme.arrays(2, x.device)
+        return _linear_dynamic(x.detach(), weight._ints, scale, zero, None if bias is None else bias.detach(), 127)
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Linear:
