@@ -189,3 +189,27 @@ def test_of_an_operation_that_is_not_there(torch: Any) -> Any:
         ]
     found += [attempt(lambda: library.register_fake("nothing", same)), attempt(lambda: torch.ops.no_such_space.x)]
     return [(f.kind, f.message) for f in found]
+
+
+@parity_test
+def test_operations_that_may_call_triton(torch: Any) -> Any:
+    """`triton_op` defines an operation as `custom_op` does; one that calls no kernel of Triton's runs."""
+
+    def double(x):
+        return x * 2
+
+    double.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    doubled = torch.library.triton_op(f"early{next(_NUMBER)}::doubled", double, mutates_args=())
+    x = torch.ones(2, requires_grad=True)
+    unregistered = attempt(lambda: doubled(x).sum().backward())
+    doubled.register_autograd(
+        lambda ctx, g: g * ctx.by, setup_context=lambda ctx, inputs, output: setattr(ctx, "by", 2)
+    )
+    y = doubled(x)
+    y.sum().backward()
+    return (
+        y.detach(),
+        x.grad,
+        unregistered.kind,
+        attempt(lambda: torch.library.triton_op("none::f", lambda x: x, mutates_args=())).kind,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import importlib
 import pickle
@@ -310,3 +311,56 @@ def test_the_line_search_of_lbfgs_called_by_itself(torch: Any) -> Any:
         for bounds in (None, (0.2, 0.4)):
             found.append(float(lbfgs._cubic_interpolate(*[number(v) for v in case], bounds)))
     return found
+
+
+@parity_test
+def test_parts_of_trees_of_each_kind(torch: Any) -> Any:
+    tree = importlib.import_module(f"{torch.__name__}.utils._pytree")
+    pair = collections.namedtuple("pair", "a b")
+    given = {
+        "tuple": (1, 2),
+        "list": [1, 2],
+        "deque": collections.deque([1, 2], maxlen=3),
+        "dict": {"b": 1, "a": 2},
+        "ordereddict": collections.OrderedDict(b=1, a=2),
+        "defaultdict": collections.defaultdict(int, b=1),
+        "namedtuple": pair(1, 2),
+    }
+    found = []
+    for kind, value in given.items():
+        leaves, context = getattr(tree, f"_{kind}_flatten")(value)
+        again = getattr(tree, f"_{kind}_unflatten")(leaves, context)
+        keys, _ = getattr(tree, f"_{kind}_flatten_with_keys")(value)
+        found.append((leaves, again == value and type(again) is type(value), [(str(k), v) for k, v in keys]))
+    return found
+
+
+@parity_test
+def test_names_that_need_a_compiler_or_a_device(torch: Any) -> Any:
+    """What libraries import for GPUs: calls that wait for one, warnings said once, leaving the fake mode."""
+    called: list[int] = []
+    waits = torch.cuda._lazy_call(lambda: called.append(1))
+    utilities = importlib.import_module(f"{torch.__name__}._dynamo.utils")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        utilities.warn_once("said once")
+        utilities.warn_once("said once")
+    with importlib.import_module(f"{torch.__name__}._subclasses.fake_tensor").unset_fake_temporarily() as mode:
+        pass
+    return waits, called, [(str(w.message), Path(w.filename).name) for w in said], mode
+
+
+def test_parameters_of_triton_kernels_are_importable():
+    """torchao imports them at its own import; there are none, and asking says so."""
+    from jaxtorch.sparse._triton_ops_meta import get_meta, minimize, update
+
+    for name in (get_meta, minimize, update):
+        with pytest.raises(NotImplementedError, match=f"torch.sparse._triton_ops_meta.{name.__name__}.*Triton"):
+            name("bsr_dense_addmm", (1, 2))
+
+
+@parity_test
+def test_is_there_triton(torch: Any) -> Any:
+    triton = importlib.import_module(f"{torch.__name__}.utils._triton")
+    names = "has_triton has_triton_package has_triton_tma has_triton_tma_device has_triton_stable_tma_api"
+    return [getattr(triton, n)() for n in names.split()], triton.get_triton_version(), triton.get_triton_version((3, 1))
