@@ -7,6 +7,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pytest
 
 from parity import attempt, parity_test
 
@@ -213,3 +214,10 @@ def test_operations_that_may_call_triton(torch: Any) -> Any:
         unregistered.kind,
         attempt(lambda: torch.library.triton_op("none::f", lambda x: x, mutates_args=())).kind,
     )
+
+
+def test_overloads_of_pytorchs_operations_are_not_listed():
+    import jaxtorch as torch
+
+    with pytest.raises(NotImplementedError, match=r"torch\.ops\.aten\.clone\.overloads"):
+        torch.ops.aten.clone.overloads()
