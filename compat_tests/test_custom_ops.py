@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import itertools
+import typing
 from typing import Any
 
 import numpy as np
@@ -221,3 +223,33 @@ def test_overloads_of_pytorchs_operations_are_not_listed():
 
     with pytest.raises(NotImplementedError, match=r"torch\.ops\.aten\.clone\.overloads"):
         torch.ops.aten.clone.overloads()
+
+
+@parity_test
+def test_schemas_with_optional_numbers(torch: Any) -> Any:
+    infer = importlib.import_module(f"{torch.__name__}._library.infer_schema").infer_schema
+
+    def quantised(x, low=None, high=None, which=None):
+        return x
+
+    optional = int | float | bool | None
+    quantised.__annotations__ = {
+        "x": torch.Tensor,
+        "low": optional,
+        "high": typing.Union[int, float, bool, None],  # noqa: UP007
+        "which": int | None,
+    }
+    quantised.__annotations__["return"] = torch.Tensor
+    return infer(quantised, mutates_args=())
+
+
+@parity_test
+def test_decompositions_are_kept(torch: Any) -> Any:
+    decomposition = importlib.import_module(f"{torch.__name__}._inductor.decomposition")
+
+    def plus(x):
+        return x + 1
+
+    plus.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    op = torch.library.custom_op(f"early{next(_NUMBER)}::plus", plus, mutates_args=())
+    return decomposition.register_decomposition([op._opoverload])(plus) is plus

@@ -364,3 +364,47 @@ def test_is_there_triton(torch: Any) -> Any:
     triton = importlib.import_module(f"{torch.__name__}.utils._triton")
     names = "has_triton has_triton_package has_triton_tma has_triton_tma_device has_triton_stable_tma_api"
     return [getattr(triton, n)() for n in names.split()], triton.get_triton_version(), triton.get_triton_version((3, 1))
+
+
+@parity_test
+def test_products_in_another_type(torch: Any) -> Any:
+    out_dtype = importlib.import_module(f"{torch.__name__}._higher_order_ops.out_dtype").out_dtype
+    aten, x = torch.ops.aten, torch.arange(-6, 6.0).reshape(3, 4) / 7
+    a = torch.arange(-100, 100, dtype=torch.int8)[:12].reshape(3, 4)
+    results = [
+        out_dtype(aten.mm.default, torch.int32, a, a.t()),
+        out_dtype(aten.mul.Tensor, torch.int32, a, a),
+        out_dtype(aten.mul.Scalar, torch.int32, a, 3),
+        out_dtype(aten.mm.default, torch.float16, x, x.t()),
+        out_dtype(aten.mm.default, torch.float32, x.bfloat16(), x.bfloat16().t()),
+        out_dtype(aten.div.Tensor, torch.float64, x, x + 1),
+    ]
+    refused = (
+        outcome(lambda: out_dtype(torch.mm, torch.int32, a, a)),
+        outcome(lambda: out_dtype(aten.relu.default, torch.int32, a)),
+    )
+    return results, refused
+
+
+@parity_test
+def test_strides_and_memory_formats(torch: Any) -> Any:
+    common = importlib.import_module(f"{torch.__name__}._prims_common")
+    shapes = ((2, 3, 4), (), (3,), (2, 0, 4), (2, 0))
+    x = torch.ones(2, 3, 4, 5)
+    formats = [
+        x,
+        x.to(memory_format=torch.channels_last),
+        x[None].to(memory_format=torch.channels_last_3d),
+        x[0, 0].t(),
+    ]
+    return (
+        [common.make_contiguous_strides_for(s, row_major=r) for s in shapes for r in (True, False)],
+        [str(common.suggest_memory_format(f)) for f in formats],
+        [(n, v.value) for n, v in vars(torch.nn.functional.ScalingType).items() if n.endswith(("Wise", "x16", "x128"))],
+    )
+
+
+@parity_test
+def test_contents_that_could_be_exchanged(torch: Any) -> Any:
+    kinds = [torch.ones(2), torch.ones(2, dtype=torch.int32), torch.ones(2, device="meta"), torch.eye(2).to_sparse()]
+    return [[torch._has_compatible_shallow_copy_type(a, b) for a in kinds] for b in kinds]
