@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import itertools
+import typing
 from typing import Any
 
 import numpy as np
+import pytest
 
 from parity import attempt, parity_test
 
@@ -189,3 +192,64 @@ def test_of_an_operation_that_is_not_there(torch: Any) -> Any:
         ]
     found += [attempt(lambda: library.register_fake("nothing", same)), attempt(lambda: torch.ops.no_such_space.x)]
     return [(f.kind, f.message) for f in found]
+
+
+@parity_test
+def test_operations_that_may_call_triton(torch: Any) -> Any:
+    """`triton_op` defines an operation as `custom_op` does; one that calls no kernel of Triton's runs."""
+
+    def double(x):
+        return x * 2
+
+    double.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    doubled = torch.library.triton_op(f"early{next(_NUMBER)}::doubled", double, mutates_args=())
+    x = torch.ones(2, requires_grad=True)
+    unregistered = attempt(lambda: doubled(x).sum().backward())
+    doubled.register_autograd(
+        lambda ctx, g: g * ctx.by, setup_context=lambda ctx, inputs, output: setattr(ctx, "by", 2)
+    )
+    y = doubled(x)
+    y.sum().backward()
+    return (
+        y.detach(),
+        x.grad,
+        unregistered.kind,
+        attempt(lambda: torch.library.triton_op("none::f", lambda x: x, mutates_args=())).kind,
+    )
+
+
+def test_overloads_of_pytorchs_operations_are_not_listed():
+    import jaxtorch as torch
+
+    with pytest.raises(NotImplementedError, match=r"torch\.ops\.aten\.clone\.overloads"):
+        torch.ops.aten.clone.overloads()
+
+
+@parity_test
+def test_schemas_with_optional_numbers(torch: Any) -> Any:
+    infer = importlib.import_module(f"{torch.__name__}._library.infer_schema").infer_schema
+
+    def quantised(x, low=None, high=None, which=None):
+        return x
+
+    optional = int | float | bool | None
+    quantised.__annotations__ = {
+        "x": torch.Tensor,
+        "low": optional,
+        "high": typing.Union[int, float, bool, None],  # noqa: UP007
+        "which": int | None,
+    }
+    quantised.__annotations__["return"] = torch.Tensor
+    return infer(quantised, mutates_args=())
+
+
+@parity_test
+def test_decompositions_are_kept(torch: Any) -> Any:
+    decomposition = importlib.import_module(f"{torch.__name__}._inductor.decomposition")
+
+    def plus(x):
+        return x + 1
+
+    plus.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
+    op = torch.library.custom_op(f"early{next(_NUMBER)}::plus", plus, mutates_args=())
+    return decomposition.register_decomposition([op._opoverload])(plus) is plus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -88,3 +89,12 @@ def test_mvlgamma_is_refused_before_it_is_computed() -> None:
     """PyTorch would want 4 TB for this."""
     with pytest.raises(RuntimeError, match="can't be cast"):
         jaxtorch.ones(2, dtype=jaxtorch.int8).mvlgamma_(2**40)
+
+
+@parity_test
+def test_floats_beyond_the_type_they_are_reduced_in(torch: Any) -> Any:
+    """`dtype=` casts first, as `to` does: low bits of what is too large, the smallest number for NaN."""
+    x = torch.tensor([float("nan"), 1e30, 3e9, 300.0, -1.0])
+    reductions = (torch.sum, torch.nansum, torch.prod, partial(torch.cumsum, dim=0), partial(torch.cumprod, dim=0))
+    types = (torch.int64, torch.int32, torch.uint8, torch.int8)
+    return [f(part, dtype=d) for f in reductions for part in (x[:1], x[1:2], x[2:3], x[3:]) for d in types]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import importlib
 import pickle
@@ -310,3 +311,100 @@ def test_the_line_search_of_lbfgs_called_by_itself(torch: Any) -> Any:
         for bounds in (None, (0.2, 0.4)):
             found.append(float(lbfgs._cubic_interpolate(*[number(v) for v in case], bounds)))
     return found
+
+
+@parity_test
+def test_parts_of_trees_of_each_kind(torch: Any) -> Any:
+    tree = importlib.import_module(f"{torch.__name__}.utils._pytree")
+    pair = collections.namedtuple("pair", "a b")
+    given = {
+        "tuple": (1, 2),
+        "list": [1, 2],
+        "deque": collections.deque([1, 2], maxlen=3),
+        "dict": {"b": 1, "a": 2},
+        "ordereddict": collections.OrderedDict(b=1, a=2),
+        "defaultdict": collections.defaultdict(int, b=1),
+        "namedtuple": pair(1, 2),
+    }
+    found = []
+    for kind, value in given.items():
+        leaves, context = getattr(tree, f"_{kind}_flatten")(value)
+        again = getattr(tree, f"_{kind}_unflatten")(leaves, context)
+        keys, _ = getattr(tree, f"_{kind}_flatten_with_keys")(value)
+        found.append((leaves, again == value and type(again) is type(value), [(str(k), v) for k, v in keys]))
+    return found
+
+
+@parity_test
+def test_names_that_need_a_compiler_or_a_device(torch: Any) -> Any:
+    """What libraries import for GPUs: calls that wait for one, warnings said once, leaving the fake mode."""
+    called: list[int] = []
+    waits = torch.cuda._lazy_call(lambda: called.append(1))
+    utilities = importlib.import_module(f"{torch.__name__}._dynamo.utils")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        utilities.warn_once("said once")
+        utilities.warn_once("said once")
+    with importlib.import_module(f"{torch.__name__}._subclasses.fake_tensor").unset_fake_temporarily() as mode:
+        pass
+    return waits, called, [(str(w.message), Path(w.filename).name) for w in said], mode
+
+
+def test_parameters_of_triton_kernels_are_importable():
+    """torchao imports them at its own import; there are none, and asking says so."""
+    from jaxtorch.sparse._triton_ops_meta import get_meta, minimize, update
+
+    for name in (get_meta, minimize, update):
+        with pytest.raises(NotImplementedError, match=f"torch.sparse._triton_ops_meta.{name.__name__}.*Triton"):
+            name("bsr_dense_addmm", (1, 2))
+
+
+@parity_test
+def test_is_there_triton(torch: Any) -> Any:
+    triton = importlib.import_module(f"{torch.__name__}.utils._triton")
+    names = "has_triton has_triton_package has_triton_tma has_triton_tma_device has_triton_stable_tma_api"
+    return [getattr(triton, n)() for n in names.split()], triton.get_triton_version(), triton.get_triton_version((3, 1))
+
+
+@parity_test
+def test_products_in_another_type(torch: Any) -> Any:
+    out_dtype = importlib.import_module(f"{torch.__name__}._higher_order_ops.out_dtype").out_dtype
+    aten, x = torch.ops.aten, torch.arange(-6, 6.0).reshape(3, 4) / 7
+    a = torch.arange(-100, 100, dtype=torch.int8)[:12].reshape(3, 4)
+    results = [
+        out_dtype(aten.mm.default, torch.int32, a, a.t()),
+        out_dtype(aten.mul.Tensor, torch.int32, a, a),
+        out_dtype(aten.mul.Scalar, torch.int32, a, 3),
+        out_dtype(aten.mm.default, torch.float16, x, x.t()),
+        out_dtype(aten.mm.default, torch.float32, x.bfloat16(), x.bfloat16().t()),
+        out_dtype(aten.div.Tensor, torch.float64, x, x + 1),
+    ]
+    refused = (
+        outcome(lambda: out_dtype(torch.mm, torch.int32, a, a)),
+        outcome(lambda: out_dtype(aten.relu.default, torch.int32, a)),
+    )
+    return results, refused
+
+
+@parity_test
+def test_strides_and_memory_formats(torch: Any) -> Any:
+    common = importlib.import_module(f"{torch.__name__}._prims_common")
+    shapes = ((2, 3, 4), (), (3,), (2, 0, 4), (2, 0))
+    x = torch.ones(2, 3, 4, 5)
+    formats = [
+        x,
+        x.to(memory_format=torch.channels_last),
+        x[None].to(memory_format=torch.channels_last_3d),
+        x[0, 0].t(),
+    ]
+    return (
+        [common.make_contiguous_strides_for(s, row_major=r) for s in shapes for r in (True, False)],
+        [str(common.suggest_memory_format(f)) for f in formats],
+        [(n, v.value) for n, v in vars(torch.nn.functional.ScalingType).items() if n.endswith(("Wise", "x16", "x128"))],
+    )
+
+
+@parity_test
+def test_contents_that_could_be_exchanged(torch: Any) -> Any:
+    kinds = [torch.ones(2), torch.ones(2, dtype=torch.int32), torch.ones(2, device="meta"), torch.eye(2).to_sparse()]
+    return [[torch._has_compatible_shallow_copy_type(a, b) for a in kinds] for b in kinds]

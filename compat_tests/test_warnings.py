@@ -44,6 +44,9 @@ ONCE: dict[str, Callable[[Any], Any]] = {
     "list of arrays": lambda t: t.tensor([np.ones(2), np.ones(2)]),
     "float of a tensor with a gradient": lambda t: float(t.ones(1, requires_grad=True)),
     "complex to real": lambda t: t.ones(2).copy_(t.ones(2, dtype=t.complex64)),
+    "complex summed as real": lambda t: t.ones(2, dtype=t.complex64).sum(dtype=t.float32),
+    "complex added up as real": lambda t: t.ones(2, dtype=t.complex64).cumsum(0, dtype=t.float64),
+    "complex softmax as real": lambda t: t.softmax(t.ones(2, dtype=t.complex64), 0, dtype=t.float32),
     "backward with create_graph": lambda t: (t.ones(1, requires_grad=True) ** 2).backward(create_graph=True),
     "old sparse constructor": lambda t: t.sparse.FloatTensor(t.tensor([[0], [0]]), t.tensor([1.0]), t.Size([2, 2])),
 }

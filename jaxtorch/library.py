@@ -319,8 +319,14 @@ def custom_op(
     return make if fn is None else make(fn)
 
 
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+    """An operation as `custom_op` makes it, whose function may call Triton kernels: jaxtorch runs none, and `wrap_triton` says so."""
+    return custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+
+
 get_ctx = _absent_function("torch.library.get_ctx", "shapes in jaxtorch are always numbers")
 get_kernel = _absent_function("torch.library.get_kernel", "jaxtorch has no dispatcher whose kernels could be taken out")
 opcheck = _absent_function("torch.library.opcheck")
-triton_op = _absent_function("torch.library.triton_op", "jaxtorch runs no Triton kernels; see jax.experimental.pallas")
-wrap_triton = _absent_function("torch.library.wrap_triton", "jaxtorch runs no Triton kernels")
+wrap_triton = _absent_function(
+    "torch.library.wrap_triton", "jaxtorch runs no Triton kernels; see jax.experimental.pallas"
+)

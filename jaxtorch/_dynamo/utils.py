@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
 
 __all__ = ["is_compile_supported"]
@@ -15,3 +17,9 @@ def is_compile_supported(device_type: str) -> bool:
 def is_fake(value: Any) -> bool:
     """Is it a tensor without content, of a graph being captured? Never."""
     return False
+
+
+@functools.cache
+def warn_once(msg: str, stacklevel: int = 1) -> None:
+    """Warn of it, at the caller's line, the first time only."""
+    warnings.warn(msg, stacklevel=stacklevel + 1)

@@ -285,6 +285,12 @@ class OfEngine:
         """`aten::add.Tensor`."""
         return "aten::" + self.__name__.removesuffix(".default")
 
+    def overloads(self) -> list[str]:
+        """NotImplementedError: jaxtorch has no table of the overloads of PyTorch's operations."""
+        raise NotImplementedError(
+            f"torch.ops.aten.{self._opname}.overloads(): only those of custom operations are listed"
+        )
+
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplemented: modes are shown the operations that others are made of in the first place."""
         return NotImplemented

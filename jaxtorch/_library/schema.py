@@ -148,8 +148,8 @@ def _type_of(annotation: Any, where: str) -> str:
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if parts and type(None) in parts:
         inner = [p for p in parts if p is not type(None)]
-        if len(inner) == 1:
-            return _type_of(inner[0], where) + "?"
+        if inner:
+            return _type_of(typing.Union[tuple(inner)], where) + "?"  # noqa: UP007  (of a single type: that type)
     if origin in (list, tuple, Sequence) and parts and (len(parts) == 1 or parts[1] is ...):
         return _type_of(parts[0], where) + "[]"
     if origin in (typing.Union,) and set(parts) <= {int, float, bool, complex}:

@@ -18,6 +18,7 @@ from .._core.parameters import need_kind
 from .._core.random import engine_for
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
+from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent
 from .random import sample
 from .rules import (
@@ -430,7 +431,7 @@ def _stop(x: Any) -> Any:
 
 def _softmax(x: Any, dim: int, dtype: Any, rule: Any, kernel: str) -> Any:
     if dtype is not None:
-        x = x.astype(dtype.np)
+        x = computed_in(x, dtype)
     axis = normal_dim(dim, x.ndim)
     if x.size == 0:
         return x

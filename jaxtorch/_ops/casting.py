@@ -30,6 +30,13 @@ def convert(x: Any, dtype: dtypes.dtype) -> Any:
     return (saturated(x) if dtype is dtypes.float8_e4m3fn else x).astype(dtype.np)
 
 
+def computed_in(x: Any, dtype: dtypes.dtype) -> Any:
+    """An operand in the type that `dtype=` asks an operation to compute in; that complex numbers lose a part is warned of."""
+    if jnp.iscomplexobj(x) and not dtype.is_complex and dtype is not dtypes.bool_:
+        once("Casting complex values to real discards the imaginary part")
+    return convert(x, dtype)
+
+
 def saturated(x: Any, xp: Any = jnp) -> Any:
     """Numbers within the range of float8_e4m3fn, which has no infinity: what is beyond becomes its largest number; NaN stays."""
     return xp.clip(x.astype(xp.float32), -448, 448)

@@ -16,6 +16,7 @@ from .._core.size import as_size
 from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
+from .casting import computed_in
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
 
 # -- dimensions
@@ -95,7 +96,7 @@ def full_or_dims(name: str) -> Callable[..., str]:
 def _summand(x: Any, dtype: Any) -> Any:
     """The input in the type its sum has."""
     if dtype is not None:
-        return x.astype(dtype.np)
+        return computed_in(x, dtype)
     return x.astype(np.int64) if kind(x) in ("bool", "int") else x
 
 
@@ -117,10 +118,8 @@ def nansum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtyp
     """The sum with NaN counted as zero; no complex inputs."""
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    x = _summand(input, dtype)
+    x = _summand(zeros_mask(~jnp.isnan(input), input) if kind(input) == "float" else input, dtype)
     refuse("nansum_cpu", x, "complex")
-    if kind(x) == "float":
-        x = zeros_mask(~jnp.isnan(x), x)
     return _sum(x, axes_of("nansum", dim, x.ndim), keepdim)
 
 
@@ -132,7 +131,7 @@ def _averaged(input: Any, dtype: Any) -> Any:
                 "complex dtype. "
                 f"Got: {dtypes.scalar_name(dtype)}"
             )
-        return input.astype(dtype.np)
+        return computed_in(input, dtype)
     check_mean(input)
     return input
 
@@ -156,7 +155,7 @@ def nanmean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dty
         )
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    x = input if dtype is None else input.astype(dtype.np)  # pyright: ignore[reportAttributeAccessIssue]
+    x = input if dtype is None else computed_in(input, dtype)  # pyright: ignore[reportArgumentType]
     axes = axes_of("nanmean", dim, x.ndim)
     there = ~jnp.isnan(x)
     total = _sum(zeros_mask(there, x), axes, keepdim)

@@ -17,6 +17,7 @@ from .._core.op import Array, Arrays, Scalar, function, method, methods, numpy_n
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
+from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent
 from .reductions import axes_of, bad_call, follow, one_axis, wide
 from .rules import default_float, kind, refuse, to_float, unsupported
@@ -89,7 +90,7 @@ def _along(made: Any, scan: Callable[..., Any]) -> Callable[..., Any]:
 def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: Any) -> Any:
     axis = one_axis(name, dim, input.ndim)
     if dtype is not None:
-        x = input.astype(dtype.np)
+        x = computed_in(input, dtype)
     else:
         x = input.astype(np.int64) if kind(input) in ("bool", "int") else input
     if kind(x) == "bool":

@@ -194,3 +194,9 @@ def is_nonzero(input: Tensor) -> bool:
 def numel(input: Tensor) -> int:
     """How many elements the tensor has."""
     return need_tensor(input, "numel")._value.aval.numel
+
+
+@function("_has_compatible_shallow_copy_type")
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Could one tensor's content be taken over by the other as it is? Where both have one layout, and both content or neither."""
+    return input.layout == from_.layout and input.is_meta == from_.is_meta

@@ -1,5 +1,7 @@
 """`torch._subclasses.fake_tensor`: classes for `isinstance`; making one raises NotImplementedError."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._absent import absent as _absent
@@ -7,6 +9,12 @@ from .._absent import absent as _absent
 _names = _absent(__name__, "FakeTensor FakeTensorMode", "use tensors on the device 'meta'")
 FakeTensor: Any = _names["FakeTensor"]
 FakeTensorMode: Any = _names["FakeTensorMode"]
+
+
+@contextmanager
+def unset_fake_temporarily() -> Iterator[None]:
+    """Without the mode that makes such tensors, which is what there always is."""
+    yield None
 
 
 def is_fake(x: Any) -> bool:

@@ -56,6 +56,12 @@ def is_initialized() -> bool:
     return is_available()
 
 
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Call it once there is an initialised GPU: now, or never."""
+    if is_initialized():
+        callable()
+
+
 def init() -> None:
     """Nothing to do: JAX initialises the devices. RuntimeError where there is no GPU."""
     _shared.jax_device("cuda", 0)

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
 
+from .._absent import absent_function
 from .._core.op import functions
 from .._core.tensor import Tensor
+
+
+class ScalingType(enum.Enum):
+    """How many numbers of a matrix share a scale."""
+
+    TensorWise = 0
+    RowWise = 1
+    BlockWise1x16 = 2
+    BlockWise1x32 = 3
+    BlockWise1x128 = 4
+    BlockWise128x128 = 5
+
+
+class SwizzleType(enum.Enum):
+    """In which order scales lie in memory."""
+
+    NO_SWIZZLE = 0
+    SWIZZLE_32_4_4 = 1
+
+
+ScalingType.__module__ = SwizzleType.__module__ = "torch.nn.functional"
+scaled_grouped_mm = absent_function(
+    "torch.nn.functional.scaled_grouped_mm", "jaxtorch has no products of scaled matrices"
+)
 
 
 def grouped_mm(

@@ -261,16 +261,18 @@ def _get_node_type(tree: Any) -> Any:
     return kind
 
 
-def _part(kind: Any, field: str) -> Any:
-    return getattr(SUPPORTED_NODES[kind], field)
+def _parts(kind: Any) -> tuple[Any, Any, Any]:
+    node = SUPPORTED_NODES[kind]
+    return node.flatten_fn, node.unflatten_fn, node.flatten_with_keys_fn
 
 
-_tuple_flatten, _tuple_unflatten = _part(tuple, "flatten_fn"), _part(tuple, "unflatten_fn")
-_list_flatten, _list_unflatten = _part(list, "flatten_fn"), _part(list, "unflatten_fn")
-_dict_flatten, _dict_unflatten = _part(dict, "flatten_fn"), _part(dict, "unflatten_fn")
-_dict_flatten_with_keys = _part(dict, "flatten_with_keys_fn")
-_list_flatten_with_keys = _part(list, "flatten_with_keys_fn")
-_tuple_flatten_with_keys = _part(tuple, "flatten_with_keys_fn")
+_tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys = _parts(tuple)
+_list_flatten, _list_unflatten, _list_flatten_with_keys = _parts(list)
+_deque_flatten, _deque_unflatten, _deque_flatten_with_keys = _parts(deque)
+_dict_flatten, _dict_unflatten, _dict_flatten_with_keys = _parts(dict)
+_ordereddict_flatten, _ordereddict_unflatten, _ordereddict_flatten_with_keys = _parts(OrderedDict)
+_defaultdict_flatten, _defaultdict_unflatten, _defaultdict_flatten_with_keys = _parts(defaultdict)
+_namedtuple_flatten, _namedtuple_unflatten, _namedtuple_flatten_with_keys = _parts(namedtuple)
 
 
 # -- descriptions
