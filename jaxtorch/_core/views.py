@@ -38,9 +38,8 @@ several_in_c: Any = None
 """`several(base, kernel, values, shown, name)`: the views, where nothing unusual is going on, or None (recorder.py)."""
 put_in_c: Any = None
 """`put(tensor, alias, value)`: as `write`, for chains in `puts`; was it done?"""
-puts: dict[
-    Any, Any
-] = {}  # (types of the whole and the part, chain, layout of the part): the kernel, and the chain's numbers
+puts: dict[Any, Any] = {}
+"""(Types of the whole and the part, chain, layout of the part) -> the kernel that puts it there, and the chain's numbers."""
 
 
 def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, base: Tensor, op: Any) -> Any:

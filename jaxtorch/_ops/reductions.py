@@ -118,8 +118,10 @@ def nansum(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtyp
     """The sum with NaN counted as zero; no complex inputs."""
     if kind(input) == "complex":
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    x = _summand(zeros_mask(~jnp.isnan(input), input) if kind(input) == "float" else input, dtype)
-    refuse("nansum_cpu", x, "complex")
+    floats = kind(input) == "float"
+    x = _summand(zeros_mask(~jnp.isnan(input), input) if floats else input, dtype)
+    if floats:
+        refuse("nansum_cpu", x, "complex")
     return _sum(x, axes_of("nansum", dim, x.ndim), keepdim)
 
 
