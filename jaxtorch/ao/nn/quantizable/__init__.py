@@ -2,4 +2,5 @@
 
 from ...._absent import absent as _absent
 
-globals().update(_absent(f"{__name__}.modules", "LSTM LSTMCell MultiheadAttention", "jaxtorch quantises no such layer"))
+for _module, _names in {"activation": "MultiheadAttention", "rnn": "LSTM LSTMCell"}.items():
+    globals().update(_absent(f"{__name__}.modules.{_module}", _names, "jaxtorch quantises no such layer"))

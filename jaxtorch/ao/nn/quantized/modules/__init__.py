@@ -13,22 +13,13 @@ from .....nn.modules.pooling import MaxPool2d as MaxPool2d
 from . import conv as conv
 from . import functional_modules as functional_modules
 from . import linear as linear
-from ._others import (
-    ELU,
-    BatchNorm2d,
-    BatchNorm3d,
-    Dropout,
-    GroupNorm,
-    Hardswish,
-    LayerNorm,
-    LeakyReLU,
-    ReLU6,
-    Sigmoid,
-    Softmax,
-)
+from .activation import ELU, Hardswish, LeakyReLU, ReLU6, Sigmoid, Softmax
+from .batchnorm import BatchNorm2d, BatchNorm3d
 from .conv import Conv1d, Conv2d, Conv3d
+from .dropout import Dropout
 from .functional_modules import FloatFunctional, FXFloatFunctional, QFunctional
 from .linear import Linear
+from .normalization import GroupNorm, LayerNorm
 
 __all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "FXFloatFunctional",
            "FloatFunctional", "GroupNorm", "Hardswish", "LayerNorm", "LeakyReLU", "Linear", "QFunctional", "Quantize", "ReLU6",
