@@ -16,6 +16,7 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
+import jaxtorch.nn.functional as F
 from jaxtorch._core import checks, program, runner
 from jaxtorch._core.checks import flag
 from jaxtorch._core.op import Array, op
@@ -419,6 +420,7 @@ AT_EXIT = """
 import atexit
 atexit.register(lambda: print("earlier handler"))
 import jaxtorch as torch
+import jaxtorch.nn.functional as F
 rows = torch.nn.functional.embedding(torch.tensor([1, {index}]) + 0, torch.ones(3, 2))
 print("last line")
 """
@@ -434,3 +436,33 @@ def test_a_script_that_reads_nothing_still_tells_of_its_error(index: int) -> Non
     assert (done.returncode != 0) == bad
     if RECORDED:
         assert done.stdout.split("\n")[:2] == ["last line", "earlier handler"]
+
+
+def test_indices_that_were_fine_for_one_table_are_looked_at_for_another() -> None:
+    """Here they are looked at once for each size, and they are on the host: nothing else would find it."""
+    i = torch.tensor([1, 9])
+    assert F.embedding(i, torch.randn(101, 11)).shape == (2, 11)
+    with pytest.raises(IndexError):
+        F.embedding(i, torch.randn(6, 11))
+    labels = torch.tensor([0, 7])
+    F.cross_entropy(torch.randn(2, 8), labels).item()
+    with pytest.raises(IndexError, match="Target 7 is out of bounds"):
+        F.cross_entropy(torch.randn(2, 5), labels).item()
+
+
+@pytest.mark.parametrize("look", [lambda i, w: F.embedding(i, w), lambda i, w: w[i]])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_indices_that_a_step_has_changed_are_looked_at_again(compiled: bool, look: Any) -> None:
+    table, i = torch.randn(4, 2), torch.zeros(2, dtype=torch.int64)
+
+    def step():
+        i.add_(1)
+
+    advance = torch.compile(step) if compiled else step
+    for _ in range(3):
+        advance()
+        look(i, table).sum().item()
+    for _ in range(4):
+        advance()
+        with pytest.raises(IndexError):
+            look(i, table).sum().item()

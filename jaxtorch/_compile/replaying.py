@@ -112,6 +112,8 @@ def _writer(quick: list[tuple[int, int, Tensor, int]]) -> Any:
     for donor, k, t, n in quick:
         scope[f"t{donor}"], scope[f"w{donor}"] = t, t._written
         lines.append(f"V[{donor}].array = O[{k}]; t{donor}._ver = w{donor}.n = t{donor}._ver + {n}")
+        if not t.dtype.is_floating_point:
+            lines.append(f"V[{donor}].fine = None")  # other numbers: see checks.py
     return define("def put(V, O):\n    " + ("\n    ".join(lines) or "pass"), scope, "put")
 
 

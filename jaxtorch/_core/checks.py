@@ -132,15 +132,16 @@ def foreseen(kernel: Kernel, values: list[Value]) -> bool | None:
     """Will all flags of a kernel be 0 for these values? None where only running it can tell."""
     if capture.active is not None or hostmode.active:
         return None
-    for position, within, make in kernel.guards:
+    for position, within, _ in kernel.guards:
         v = values[position]
-        if getattr(v, "fine", None) is not make:
+        fine = getattr(v, "fine", None)
+        if fine is not within and fine != within:
             array = np.asarray(v.array) if v.aval.wrapped else v.array
             if type(array) is not np.ndarray or array.size > SMALL:
                 return None
             if not within.holds(array):
                 return False
-            v.fine = make
+            v.fine = within
     return True
 
 

@@ -140,6 +140,7 @@ class _Writer:
         def operand(i: int) -> _View:
             if i not in views:
                 views[i] = self._constant(program.env[i])
+                self._hold(views[i])  # a number that comes of a size is a variable of the kernel, and let go like one
             return views[i]
 
         for view in operands:

@@ -75,7 +75,7 @@ class Value:
                  "__weakref__")  # fmt: skip
 
     part: int
-    fine: Any  # the maker of the error that its numbers were last found not to cause; see checks.py
+    fine: Any  # what its numbers were last found to hold: see checks.py and `Places`
 
     tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
 
