@@ -16,6 +16,7 @@ from .._core.size import need_sizes
 from .._core.symbols import up_to
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported
+from .taps import Taps, sums
 
 
 def _windows(size: int, out: int) -> tuple[Any, Any]:
@@ -83,14 +84,14 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
         if x.size:
             return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
 
+    windows = [_windows(size, out) for size, out in zip(x.shape[-n:], sizes, strict=True)]
+
     def averaged(v: Any) -> Any:
-        for i in range(n):
-            axis = v.ndim - n + i
-            index, inside = _windows(v.shape[axis], sizes[i])
-            after = (1,) * (v.ndim - axis - 1)
-            taken = jnp.take(v, index, axis=axis)
-            total = jnp.sum(jnp.where(inside.reshape(*inside.shape, *after), taken, 0), axis=axis + 1)
-            v = total / jnp.asarray(inside.sum(1), v.dtype).reshape(-1, *after)
+        v = sums(
+            v, [Taps(size, index, None, inside) for size, (index, inside) in zip(x.shape[-n:], windows, strict=True)]
+        )
+        for i, (_, inside) in enumerate(windows):
+            v = v / jnp.asarray(inside.sum(1), v.dtype).reshape(-1, *(1,) * (n - i - 1))
         return v
 
     return in_single(averaged)(x)

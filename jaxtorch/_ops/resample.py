@@ -14,6 +14,7 @@ import numpy as np
 from .._core.op import Array, op
 from .pool_adaptive import adaptive_average
 from .rules import in_single, kind, scalar_name, unsupported
+from .taps import Taps, sums
 
 _CUBIC = -0.75
 
@@ -62,8 +63,8 @@ def taps(mode: str, size: int, out: int, align_corners: bool, factor: float | No
     return index, np.stack(_cubic_weights(part, _CUBIC), 1)
 
 
-def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: float | None) -> tuple[Any, Any]:
-    """Taps of the antialiasing filters: the kernel is stretched by the scale where the output is coarser."""
+def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: float | None) -> tuple[Any, Any, Any]:
+    """Taps of the antialiasing filters, and which of them count: the kernel is stretched by the scale where the output is coarser."""
     scale = float(_scale(size, out, align_corners, factor, False))
     reach = (1.0 if mode == "linear" else 2.0) * max(scale, 1.0)
     stretch = 1.0 / scale if scale >= 1.0 else 1.0
@@ -79,8 +80,9 @@ def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: fl
         near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
         far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
         weight = np.where(distance < 1, near, np.where(distance < 2, far, 0))
-    weight = np.where(index < stop[:, None], weight, 0)
-    return np.minimum(index, size - 1), weight / weight.sum(1, keepdims=True)
+    inside = index < stop[:, None]
+    weight = np.where(inside, weight, 0)
+    return np.minimum(index, size - 1), weight / weight.sum(1, keepdims=True), inside
 
 
 def _apply_taps(x: Any, axis: int, index: Any, weight: Any) -> Any:
@@ -101,7 +103,7 @@ def _resampled_pixels(x: Any, size: Any, kernel: str, align_corners: bool, facto
         if old == new:
             continue
         if antialias:
-            index, weight = _smooth_taps(kernel, old, new, align_corners, factor)
+            index, weight, _ = _smooth_taps(kernel, old, new, align_corners, factor)
         else:
             index, weight = taps(kernel, old, new, align_corners, factor, False)
         weight = weight.astype(np.float64)
@@ -164,18 +166,16 @@ def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: 
     if pixels and kernel in ("linear", "cubic"):
         return _resampled_pixels(input, size, kernel, align_corners, factors or (None, None), antialias)
 
-    def resampled(x: Any) -> Any:
-        for i, (old, new) in enumerate(zip(spatial, size, strict=True)):
-            factor = None if factors is None else factors[i]
-            if antialias:
-                found = _smooth_taps(kernel, old, new, align_corners, factor)
-            elif old == new and (factor is None or factor == 1) and kernel != "cubic":
-                continue
-            else:
-                found = taps(kernel, old, new, align_corners, factor, single)
-            x = _apply_taps(x, i + 2, *found)
-        return x
-
+    axes: list[Taps | None] = []
+    for i, (old, new) in enumerate(zip(spatial, size, strict=True)):
+        factor = None if factors is None else factors[i]
+        if antialias:
+            axes.append(Taps(old, *_smooth_taps(kernel, old, new, align_corners, factor)))
+        elif old == new and (factor is None or factor == 1) and kernel != "cubic":
+            axes.append(None)
+        else:
+            axes.append(Taps(old, *taps(kernel, old, new, align_corners, factor, single)))
+    resampled = functools.partial(sums, axes=axes)
     return in_single(resampled)(input) if kind(input) == "float" else resampled(input)
 
 

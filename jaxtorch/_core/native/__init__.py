@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 17  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 18  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
-    rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves
+    rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves resample
     sort sort_long running""".split()
 
 
@@ -283,6 +283,23 @@ def gelu_back(g: Any, x: Any) -> Any:
 def waves(x: Any, cosine: bool) -> Any:
     """The sine of x, or its cosine."""
     return _call("waves", x.shape)(x, cosine=cosine)
+
+
+class Taps(NamedTuple):
+    """The results along an axis: each is the sum of the elements `index[ends[i] : ends[i + 1]]` times their weights."""
+
+    ends: Any  # int64, one more than there are results
+    index: Any  # int64
+    weight: Any  # float32
+
+
+def resample(x: Any, rows: Taps | None, columns: Taps | None) -> Any:
+    """x (planes, rows, columns) with these sums of its rows and of its columns in their places; None: they stay."""
+    none = Taps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
+    sizes = [n if t is None else len(t.ends) - 1 for n, t in zip(x.shape[1:], (rows, columns), strict=True)]
+    found = [(name, none if t is None else t) for name, t in (("y", rows), ("x", columns))]
+    parts = {f"{name}_{field}": getattr(t, field) for name, t in found for field in Taps._fields}
+    return _call("resample", (x.shape[0], *sizes))(x, **parts)
 
 
 def sort(x: Any, descending: bool) -> Any:

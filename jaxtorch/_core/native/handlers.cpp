@@ -315,6 +315,19 @@ ffi::Error waves(ffi::ThreadPool pool, Any x, AnyOut out, bool cosine) {
   return ffi::Error::Success();
 }
 
+// `ends` has one number more than there are results; both are empty where the axis stays.
+Taps taps(const Numbers& ends, const Numbers& index, ffi::Span<const float> weight) {
+  return {ends.size() ? (int64_t)ends.size() - 1 : 0, ends.begin(), index.begin(), weight.begin()};
+}
+
+ffi::Error resample(ffi::ThreadPool pool, Sequence x, SequenceOut out, Numbers y_ends, Numbers y_index, ffi::Span<const float> y_weight, Numbers x_ends,
+                    Numbers x_index, ffi::Span<const float> x_weight) {
+  const auto sizes = x.dimensions();
+  const ResampleArrays of{sizes[0], sizes[1], sizes[2], taps(y_ends, y_index, y_weight), taps(x_ends, x_index, x_weight), x.typed_data(), out->typed_data()};
+  kernels()->resample(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 bool matrix_units() {
@@ -390,13 +403,14 @@ XLA_FFI_Error* jaxtorch_sums(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gelu(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_waves(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_resample(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sort(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sort_long(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_running(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 17; }
+int jaxtorch_native_version() { return 18; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -441,6 +455,9 @@ HANDLER(sums, .Arg<Rows>() .Ret<Row>());
 HANDLER(gelu, .Arg<Any>() .Ret<Any>());
 HANDLER(gelu_back, .Arg<Any>().Arg<Any>() .Ret<Any>());
 HANDLER(waves, .Arg<Any>() .Ret<Any>() .Attr<bool>("cosine"));
+HANDLER(resample,
+        .Arg<Sequence>() .Ret<Sequence>() .Attr<Numbers>("y_ends").Attr<Numbers>("y_index").Attr<ffi::Span<const float>>("y_weight")
+            .Attr<Numbers>("x_ends").Attr<Numbers>("x_index").Attr<ffi::Span<const float>>("x_weight"));
 HANDLER(sort, .Arg<Rows>() .Ret<Rows>().Ret<LongRows>() .Attr<bool>("descending"));
 HANDLER(sort_long, .Arg<LongRows>() .Ret<LongRows>().Ret<LongRows>() .Attr<bool>("descending"));
 HANDLER(running, .Arg<Sequence>() .Ret<Sequence>() .Attr<int64_t>("kind").Attr<bool>("reverse"));

@@ -99,6 +99,21 @@ struct LayerNormArrays {
   float *out, *g_x, *g_weight, *g_bias;
 };
 
+// The results along an axis: each is the sum of the elements index[ends[i] .. ends[i + 1]], times their weights. No results: the axis stays.
+struct Taps {
+  int64_t results;
+  const int64_t *ends, *index;
+  const float* weight;
+};
+
+// in (planes, rows, columns) with sums of its rows (y) and of its columns (x) in their places.
+struct ResampleArrays {
+  int64_t planes, rows, columns;
+  Taps y, x;
+  const float* in;
+  float* out;
+};
+
 // A step of a small program (native_code.py): operands lie at bases[base] + offset; strides are counted in numbers.
 struct ProgramOperand {
   int64_t base, offset, strides[4];
@@ -132,6 +147,7 @@ struct Kernels {
   void (*waves)(int64_t count, const float* x, float* out, bool cosine, const Parallel&);
   // bases[blocks], the last, is memory for blocks of results that only their chain reads.
   void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks, const Parallel&);
+  void (*resample)(const ResampleArrays&, const Parallel&);
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.

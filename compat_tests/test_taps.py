@@ -1,0 +1,125 @@
+"""Resampling and uneven pooling as sums of a few elements: with the kernel and without, against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch as pytorch
+
+import jaxtorch as torch
+from jaxtorch._core import cold, native, runner
+from jaxtorch._ops import taps as own
+
+WAYS = [
+    "plain",
+    pytest.param("kernel", marks=pytest.mark.skipif(not native.available(), reason="the kernels are not built")),
+]
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The kernel for arrays of any size, or not at all."""
+    monkeypatch.setattr(native, "SMALL", 0 if request.param == "kernel" else 1 << 60)
+    monkeypatch.setattr(cold, "RUNS", 0)  # XLA runs what is small as well
+    jax.clear_caches()
+    runner._structures.clear()
+    yield request.param
+    jax.clear_caches()
+    runner._structures.clear()
+
+
+def drawn(shape: tuple[int, ...], kind: str) -> np.ndarray[Any, Any]:
+    x = np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+    if kind == "unusual":
+        x.reshape(-1)[::43] = np.resize([np.inf, -0.0, np.nan, -np.inf, 0.0], x.reshape(-1)[::43].shape)
+    return x
+
+
+CASES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "linear": ((2, 3, 17), {"scale_factor": 2, "mode": "linear"}),
+    "nearest": ((2, 3, 5, 6), {"size": (13, 4), "mode": "nearest"}),
+    "bilinear": ((3, 2, 7, 9), {"scale_factor": 2, "mode": "bilinear"}),
+    "corners": ((3, 2, 7, 9), {"size": (20, 5), "mode": "bilinear", "align_corners": True}),
+    "one axis": ((3, 2, 7, 9), {"size": (7, 21), "mode": "bilinear"}),
+    "other axis": ((3, 2, 7, 9), {"size": (15, 9), "mode": "bilinear"}),
+    "bicubic": ((2, 2, 8, 5), {"scale_factor": 2.5, "mode": "bicubic"}),
+    "smooth": ((2, 2, 40, 33), {"size": (3, 50), "mode": "bilinear", "antialias": True}),
+    "far": ((1, 2, 3, 2), {"scale_factor": 20, "mode": "bilinear"}),
+    "trilinear": ((1, 2, 4, 5, 6), {"size": (7, 3, 13), "mode": "trilinear"}),
+    "depth": ((1, 2, 4, 5, 6), {"size": (7, 5, 6), "mode": "trilinear"}),
+    "area": ((2, 3, 11, 50), {"size": (4, 2), "mode": "area"}),
+    "pooled": ((2, 3, 32, 10), {}),
+}
+
+
+def resampled(t: Any, x: Any, options: dict[str, Any]) -> Any:
+    return t.nn.functional.interpolate(x, **options) if options else t.nn.functional.adaptive_avg_pool2d(x, 7)
+
+
+@pytest.mark.parametrize("kind", ["usual", "unusual"])
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_derivatives(name: str, kind: str, way: str) -> None:
+    """Values, gradients and second derivatives; infinities and NaN go where PyTorch's go."""
+    shape, options = CASES[name]
+
+    def run(t: Any) -> list[Any]:
+        x = t.from_numpy(drawn(shape, kind)).requires_grad_()
+        out = resampled(t, x, options)
+        weight = t.linspace(-1, 1, out.numel()).reshape(out.shape)
+        (first,) = t.autograd.grad((out * out * weight).sum(), x, create_graph=True)
+        (second,) = t.autograd.grad((first * first).sum(), x)
+        return [r.detach().numpy() for r in (out, first, second)]
+
+    for found, expected in zip(run(torch), run(pytorch), strict=True):
+        assert found.shape == expected.shape
+        if (
+            kind == "unusual"
+        ):  # of an axis that stays PyTorch adds its neighbour, times 0, and it drops weights of 0 elsewhere
+            expected = np.where(np.isfinite(found) | np.isfinite(expected), expected, found)
+        size = np.abs(expected[np.isfinite(expected)]).max(initial=1)
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5 * size)
+    if name == "nearest" and kind == "unusual":
+        out, expected = (resampled(t, t.from_numpy(drawn(shape, kind)), options).numpy() for t in (torch, pytorch))
+        np.testing.assert_array_equal(np.signbit(out), np.signbit(expected))
+
+
+def test_what_a_kernel_is_called_for(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two ways above are two ways."""
+    called: list[Any] = []
+    plain = native.resample
+    monkeypatch.setattr(native, "resample", lambda *a: called.append(a) or plain(*a))
+    x = torch.randn(1, 3, 19, 23, requires_grad=True)
+    torch.nn.functional.interpolate(x, scale_factor=3, mode="bilinear").sum().backward()
+    x.grad.sum().item()
+    assert bool(called) == (way == "kernel")
+
+
+def test_transposes_are_transposes() -> None:
+    """Of every kind of taps, as matrices."""
+    inside = np.array([[True, False], [True, True], [True, True]])
+    some = [
+        own.Taps(4, np.array([[0, 1], [1, 2], [3, 3]]), np.array([[0.5, 0.5], [0.25, 0.75], [2, 1]])),
+        own.Taps(4, np.array([[0, 0], [1, 2], [2, 3]]), None, inside),
+        own.Taps(5, np.array([[4]]), None),
+    ]
+    for taps in some:
+        there, back = ([own.sums(np.eye(t.size, dtype=np.float32), [t])][0] for t in (taps, own._transposed(taps)))
+        np.testing.assert_array_equal(np.asarray(there), np.asarray(back).T)
+        assert own._transposed(own._transposed(taps)) is taps
+
+
+def test_batches_and_tangents(way: str) -> None:
+    x = torch.randn(5, 2, 3, 6, 7)
+    up = lambda v: torch.nn.functional.interpolate(v, scale_factor=2, mode="bilinear")  # noqa: E731
+    each = torch.stack([up(v) for v in x])
+    torch.testing.assert_close(torch.func.vmap(up)(x), each)
+    torch.testing.assert_close(torch.func.vmap(up, in_dims=1)(x.transpose(0, 1)), each)
+    _, tangent = torch.func.jvp(up, (x[0],), (x[1],))
+    torch.testing.assert_close(tangent, each[1])
+    torch.testing.assert_close(
+        torch.func.jacrev(lambda v: up(v).sum((2, 3)))(x[0]), torch.func.jacfwd(lambda v: up(v).sum((2, 3)))(x[0])
+    )
