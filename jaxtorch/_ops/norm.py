@@ -22,6 +22,7 @@ from .rules import check_subtraction, kind, refuse, scalar_name, to_float, unsup
 from .standardising import layer_norm_p, moments, standardised
 
 _HALF = (jnp.float16, jnp.bfloat16)
+_LONG = 16  # numbers of a channel from which on vectors are full
 
 
 def _wide(x: Any) -> Any:
@@ -299,6 +300,11 @@ def group_norm(
     _check_parameters(input, weight, bias)
     if input.size == 0:
         return input
+    if input.dtype == jnp.float32 and on_cpu() and math.prod(input.shape[2:]) >= _LONG:
+        flat = [jnp.full(channels, given, input.dtype) if p is None else p for given, p in ((1, weight), (0, bias))]
+        return layer_norm_p.bind(input.reshape(n * num_groups, -1), *flat, eps=eps, groups=num_groups).reshape(
+            input.shape
+        )
     x = _wide(input).reshape(n, num_groups, -1)
     y = standardised(x, (2,), eps).reshape(input.shape)
     return _affine(y, weight, bias, _channel_shape(input)).astype(input.dtype)

@@ -51,23 +51,32 @@ def _standardised_rule(axes: tuple[int, ...], eps: float, primals: Any, tangents
     return ans, change * scale
 
 
-def _rows(x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
-    return standardised(x, (1,), eps) * weight + bias
+def _rows(x: Any, weight: Any, bias: Any, *, eps: float, groups: int = 0) -> Any:
+    y = standardised(x, (1,), eps)
+    if groups:
+        y, weight, bias = y.reshape(-1, weight.size, _run(x, weight, groups)), weight[:, None], bias[:, None]
+    return (y * weight + bias).reshape(x.shape)
 
 
-def _rows_tangent(dx: Any, dweight: Any, dbias: Any, x: Any, weight: Any, *, eps: float) -> Any:
+def _rows_tangent(dx: Any, dweight: Any, dbias: Any, x: Any, weight: Any, **params: Any) -> Any:
     bias = jnp.zeros_like(weight)
-    return jax.jvp(lambda *args: _rows(*args, eps=eps), (x, weight, bias), (dx, dweight, dbias))[1]
+    return jax.jvp(lambda *args: _rows(*args, **params), (x, weight, bias), (dx, dweight, dbias))[1]
 
 
-def _rows_back(g: Any, x: Any, weight: Any, *, eps: float) -> Any:
-    return list(jax.vjp(lambda *args: _rows(*args, eps=eps), x, weight, jnp.zeros_like(weight))[1](g))
+def _rows_back(g: Any, x: Any, weight: Any, **params: Any) -> Any:
+    return list(jax.vjp(lambda *args: _rows(*args, **params), x, weight, jnp.zeros_like(weight))[1](g))
+
+
+def _run(x: Any, weight: Any, groups: int) -> int:
+    """How many neighbouring numbers of a row a weight is for."""
+    return x.shape[1] * groups // weight.size if groups else x.shape[1]
 
 
 layer_norm_p = primitive("layer_norm", _rows, natively(native.layer_norm))
-"""x (rows, columns), weight and bias (columns,): rows of mean 0 and variance 1, times weight, plus bias."""
+"""x (rows, columns), weight and bias (columns,): rows of mean 0 and variance 1, times weight, plus bias. With `groups`, so many rows
+are an example with a weight and a bias for each of its channels."""
 _tangent_p = primitive("layer_norm_tangent", _rows_tangent)
 _back_p = primitive("layer_norm_back", _rows_back, natively(native.layer_norm_back), several=True)
-linear_in(_tangent_p, _rows_tangent, 3, lambda g, *rest, eps: _back_p.bind(g, *rest, eps=eps))
+linear_in(_tangent_p, _rows_tangent, 3, lambda g, *rest, **params: _back_p.bind(g, *rest, **params))
 linear_in(_back_p, _rows_back, 1)
 with_tangent(layer_norm_p, lambda moved, x, weight, _, **params: _tangent_p.bind(*moved, x, weight, **params))

@@ -255,14 +255,18 @@ def attention_back(g: Any, q: Any, k: Any, v: Any, *mask: Any, causal: bool, inn
     return call(g, q, k, v, *mask, causal=causal, inner=np.int64(inner))
 
 
-def layer_norm(x: Any, weight: Any, bias: Any, eps: float) -> Any:
-    """x (rows, columns) with rows of mean 0 and variance 1, times weight, plus bias."""
-    return _call("layer_norm", x.shape)(x, weight, bias, eps=np.float32(eps))
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float, groups: int = 0) -> Any:
+    """x (rows, columns) with rows of mean 0 and variance 1, times weight, plus bias.
+
+    groups: so many rows are an example whose channels, each with the same number of neighbouring columns, have these weights.
+    """
+    return _call("layer_norm", x.shape)(x, weight, bias, eps=np.float32(eps), groups=np.int64(groups))
 
 
-def layer_norm_back(g: Any, x: Any, weight: Any, eps: float) -> Any:
+def layer_norm_back(g: Any, x: Any, weight: Any, eps: float, groups: int = 0) -> Any:
     """The gradients of x, weight and bias."""
-    return _call("layer_norm_back", x.shape, weight.shape, weight.shape)(g, x, weight, eps=np.float32(eps))
+    call = _call("layer_norm_back", x.shape, weight.shape, weight.shape)
+    return call(g, x, weight, eps=np.float32(eps), groups=np.int64(groups))
 
 
 def sums(x: Any) -> Any:

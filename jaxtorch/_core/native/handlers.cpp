@@ -280,17 +280,23 @@ ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence
   return ffi::Error::Success();
 }
 
-ffi::Error layer_norm(ffi::ThreadPool pool, Rows x, Row weight, Row bias, RowsOut out, float eps) {
-  LayerNormArrays of{x.dimensions()[0], x.dimensions()[1], eps, x.typed_data(), weight.typed_data(), bias.typed_data()};
-  of.out = out->typed_data();
-  kernels()->layer_norm(of, {&run_tasks, &pool, pool.num_threads()});
+// `groups` is 0 where there is a weight for each column.
+LayerNormArrays norm_arrays(const Rows& x, const Row& weight, int64_t groups, float eps) {
+  const int64_t columns = x.dimensions()[1];
+  return {x.dimensions()[0], columns, groups, groups ? columns * groups / (int64_t)weight.element_count() : 1, eps, x.typed_data(), weight.typed_data()};
+}
+
+ffi::Error layer_norm(ffi::ThreadPool pool, Rows x, Row weight, Row bias, RowsOut out, float eps, int64_t groups) {
+  LayerNormArrays of = norm_arrays(x, weight, groups, eps);
+  of.bias = bias.typed_data(), of.out = out->typed_data();
+  (groups ? kernels()->group_norm : kernels()->layer_norm)(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
 
-ffi::Error layer_norm_back(ffi::ThreadPool pool, Rows g, Rows x, Row weight, RowsOut g_x, RowOut g_weight, RowOut g_bias, float eps) {
-  LayerNormArrays of{x.dimensions()[0], x.dimensions()[1], eps, x.typed_data(), weight.typed_data(), nullptr, g.typed_data()};
-  of.g_x = g_x->typed_data(), of.g_weight = g_weight->typed_data(), of.g_bias = g_bias->typed_data();
-  kernels()->layer_norm_back(of, {&run_tasks, &pool, pool.num_threads()});
+ffi::Error layer_norm_back(ffi::ThreadPool pool, Rows g, Rows x, Row weight, RowsOut g_x, RowOut g_weight, RowOut g_bias, float eps, int64_t groups) {
+  LayerNormArrays of = norm_arrays(x, weight, groups, eps);
+  of.g = g.typed_data(), of.g_x = g_x->typed_data(), of.g_weight = g_weight->typed_data(), of.g_bias = g_bias->typed_data();
+  (groups ? kernels()->group_norm_back : kernels()->layer_norm_back)(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
 
@@ -449,8 +455,8 @@ HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArg
 HANDLER(attention_back,
         .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs()
             .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
-HANDLER(layer_norm, .Arg<Rows>().Arg<Row>().Arg<Row>() .Ret<Rows>() .Attr<float>("eps"));
-HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Row>().Ret<Row>() .Attr<float>("eps"));
+HANDLER(layer_norm, .Arg<Rows>().Arg<Row>().Arg<Row>() .Ret<Rows>() .Attr<float>("eps").Attr<int64_t>("groups"));
+HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Row>().Ret<Row>() .Attr<float>("eps").Attr<int64_t>("groups"));
 HANDLER(sums, .Arg<Rows>() .Ret<Row>());
 HANDLER(gelu, .Arg<Any>() .Ret<Any>());
 HANDLER(gelu_back, .Arg<Any>().Arg<Any>() .Ret<Any>());

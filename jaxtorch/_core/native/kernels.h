@@ -91,9 +91,9 @@ struct AttentionArrays {
   float *out, *g_q, *g_k, *g_v;
 };
 
-// Layer normalisation of x (rows, columns).
+// Layer normalisation of x (rows, columns), or group normalisation: a row is then `columns / inner` channels, and `groups` rows an example.
 struct LayerNormArrays {
-  int64_t rows, columns;
+  int64_t rows, columns, groups, inner;
   float eps;
   const float *x, *weight, *bias, *g;  // g: the gradient of the result
   float *out, *g_x, *g_weight, *g_bias;
@@ -139,6 +139,8 @@ struct Kernels {
   void (*attention_back)(const AttentionArrays&, const Parallel&);
   void (*layer_norm)(const LayerNormArrays&, const Parallel&);
   void (*layer_norm_back)(const LayerNormArrays&, const Parallel&);
+  void (*group_norm)(const LayerNormArrays&, const Parallel&);
+  void (*group_norm_back)(const LayerNormArrays&, const Parallel&);
   // out (columns) = the sum of the rows of x.
   void (*sums)(int64_t rows, int64_t columns, const float* x, float* out, const Parallel&);
   // out = gelu(x), or g times its derivative where g is not null.
