@@ -123,3 +123,45 @@ def test_batches_and_tangents(way: str) -> None:
     torch.testing.assert_close(
         torch.func.jacrev(lambda v: up(v).sum((2, 3)))(x[0]), torch.func.jacfwd(lambda v: up(v).sum((2, 3)))(x[0])
     )
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("shape", [(2, 3, 7, 9), (1, 5, 4, 30), (3, 1, 12, 5)])
+def test_samples_at_places(shape: tuple[int, ...], padding: str, mode: str, way: str) -> None:
+    """Values, gradients of images and places, and second derivatives; places outside, far away, and no number at all."""
+
+    def run(t: Any) -> list[Any]:
+        rng = np.random.default_rng(1)
+        x = t.from_numpy(rng.standard_normal(shape, np.float32)).requires_grad_()
+        grid = rng.uniform(-1.3, 1.3, (shape[0], 11, 31, 2)).astype(np.float32)
+        far = 40.3 if padding == "reflection" else 1e9  # whose reflections are all rounding
+        grid[0, 0, 0], grid[0, 1, 1], grid[0, 2, :3] = far, -far, [[-1, -1], [1, 1], [0, 0]]
+        places = t.from_numpy(grid).requires_grad_()
+        out = t.nn.functional.grid_sample(x, places, mode=mode, padding_mode=padding, align_corners=False)
+        weight = t.linspace(-1, 1, out.numel()).reshape(out.shape)
+        first = t.autograd.grad((out * out * weight).sum(), [x, places], create_graph=True)
+        results = [out, *first]
+        if t is torch and mode == "bilinear":  # PyTorch has no second derivatives here
+            assert all(g.requires_grad for g in first)
+        return [r.detach().numpy() for r in results]
+
+    for found, expected in zip(run(torch), run(pytorch), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-4 * np.abs(expected).max())
+
+
+def test_second_derivatives_of_samples(way: str) -> None:
+    """Against differences of gradients."""
+    x = torch.randn(2, 3, 6, 7, requires_grad=True)
+    grid = (torch.rand(2, 4, 5, 2) * 1.6 - 0.8).requires_grad_()
+
+    def slope(x: Any, grid: Any) -> Any:
+        out = torch.nn.functional.grid_sample(x, grid, align_corners=True)
+        (g,) = torch.autograd.grad(out.pow(3).sum(), x, create_graph=True)
+        return g.pow(2).sum()
+
+    (found,) = torch.autograd.grad(slope(x, grid), x)
+    moved = torch.randn_like(x)
+    step = 1e-2
+    expected = (slope(x + step * moved, grid) - slope(x - step * moved, grid)) / (2 * step)
+    torch.testing.assert_close((found * moved).sum(), expected, rtol=2e-2, atol=0.1)

@@ -8,11 +8,15 @@ import functools
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._core import native
 from .._core.op import Array, op
 from .pool_adaptive import adaptive_average
+from .primitives import linear_in, natively, primitive, with_tangent
+from .products import on_cpu
 from .rules import in_single, kind, scalar_name, unsupported
 from .taps import Taps, sums
 
@@ -271,11 +275,11 @@ def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_
         out = _bicubic_samples(input, raw, padding_mode, align_corners)
     else:
         places = [_inside(p, s, padding_mode, align_corners) for p, s in zip(raw, spatial, strict=True)]
-        out = _fetch(input, [jnp.round(p) for p in places]) if mode == "nearest" else _linear_samples(input, places)
+        out = _fetch(input, [jnp.round(p) for p in places]) if mode == "nearest" else _sampled(input, places)
     return out.reshape(*input.shape[:2], *grid.shape[1:-1]).astype(dtype)
 
 
-def _linear_samples(x: Any, places: list[Any]) -> Any:
+def _linear_samples(x: Any, *places: Any) -> Any:
     total: Any = 0
     floors = [jnp.floor(p) for p in places]
     for corner in range(2 ** len(places)):
@@ -286,6 +290,28 @@ def _linear_samples(x: Any, places: list[Any]) -> Any:
             weight = weight * ((p - f) if up else (f + 1 - p))
         total = total + _fetch(x, at) * weight[:, None]  # pyright: ignore[reportIndexIssue]
     return total
+
+
+def _linear_samples_moved(*given: Any) -> Any:
+    n = len(given) // 2
+    return jax.jvp(_linear_samples, given[n:], given[:n])[1]
+
+
+def _linear_samples_back(g: Any, *given: Any) -> Any:
+    return list(jax.vjp(_linear_samples, *given)[1](g))
+
+
+_samples_p = primitive("linear_samples", _linear_samples, natively(native.samples))
+_samples_moved_p = primitive("linear_samples_tangent", _linear_samples_moved)
+_samples_back_p = primitive("linear_samples_back", _linear_samples_back, natively(native.samples_back), several=True)
+linear_in(_samples_moved_p, _linear_samples_moved, 3, lambda g, *given: _samples_back_p.bind(g, *given))
+linear_in(_samples_back_p, _linear_samples_back, 1)
+with_tangent(_samples_p, lambda moved, *given: _samples_moved_p.bind(*moved, *given))
+
+
+def _sampled(x: Any, places: list[Any]) -> Any:
+    """On the CPU images are sampled as a primitive, which has a kernel."""
+    return _samples_p.bind(x, *places) if x.ndim == 4 and on_cpu() else _linear_samples(x, *places)
 
 
 def _bicubic_samples(x: Any, places: list[Any], padding_mode: str, align_corners: bool) -> Any:

@@ -19,8 +19,8 @@ import numpy as np
 
 VERSION = 18  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
-    rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves resample
-    sort sort_long running""".split()
+    rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves
+    resample samples samples_back sort sort_long running""".split()
 
 
 def available() -> bool:
@@ -304,6 +304,16 @@ def resample(x: Any, rows: Taps | None, columns: Taps | None) -> Any:
     found = [(name, none if t is None else t) for name, t in (("y", rows), ("x", columns))]
     parts = {f"{name}_{field}": getattr(t, field) for name, t in found for field in Taps._fields}
     return _call("resample", (x.shape[0], *sizes))(x, **parts)
+
+
+def samples(x: Any, ys: Any, xs: Any) -> Any:
+    """Bilinear samples (N, C, places) of x (N, C, rows, columns) at ys and xs (N, places), counted in elements; 0 outside."""
+    return _call("samples", (*x.shape[:2], ys.shape[1]))(x, ys, xs)
+
+
+def samples_back(g: Any, x: Any, ys: Any, xs: Any) -> Any:
+    """The gradients of x, ys and xs."""
+    return _call("samples_back", x.shape, ys.shape, xs.shape)(g, x, ys, xs)
 
 
 def sort(x: Any, descending: bool) -> Any:

@@ -334,6 +334,25 @@ ffi::Error resample(ffi::ThreadPool pool, Sequence x, SequenceOut out, Numbers y
   return ffi::Error::Success();
 }
 
+SampleArrays sample_arrays(const Array& x, const Rows& ys, const Rows& xs) {
+  const auto sizes = x.dimensions();
+  return {sizes[0], sizes[1], sizes[2], sizes[3], ys.dimensions()[1], x.typed_data(), ys.typed_data(), xs.typed_data()};
+}
+
+ffi::Error samples(ffi::ThreadPool pool, Array x, Rows ys, Rows xs, SequenceOut out) {
+  SampleArrays of = sample_arrays(x, ys, xs);
+  of.out = out->typed_data();
+  kernels()->samples(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
+ffi::Error samples_back(ffi::ThreadPool pool, Sequence g, Array x, Rows ys, Rows xs, ArrayOut g_x, RowsOut g_ys, RowsOut g_xs) {
+  SampleArrays of = sample_arrays(x, ys, xs);
+  of.g = g.typed_data(), of.g_in = g_x->typed_data(), of.g_y = g_ys->typed_data(), of.g_x = g_xs->typed_data();
+  kernels()->samples_back(of, {&run_tasks, &pool, pool.num_threads()});
+  return ffi::Error::Success();
+}
+
 }  // namespace
 
 bool matrix_units() {
@@ -410,6 +429,8 @@ XLA_FFI_Error* jaxtorch_gelu(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_gelu_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_waves(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_resample(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_samples(XLA_FFI_CallFrame*);
+XLA_FFI_Error* jaxtorch_samples_back(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sort(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_sort_long(XLA_FFI_CallFrame*);
 XLA_FFI_Error* jaxtorch_running(XLA_FFI_CallFrame*);
@@ -464,6 +485,8 @@ HANDLER(waves, .Arg<Any>() .Ret<Any>() .Attr<bool>("cosine"));
 HANDLER(resample,
         .Arg<Sequence>() .Ret<Sequence>() .Attr<Numbers>("y_ends").Attr<Numbers>("y_index").Attr<ffi::Span<const float>>("y_weight")
             .Attr<Numbers>("x_ends").Attr<Numbers>("x_index").Attr<ffi::Span<const float>>("x_weight"));
+HANDLER(samples, .Arg<Array>().Arg<Rows>().Arg<Rows>() .Ret<Sequence>());
+HANDLER(samples_back, .Arg<Sequence>().Arg<Array>().Arg<Rows>().Arg<Rows>() .Ret<Array>().Ret<Rows>().Ret<Rows>());
 HANDLER(sort, .Arg<Rows>() .Ret<Rows>().Ret<LongRows>() .Attr<bool>("descending"));
 HANDLER(sort_long, .Arg<LongRows>() .Ret<LongRows>().Ret<LongRows>() .Attr<bool>("descending"));
 HANDLER(running, .Arg<Sequence>() .Ret<Sequence>() .Attr<int64_t>("kind").Attr<bool>("reverse"));

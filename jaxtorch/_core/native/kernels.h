@@ -114,6 +114,14 @@ struct ResampleArrays {
   float* out;
 };
 
+// Samples of in (images, channels, rows, columns) at places (images, places), counted in elements, between which they are bilinear, and 0
+// outside: out, or from its gradient g (images, channels, places) those of the others.
+struct SampleArrays {
+  int64_t images, channels, rows, columns, places;
+  const float *in, *y, *x, *g;
+  float *out, *g_in, *g_y, *g_x;
+};
+
 // A step of a small program (native_code.py): operands lie at bases[base] + offset; strides are counted in numbers.
 struct ProgramOperand {
   int64_t base, offset, strides[4];
@@ -150,6 +158,8 @@ struct Kernels {
   // bases[blocks], the last, is memory for blocks of results that only their chain reads.
   void (*steps)(const ProgramStep*, int64_t count, float* const* bases, int64_t blocks, const Parallel&);
   void (*resample)(const ResampleArrays&, const Parallel&);
+  void (*samples)(const SampleArrays&, const Parallel&);
+  void (*samples_back)(const SampleArrays&, const Parallel&);
 };
 
 // On matrix units (amx.cpp), where the processor has them: false where the numbers do not suit them, and `out` is undefined.
