@@ -99,7 +99,7 @@ class Condition:
             case "keys" | "set":
                 return now == value
             case "array":
-                return now.dtype == value.dtype and np.array_equal(now, value, equal_nan=now.dtype.kind in "fc")
+                return _same_array(now, value)
             case _:
                 return same(now, value)
 
@@ -143,6 +143,8 @@ class Condition:
                 return f"({name}p._grad is None) is {name}v"
             case _:
                 return f"{name}p()"
+        if type(self.value) in _EQUAL and _sign(self.value):
+            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and repr(x) == {_sign(self.value)!r}))"
         if type(self.value) in _EQUAL:
             return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v))"
         return f"{found} is {name}v"
@@ -158,6 +160,14 @@ class Condition:
         return {f"{name}p": self.holds if generic else self.place, f"{name}k": self.key, f"{name}v": self.value}
 
 
+def _same_array(a: Any, b: Any) -> bool:
+    if a.dtype != b.dtype or not np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"):
+        return False
+    if a.dtype.kind == "c":
+        return _same_array(a.real, b.real) and _same_array(a.imag, b.imag)
+    return a.dtype.kind != "f" or bool(((np.signbit(a) == np.signbit(b)) | (a != 0)).all())
+
+
 def described(t: Any) -> tuple[Any, ...]:
     """What a captured program takes for granted of a tensor."""
     return t._value.aval, t._rg, t._layout, t._node is None, t._hooks
@@ -171,7 +181,12 @@ def pictured(x: Any) -> Any:
         return type(x), [pictured(y) for y in x]
     if isinstance(x, dict):
         return type(x), [(k, pictured(y)) for k, y in x.items()]
-    return (type(x), x) if isinstance(x, (*_EQUAL, type(None))) else id(x)
+    return (type(x), x, _sign(x)) if isinstance(x, (*_EQUAL, type(None))) else id(x)
+
+
+def _sign(x: Any) -> str:
+    """What tells a number with a zero in it from its equal, in which that is -0.0."""
+    return repr(x) if isinstance(x, complex) or (isinstance(x, float) and not x) else ""
 
 
 class Inner:
@@ -193,7 +208,7 @@ class Inner:
 
 def same(a: Any, b: Any) -> bool:
     """Are two objects the same to a program that has only been given one: identical, or equal numbers or strings?"""
-    return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b)
+    return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b and _sign(a) == _sign(b))
 
 
 class Conditions:

@@ -59,6 +59,8 @@ class Signature:
             tensors.append(x)
         elif cls is float:
             key += (float, x, math.copysign(1.0, x)) if x == x else (float, "nan")
+        elif cls is complex:
+            key += (complex, repr(x))
         elif cls in _PLAIN:
             key += (cls, x)
         elif isinstance(x, _SEQUENCES):

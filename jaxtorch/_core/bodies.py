@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from . import dtypes
 from .checks import collecting
+from .parameters import plain
 from .value import Aval
 
 
@@ -29,7 +30,7 @@ class Body:
     """
 
     def __init__(self, op: Any, key: tuple[Any, ...], inplace: bool) -> None:
-        operand_keys, statics = key[: op.n_operands], key[op.n_operands :]
+        operand_keys, statics = key[: op.n_operands], tuple(map(plain, key[op.n_operands :]))
         self.name = op.name
         self.flat = flat_types(operand_keys)
         self.kind: Any = None

@@ -24,7 +24,7 @@ from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
-from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
+from .parameters import FLOATS, Parameter, freeze, key_part, marked, need_kind, plain, refuse_kind, refuse_sizes
 from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
@@ -59,12 +59,6 @@ _EMPTY = inspect.Parameter.empty
 _writing = threading.Lock()
 
 
-def _key_part(p: Parameter) -> str:
-    if p.kind == "number":
-        return f"({p.name}.__class__, {p.name})"
-    return p.name
-
-
 class _Source:
     """The text of one generated function. `function` has its signature; the body comes with the first call."""
 
@@ -84,7 +78,7 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
-            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
+            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes, "_FLOATS": FLOATS, "_MARKED": marked,
         }  # fmt: skip
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
@@ -194,7 +188,7 @@ class _Source:
         names = self._operand_names()
         operands = f"({''.join(n + ', ' for n in names)})" if fixed else "_ops"
         keys = [f"_v{i}.aval" if fixed else f"_k{i}" for i in range(op.n_operands)]
-        self.add(f"_key = ({', '.join([*keys, *[_key_part(p) for p in op.statics]])},)")
+        self.add(f"_key = ({', '.join([*keys, *[key_part(p) for p in op.statics]])},)")
         self.add("try:")
         self.add("_e = _ENTRIES[_key]", 2)
         self.add("except (KeyError, TypeError):")
@@ -484,7 +478,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     worse error than a wrong argument.
     """
     n = op.n_operands
-    statics = list(key[n:])
+    statics = list(map(plain, key[n:]))
     for i, (p, given) in enumerate(zip(op.statics, statics, strict=True)):
         if given is _MISSING:
             raise _missing(op, p.name)
@@ -503,7 +497,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
             raise ValueError(f"{given} is not a valid value for reduction")
         elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":
             refuse_kind(op.name, p, given)
-    key = (*key[:n], *freeze(statics))
+    key = (*key[:n], *map(marked, freeze(statics)))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key
     entry = (op.inplace_entries if inplace else op.entries).get(key)

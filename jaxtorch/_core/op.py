@@ -34,7 +34,7 @@ from .bodies import Body, flat_types
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
-from .parameters import OPERAND_KINDS, Parameter, parse, refuse_sizes
+from .parameters import OPERAND_KINDS, Parameter, parse, plain, refuse_sizes
 from .tape import node_type
 from .value import Aval
 
@@ -97,7 +97,7 @@ class Op:
 
     def build(self, key: tuple[Any, ...], inplace: bool = False) -> Entry:
         """The entry for a key: the operands' types (None where left out), then the static arguments."""
-        operand_keys, statics = key[: self.n_operands], key[self.n_operands :]
+        operand_keys, statics = key[: self.n_operands], tuple(map(plain, key[self.n_operands :]))
         flat = flat_types(operand_keys)
         slot = self._slot(flat, statics)
         if self.check is not None:

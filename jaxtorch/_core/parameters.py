@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,48 @@ def freeze(static: Any) -> Any:
         return static.item()
     hash(static)
     return static
+
+
+@dataclass(frozen=True)
+class Signed:
+    """A number of which a part is -0.0, in a key: it equals the one with 0.0 there, and does not make the same."""
+
+    text: str
+    number: Any = field(compare=False)
+
+
+FLOATS = frozenset((float, complex, np.float64, np.float32, np.float16, np.complex64, np.complex128))
+"""Types of numbers that may be -0.0."""
+
+
+def marked(static: Any) -> Any:
+    """A static argument as it stands in a key: -0.0 is marked."""
+    if type(static) is tuple and len(static) == 2 and isinstance(static[0], type):
+        return static[0], marked(static[1])
+    if type(static) not in FLOATS:
+        return static
+    number: Any = static
+    negative = any([x == 0 and math.copysign(1, x) < 0 for x in (number.real, number.imag)])  # noqa: C419
+    return Signed(repr(python_number(static)), static) if negative else static
+
+
+def plain(static: Any) -> Any:
+    """A static argument without the mark that it has in a key."""
+    if type(static) is tuple and len(static) == 2 and type(static[1]) is Signed:
+        return static[0], static[1].number
+    return static.number if type(static) is Signed else static
+
+
+def key_part(p: Parameter) -> str:
+    """What stands for a static argument in a key, in the text of a generated function. 0.0 and -0.0 are equal, so -0.0 is marked."""
+    n = p.name
+    if p.kind == "number":
+        return (
+            f"({n}.__class__, {n} if {n}.__class__ not in _FLOATS or {n} and {n}.__class__ is float else _MARKED({n}))"
+        )
+    if p.note.startswith(("float", "Real")):
+        return f"{n} if {n}.__class__ not in _FLOATS or {n} else _MARKED({n})"
+    return n
 
 
 def parse(fn: Callable[..., Any], star: str | None) -> list[Parameter]:

@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core import dtypes
 from .._core.limits import check_number
-from .._core.op import Array, op
+from .._core.op import Array, Number, op
 from .._core.size import refuse_size
 from .._core.tensor import Tensor
 from .rules import refuse
@@ -23,7 +23,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @op(method=False, out=False, channels=1)
-def constant_pad_nd(input: Array, pad: Any, value: Any = 0):
+def constant_pad_nd(input: Array, pad: Any, value: Number | None = 0):
     """Add `value` at the ends of the last dimensions; negative sizes take elements away."""
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
