@@ -46,6 +46,17 @@ def test_the_sign_of_a_zero_that_is_given_counts(name: str, numbers: tuple[float
         assert [signs(call(torch, torch.tensor(ROWS), n)) for n in numbers] == expected
 
 
+def test_nan_is_always_the_same_number() -> None:
+    """It does not equal itself: each call was another one, built and kept anew."""
+    x, entries = torch.tensor(ROWS), torch._core.op.registry["constant_pad_nd"].entries
+    torch.nn.functional.pad(x, (1, 1), value=float("nan"))
+    before = len(entries)
+    for _ in range(3):
+        for nan in (float("nan"), -float("nan"), np.float64("nan"), np.nan):
+            assert torch.nn.functional.pad(x, (1, 1), value=nan)[0, 0].isnan()
+    assert len(entries) <= before + 1  # the second is that of NumPy's numbers
+
+
 class Factor:
     n: Any = 0.0
 

@@ -86,12 +86,14 @@ FLOATS = frozenset((float, complex, np.float64, np.float32, np.float16, np.compl
 
 
 def marked(static: Any) -> Any:
-    """A static argument as it stands in a key: -0.0 is marked."""
+    """A static argument as it stands in a key: -0.0 is marked, and all NaN are one."""
     if type(static) is tuple and len(static) == 2 and isinstance(static[0], type):
         return static[0], marked(static[1])
     if type(static) not in FLOATS:
         return static
     number: Any = static
+    if number != number and type(number) is float:
+        return math.nan  # which equals itself alone
     negative = any([x == 0 and math.copysign(1, x) < 0 for x in (number.real, number.imag)])  # noqa: C419
     return Signed(repr(python_number(static)), static) if negative else static
 
