@@ -466,3 +466,16 @@ def test_indices_that_a_step_has_changed_are_looked_at_again(compiled: bool, loo
         advance()
         with pytest.raises(IndexError):
             look(i, table).sum().item()
+
+
+@pytest.mark.skipif(not RECORDED, reason="immediate mode raises at once")
+def test_an_error_that_is_raised_for_want_of_room_keeps_the_flags_that_come_with_it() -> None:
+    table = torch.ones(4, 2)
+    for n in [7] + [1] * 64:
+        torch.embedding(table, torch.full((5000,), n) + 0)
+        program.flush_all()  # as an optimizer's step does, which nobody waits for
+    found = torch.embedding(table, torch.full((5000,), 8) + 0)
+    with pytest.raises(IndexError):  # the first one's
+        program.flush_all()
+    with pytest.raises(IndexError):
+        found.tolist()

@@ -208,9 +208,10 @@ class _Abandoned:
 
 def add(flags: list[tuple[Value, Any, Place]]) -> None:
     """Remember the flags of a program that has been started; drop those already known to be fine."""
-    if len(_pending) > 64:
-        raise_pending(oldest=32)  # long finished: nothing is waited for
+    full = len(_pending) > 64
     _pending.extend(flags)
+    if full:
+        raise_pending(oldest=32)  # long finished: nothing is waited for
 
 
 def raise_pending(oldest: int | None = None) -> None:
