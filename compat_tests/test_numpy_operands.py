@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jaxtorch as torch
 from parity import parity_test
 
 NUMBERS = [
@@ -98,3 +99,10 @@ def test_one_number_of_another_type_through_a_mask(torch: Any, dtype: str) -> An
             seen.append(outcome(call))
     mask[0] = False  # what was recorded has the mask as it was
     return seen
+
+
+def test_sizes_that_numpy_gives_are_no_others_sizes() -> None:
+    """Types are shared by all tensors of a shape, whoever was the first to have it."""
+    assert torch.zeros(3).resize_(np.int64(1399)).shape == (1399,)
+    assert repr(torch.zeros(1399).shape) == "torch.Size([1399])"
+    assert [type(n) for n in torch.zeros(1399).shape] == [int]

@@ -47,10 +47,14 @@ def aval_of(shape: tuple[int, ...], dtype: dtypes.dtype, slot: DeviceSlot, wrapp
             raise dtypes.no_storage(dtype)
         if math.prod(shape) * dtype.itemsize >= 1 << 63:  # XLA would end the process
             raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
-        found = _avals[key] = Aval()
+        shape = tuple(
+            [int(n) if isinstance(n, (bool, np.integer)) else n for n in shape]
+        )  # others will be given this one
+        found = Aval()
         found.shape, found.dtype, found.slot, found.wrapped = shape, dtype, slot, wrapped
         found.size, found.ndim, found.numel = Size(shape), len(shape), math.prod(shape)
         found.struct = jax.ShapeDtypeStruct(shape, dtype.np)
+        found = _avals.setdefault((shape, dtype, slot, wrapped), found)  # another thread may have been quicker
     return found
 
 
