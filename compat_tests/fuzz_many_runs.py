@@ -16,7 +16,7 @@ import numpy as np
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import cold
+from jaxtorch._core import checks, cold
 
 SHAPES = [(7, 5), (6, 4), (9, 8), (11, 3), (13, 6), (2, 3), (5, 5), (1, 4), (17, 2), (8, 7), (6, 10)]
 RUNS = cold.WRITTEN_AFTER + 4
@@ -134,7 +134,7 @@ def outcome(t: Any, program: Generated, arrays: dict[str, Any], kept: int, layou
                 made,
             )
     except (RuntimeError, IndexError, ValueError, TypeError):
-        torch._core.checks.forget()
+        checks.forget()
         return None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fuzz_many_runs import differences
-from jaxtorch._core import cold, small_code, templates
+from jaxtorch._core import cold, program, small_code, templates
 
 
+@pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
 @pytest.mark.filterwarnings("ignore")  # that there are no degrees of freedom, for some shapes
 @pytest.mark.parametrize("seed", range(16))
 def test_the_last_of_many_runs_is_as_right_as_the_first(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

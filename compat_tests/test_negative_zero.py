@@ -10,6 +10,7 @@ import torch as reference
 
 import jaxtorch as torch
 from jaxtorch._core import cold
+from jaxtorch._core.op import registry
 
 ROWS = np.array([[1.0, -2.0], [float("nan"), 0.0]], np.float32)
 CALLS: dict[str, Any] = {
@@ -41,14 +42,14 @@ def test_the_sign_of_a_zero_that_is_given_counts(name: str, numbers: tuple[float
     expected = [signs(call(reference, reference.tensor(ROWS), n)) for n in numbers]
     assert expected[0] != expected[1]
     for op in ("constant_pad_nd", "nan_to_num", "threshold", "leaky_relu"):
-        torch._core.op.registry[op].forget()  # as in a new process
+        registry[op].forget()  # as in a new process
     for _ in range(cold.WRITTEN_AFTER + 3):
         assert [signs(call(torch, torch.tensor(ROWS), n)) for n in numbers] == expected
 
 
 def test_nan_is_always_the_same_number() -> None:
     """It does not equal itself: each call was another one, built and kept anew."""
-    x, entries = torch.tensor(ROWS), torch._core.op.registry["constant_pad_nd"].entries
+    x, entries = torch.tensor(ROWS), registry["constant_pad_nd"].entries
     torch.nn.functional.pad(x, (1, 1), value=float("nan"))
     before = len(entries)
     for _ in range(3):
