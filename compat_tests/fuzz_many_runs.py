@@ -6,6 +6,7 @@ only later. `python compat_tests/fuzz_many_runs.py SEED COUNT` tries more of the
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import sys
@@ -17,6 +18,7 @@ import torch as reference
 
 import jaxtorch as torch
 from jaxtorch._core import checks, cold
+from jaxtorch._core import program as recording
 
 SHAPES = [(7, 5), (6, 4), (9, 8), (11, 3), (13, 6), (2, 3), (5, 5), (1, 4), (17, 2), (8, 7), (6, 10)]
 RUNS = cold.WRITTEN_AFTER + 4
@@ -134,7 +136,9 @@ def outcome(t: Any, program: Generated, arrays: dict[str, Any], kept: int, layou
                 made,
             )
     except (RuntimeError, IndexError, ValueError, TypeError):
-        checks.forget()
+        with contextlib.suppress(IndexError):
+            recording.flush_all()
+        checks.forget()  # of what this run has recorded
         return None
 
 
