@@ -47,7 +47,7 @@ t.bucketize(F, t.sort(F.flatten())[0])|F.softmax(D)|F.log_softmax(D)|t.nn.functi
 F.diff(dim=D)|t.nn.functional.gelu(F)|t.nn.functional.normalize(F, dim=D)|F.cummax(D)[0]|T[1:]|T[:-1]|T[::2]|T[..., 1:]
 T.flatten()|T[None]|T.flip(D)|T.roll(1, D)|T.reshape(-1)|T[-1]|T[..., 0]|T.squeeze()|T.unfold(0, 2, 1)|T.expand(2, *T.shape)
 T.split(2)[0]|T.repeat_interleave(2, D)|T.unbind(0)[0]|T.T|T.T.contiguous()|T.T.reshape(-1)|T.diagonal()|T.triu()|T[1:, :-1]
-T.transpose(0, 1)[1:]|T[P]|T[..., P]|T.index_select(0, P)|T.take(P)|T.gather(D, P)|t.nn.functional.embedding(P, F)|T[P, 1:]
+T.transpose(0, 1)[1:]|T[P]|T[..., P]|T.index_select(0, P)|T.take(P)|T.gather(D, P)|t.nn.functional.embedding(P, F)|T[P, :1]
 T[P % T.shape[0]]|T[..., P % T.shape[-1]]|T.flatten()[P % T.numel()]|T.scatter(D, P, T)|T.scatter_add(D, P, T)
 T.index_add(D, P, T)|T.index_fill(D, P, 3)|T.index_put((P,), T, accumulate=True)|t.nn.functional.one_hot(P, 13)|I.unique()
 F @ F.T|F.T @ F|t.cat([T, T])|t.stack([T, T])|t.nn.functional.pad(T, (1, 2))|F / F.shape[0]|T * T.shape[-1]
@@ -55,7 +55,7 @@ T + t.arange(T.shape[-1])|t.zeros(T.shape[0], T.shape[-1]) + T.shape[0]|T - T.nu
 t.ones_like(F) / len(F)|t.eye(T.shape[-1])|t.linspace(0, 1, T.shape[-1])
 t.arange(T.shape[0])[:, None] * t.arange(T.shape[-1])|T.double()|T.float()|I.long()|T.bool()|F.clamp(-5, 5).long()
 t.nn.functional.cross_entropy(F, P % F.shape[-1])|t.addcmul(F, F, F, value=0.5)|F.pow(2)|F.lerp(F, 0.3)|F.fmod(0.7)
-t.isin(I, I)|F.heaviside(F)"""
+t.isin(I.long(), I.long())|F.heaviside(F)"""
 STATEMENTS = """T += T|T[1:] = S|T[..., 0] = T|T[:-1].add_(S)|T.mul_(2)|T[::2] *= 3|T[B] = 1|T[P] = T|T[P] += 1|T.zero_()|T.copy_(T)
 T.clamp_(-1, 1)|T[1] = T|T.scatter_(-1, P, 2)|T.index_add_(0, P, T)|T.masked_fill_(B, 0)|T.fill_(T.shape[0])
 T.view(-1)[1:3] = S|T.T[0] = 4|T.sub_(T.shape[-1])|T.index_fill_(0, P, 1)|T[P % T.shape[0]] = S|F.sigmoid_()
