@@ -23,6 +23,7 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
 from ..nn.modules import _hooks
+from ..optim import optimizer
 from . import capturing, observing, watching
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
@@ -272,7 +273,7 @@ class Compiled:
                 if self.again:
                     trial.recorded = True
                     return result
-                replay.graph = Graph(work, made)
+                replay.graph = Graph(work, made, trial.codes)
         except (Uncapturable, Unbuildable) as error:
             if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
                 self._give_up(trial, str(error))
@@ -306,14 +307,14 @@ def _fitting(called: Signature, own: set[int]) -> Any:
 
 
 def _listening() -> list[Condition]:
-    """That nothing listens to all calls: hooks on every module, profilers whose parts a call may name."""
+    """That nothing listens to all calls: hooks on every module or optimizer, profilers whose parts a call may name."""
     from ..autograd.profiler import recorded
 
     every = (
         _hooks._global_forward_hooks, _hooks._global_forward_pre_hooks, _hooks._global_backward_hooks,
-        _hooks._global_backward_pre_hooks,
+        _hooks._global_backward_pre_hooks, optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks,
     )  # fmt: skip
-    found = [Condition("empty", hooks, None, None, "hooks on every module") for hooks in every]
+    found = [Condition("empty", hooks, None, None, "hooks on every module or optimizer") for hooks in every]
     return [*found, Condition("empty", recorded, None, None, "a profiler")]
 
 

@@ -6,8 +6,6 @@ import operator
 from keyword import iskeyword
 from typing import Any
 
-import numpy as np
-
 from .._core.entry import define
 from .._core.tensor import Tensor
 
@@ -99,7 +97,7 @@ class Condition:
             case "keys" | "set":
                 return now == value
             case "array":
-                return now.dtype == value.dtype and np.array_equal(now, value, equal_nan=now.dtype.kind in "fc")
+                return now.dtype == value.dtype and now.shape == value.shape and now.tobytes() == value.tobytes()
             case _:
                 return same(now, value)
 
@@ -128,6 +126,7 @@ class Condition:
                 return (
                     f"{name}p._value.aval is {name}v0 and {name}p._rg is {name}v1 and {name}p._layout {layout} "
                     f"and {name}p._node {leaf} and {name}p._hooks is {name}v4"
+                    + (f" and {name}p._post_hooks is {name}v5" if self.value[1] else "")
                 )
             case "sequence":
                 return (
@@ -144,7 +143,8 @@ class Condition:
             case _:
                 return f"{name}p()"
         if type(self.value) in _EQUAL:
-            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v))"
+            signed = f" and str(x) == {str(self.value)!r}" if _has_sign(self.value) else ""
+            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v{signed}))"
         return f"{found} is {name}v"
 
     def variables(self, name: str) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Condition:
 
 def described(t: Any) -> tuple[Any, ...]:
     """What a captured program takes for granted of a tensor."""
-    return t._value.aval, t._rg, t._layout, t._node is None, t._hooks
+    return t._value.aval, t._rg, t._layout, t._node is None, t._hooks, t._post_hooks if t._rg else None
 
 
 def pictured(x: Any) -> Any:
@@ -193,7 +193,12 @@ class Inner:
 
 def same(a: Any, b: Any) -> bool:
     """Are two objects the same to a program that has only been given one: identical, or equal numbers or strings?"""
-    return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b)
+    return a is b or (type(a) is type(b) and type(a) in _EQUAL and a == b and (not _has_sign(a) or str(a) == str(b)))
+
+
+def _has_sign(x: Any) -> bool:
+    """Is this a zero, or a complex number, of which there are equal ones that differ in a sign?"""
+    return (type(x) is float and x == 0) or type(x) is complex
 
 
 class Conditions:

@@ -152,6 +152,9 @@ class Watch:
         cls = type(x)
         if isinstance(x, Tensor):
             self.tensors[id(x)] = (x, path)
+            for hooks in (x._hooks, x._post_hooks):
+                if hooks is not None:  # others may join them, or they may be removed
+                    self._container(hooks, f"the hooks of {path}")
             if x.__dict__ and cls is not Tensor:
                 self._attributes(x, x.__dict__, path, all_of=False)
         elif isinstance(x, Module):
@@ -273,7 +276,10 @@ class Watch:
             if entries is None or (simple and table != "_parameters"):
                 continue
             self.found.append(Condition("item", own, table, entries, f"{path}.{table}"))
-            self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
+            if table == "_modules" and len(entries) > 1:  # a container calls them in their order
+                self.found.append(Condition("keys", entries, None, list(entries), f"{path}.{table}"))
+            else:
+                self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
             for name, value in entries.items():
                 self._hold("item", entries, name, value, f"{path}.{name}")
         for table in _HOOKS:
@@ -298,6 +304,12 @@ class Watch:
         for table in _OPTIMIZER_HOOKS:
             if own.get(table):
                 raise Unwatchable(f"{path} has step hooks, which run in Python at each step")
+            if table in own:
+                self.found.append(Condition("empty", own[table], None, None, f"the hooks of {path}"))
+        if "step" in own:  # a schedule's, or somebody else's
+            self._hold("item", own, "step", own["step"], f"{path}.step", False)
+        else:
+            self.found.append(Condition("absent", own, "step", None, f"{path}.step"))
         for name in ("param_groups", "state"):
             self.found.append(Condition("item", own, name, own[name], f"{path}.{name}"))
         self.found.append(Condition("sequence", o.param_groups, None, tuple(o.param_groups), f"{path}.param_groups"))
