@@ -245,9 +245,56 @@ def test_a_zero_that_changes_its_sign():
 def test_a_number_that_is_a_negative_zero_keeps_its_sign_in_every_run():
     bodies = [
         lambda t, x, k: x * k, lambda t, x, k: -t.zeros(3) + k, lambda t, x, k: k / x, lambda t, x, k: t.full((3,), k),
+        lambda t, x, k: t.tanh(x * k),
     ]  # fmt: skip
     for body in bodies:
         for _ in range(cold.WRITTEN_AFTER + 4):
             for k in (0.0, -0.0):
                 found = body(jaxtorch, jaxtorch.ones(3), k).tolist()
                 assert np.signbit(found).tolist() == np.signbit(body(reference, reference.ones(3), k).tolist()).tolist()
+
+
+def test_parameters_of_a_dictionary_in_another_order():
+    def body(t: Any) -> Any:
+        class Steps(t.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.steps = t.nn.ParameterDict({k: t.nn.Parameter(numbers(t, i, 3)) for i, k in enumerate("abc")})
+
+            def forward(self, x: Any) -> Any:
+                for p in self.steps.values():
+                    x = x * 2 + p
+                return x
+
+        model = Steps()
+        run, found = compiled(t, model), []
+        for i in range(8):
+            if i == 5:
+                model.steps["a"] = model.steps.pop("a")
+            found.append(_flat(run(numbers(t, i, 3))))
+        return found
+
+    agree(body)
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["apart", "packed"])
+def test_a_gradient_that_was_made_to_require_one(large: bool):
+    def body(t: Any) -> Any:
+        model = network(t) if large else layer(t, 4, 3)
+        optimizer = t.optim.SGD(model.parameters(), lr=0.1)
+
+        def step(x: Any) -> None:
+            optimizer.zero_grad()
+            (model(x) ** 2).mean().backward()
+            optimizer.step()
+
+        run, found = compiled(t, step), []
+        for i in range(8):
+            if i == 5:
+                for p in model.parameters():
+                    p.grad.requires_grad_()
+            run(numbers(t, i, 5, 4))
+            found.append([p.grad.requires_grad for p in model.parameters()])
+        return found
+
+    agree(body)

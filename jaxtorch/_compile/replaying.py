@@ -353,6 +353,7 @@ class Replay:
                 and getrefcount(g) == _GRAD_HELD
                 and g._alias is None
                 and g._ver == 0
+                and not g._rg
                 and g._layout is t.layout
                 and g._value.aval is t.aval
                 and g._value.pack is None

@@ -53,6 +53,8 @@ _TRUSTED = frozenset({"jaxtorch", "jax", "jaxlib", "numpy", "optax", "flax", "bu
 _DYNAMIC = frozenset({"getattr", "vars", "__dict__", "globals", "locals", "eval", "attrgetter"})
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _TABLES = ("_parameters", "_buffers", "_modules")
+_OF_ALL = frozenset(vars(Module()))
+"""What every module has."""
 _OPTIMIZER_HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
 _UNSET = object()
 
@@ -291,7 +293,7 @@ class Watch:
         for name, value in list(own.items()):
             if name in _TABLES or name in _HOOKS:
                 continue
-            if name == "training" or (not name.startswith("_") if whole else name in self.names):
+            if name == "training" or (whole and _is_option(name, value)) or (not whole and name in self.names):
                 self._hold("item", own, name, value, f"{path}.{name}")
         if "forward" not in own:
             self.found.append(Condition("absent", own, "forward", None, f"{path}.forward"))
@@ -369,6 +371,11 @@ class Watch:
         own = vars(module)
         for name in self.names & own.keys():
             self._hold("item", own, name, own[name], f"{path}.{name}")
+
+
+def _is_option(name: str, value: Any) -> bool:
+    """Is this attribute of a module one that its forward may read?"""
+    return not name.startswith("_") or (isinstance(value, (int, str, list, tuple, dict)) and name not in _OF_ALL)
 
 
 def _slots(cls: type) -> tuple[str, ...]:
