@@ -298,3 +298,31 @@ def test_a_gradient_that_was_made_to_require_one(large: bool):
         return found
 
     agree(body)
+
+
+@pytest.mark.parametrize("what", ["parameter", "tensor"])
+@pytest.mark.parametrize("at", [(7, 8), (3, 4, 5, 6, 9)], ids=["none before", "there before"])
+def test_gradients_of_what_requires_none(at: tuple[int, ...], what: str):
+    """An optimizer steps it as soon as somebody gives it one."""
+
+    def body(t: Any) -> Any:
+        model, other = network(t), t.zeros(4).double()
+        optimizer = t.optim.SGD([*model.parameters(), other], lr=0.1)
+        given = other if what == "tensor" else model[0].weight
+
+        def step(x: Any) -> None:
+            (model(x + other) ** 2).mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        run, found = compiled(t, step), []
+        for i in range(11):
+            if i == 3:
+                given.requires_grad_(False)
+            if i in at:
+                given.grad = t.ones_like(given)
+            run(numbers(t, i, 5, 4))
+            found.append([*map(_flat, [other, *model.parameters()])])
+        return found
+
+    agree(body)

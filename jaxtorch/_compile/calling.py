@@ -22,6 +22,7 @@ from .._core.log import logger
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
+from ..nn import Parameter
 from ..nn.modules import _hooks
 from ..optim import optimizer
 from . import capturing, observing, watching
@@ -249,7 +250,7 @@ class Compiled:
     ) -> Any:
         """The call, captured if it can be; otherwise the reason is kept."""
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
-        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values() if t._rg]
+        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
         outlined, modes_before = outline((args, kwargs)), environment()
         work = Capture(called.tensors)
         trial.attempts += 1
@@ -279,14 +280,23 @@ class Compiled:
                 self._give_up(trial, str(error))
             return result
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
-        if uses_grad or any("grad" in code.co_names for code in trial.codes):
-            before += grads
+        named = any("grad" in code.co_names for code in trial.codes)
+        if uses_grad or named:
+            stepped = {
+                id(p) for again, _ in made.updated for p in again.group["params"]
+            }  # frozen ones too, with a gradient
+            before += [c for c in grads if named or _may_have(c.place) or id(c.place) in stepped]
         kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
         kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
         trial.variants.append(Variant(replay, Conditions(kept), called, [t for t, _ in tensors.values()]))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
         return result
+
+
+def _may_have(t: Tensor) -> bool:
+    """Will whoever looks for gradients look at this tensor?"""
+    return t._rg or isinstance(t, Parameter)
 
 
 def _fitting(called: Signature, own: set[int]) -> Any:
