@@ -22,7 +22,9 @@ from .._core.log import logger
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Aval
+from ..nn import Parameter
 from ..nn.modules import _hooks
+from ..optim import optimizer
 from . import capturing, observing, watching
 from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
@@ -248,7 +250,7 @@ class Compiled:
     ) -> Any:
         """The call, captured if it can be; otherwise the reason is kept."""
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
-        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values() if t._rg]
+        grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
         outlined, modes_before = outline((args, kwargs)), environment()
         work = Capture(called.tensors)
         trial.attempts += 1
@@ -272,20 +274,29 @@ class Compiled:
                 if self.again:
                     trial.recorded = True
                     return result
-                replay.graph = Graph(work, made)
+                replay.graph = Graph(work, made, trial.codes)
         except (Uncapturable, Unbuildable) as error:
             if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
                 self._give_up(trial, str(error))
             return result
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
-        if uses_grad or any("grad" in code.co_names for code in trial.codes):
-            before += grads
+        named = any("grad" in code.co_names for code in trial.codes)
+        if uses_grad or named:
+            stepped = {
+                id(p) for again, _ in made.updated for p in again.group["params"]
+            }  # frozen ones too, with a gradient
+            before += [c for c in grads if named or _may_have(c.place) or id(c.place) in stepped]
         kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
         kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
         trial.variants.append(Variant(replay, Conditions(kept), called, [t for t, _ in tensors.values()]))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
         return result
+
+
+def _may_have(t: Tensor) -> bool:
+    """Will whoever looks for gradients look at this tensor?"""
+    return t._rg or isinstance(t, Parameter)
 
 
 def _fitting(called: Signature, own: set[int]) -> Any:
@@ -306,14 +317,14 @@ def _fitting(called: Signature, own: set[int]) -> Any:
 
 
 def _listening() -> list[Condition]:
-    """That nothing listens to all calls: hooks on every module, profilers whose parts a call may name."""
+    """That nothing listens to all calls: hooks on every module or optimizer, profilers whose parts a call may name."""
     from ..autograd.profiler import recorded
 
     every = (
         _hooks._global_forward_hooks, _hooks._global_forward_pre_hooks, _hooks._global_backward_hooks,
-        _hooks._global_backward_pre_hooks,
+        _hooks._global_backward_pre_hooks, optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks,
     )  # fmt: skip
-    found = [Condition("empty", hooks, None, None, "hooks on every module") for hooks in every]
+    found = [Condition("empty", hooks, None, None, "hooks on every module or optimizer") for hooks in every]
     return [*found, Condition("empty", recorded, None, None, "a profiler")]
 
 

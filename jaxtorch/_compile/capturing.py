@@ -26,6 +26,7 @@ from .._core.storage import owned_again
 from .._core.tape import Node
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Value
+from ..optim.optimizer import Optimizer
 from .conditions import Condition, Conditions
 from .rebinding import Rebound, Uncapturable
 from .sharing import Refused, Shared, families, owner_of
@@ -99,6 +100,8 @@ class Capture:
         self.drawn: list[tuple[Any, Any, Any, tuple[Any, ...]]] = []
         self.updated: list[tuple[str, engine.Again, list[str], list[Value]]] = []
         self.afterwards: list[Any] = []
+        self.scheduled: list[Any] = []
+        self.options: dict[int, dict[str, Any]] = {}
         self.nested = 0
         self.before: list[tuple[Tensor, Value, int, Any, tuple[Any, ...]]] = []
         self.by_value: dict[int, Source] = {}
@@ -116,14 +119,20 @@ class Capture:
         """An optimizer recorded an update with these numbers."""
         if again is None:
             self.broke(f"{name} does not say how to repeat its step")
+        elif any(of is None or of is again.owner for of in self.scheduled):
+            self.broke(f"{name} steps after its schedule")
+        elif id(again.group) in self.options and _differ(again.group, self.options[id(again.group)]):
+            self.broke(f"it changes an option of {name} before the step")
         else:
             self.updated.append((name, again, names, values))
 
     @contextlib.contextmanager
-    def later(self, step: Any) -> Iterator[None]:
-        """Context of a step of Python that each replay makes for itself, a learning-rate schedule's; its own steps are part of it."""
+    def later(self, step: Any, of: Any) -> Iterator[None]:
+        """Context of a step of Python that each replay makes for itself when all else is done, a learning-rate schedule's (of
+        this optimizer); its own steps are part of it."""
         if self.nested == 0:
             self.afterwards.append(step)
+            self.scheduled.append(of)
         self.nested += 1
         try:
             yield
@@ -140,6 +149,9 @@ class Capture:
         if not any(x is program.visible for x in gc.get_objects()):  # counting what is frozen takes 8 ms
             self.reason = "gc.freeze() was called, which hides tensors"
             return
+        for o in gc.get_objects():
+            if issubclass(type(o), Optimizer):
+                self.options.update((id(g), {**g}) for g in getattr(o, "param_groups", ()))
         found = _tensors()
         of_grad = self.of_grad
         for t in found:
@@ -247,6 +259,14 @@ class Capture:
             count = (t._ver if alias is None else alias.version.n) - version
             writes.append(Write(source, now.slot, count))
         return writes, grads
+
+
+def _differ(options: dict[str, Any], before: dict[str, Any]) -> bool:
+    """Have the options of a group of parameters changed?"""
+    if options.keys() != before.keys():
+        return True
+    pairs = [(x, before[name]) for name, x in options.items() if name != "params" and x is not before[name]]
+    return any(isinstance(x, Tensor) or isinstance(y, Tensor) or x != y for x, y in pairs)
 
 
 def _tensors() -> list[Tensor]:

@@ -128,6 +128,7 @@ class Condition:
                 return (
                     f"{name}p._value.aval is {name}v0 and {name}p._rg is {name}v1 and {name}p._layout {layout} "
                     f"and {name}p._node {leaf} and {name}p._hooks is {name}v4"
+                    + (f" and {name}p._post_hooks is {name}v5" if self.value[1] else "")
                 )
             case "sequence":
                 return (
@@ -143,10 +144,9 @@ class Condition:
                 return f"({name}p._grad is None) is {name}v"
             case _:
                 return f"{name}p()"
-        if type(self.value) in _EQUAL and _sign(self.value):
-            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and repr(x) == {_sign(self.value)!r}))"
         if type(self.value) in _EQUAL:
-            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v))"
+            signed = f" and repr(x) == {_sign(self.value)!r}" if _sign(self.value) else ""
+            return f"((x := {found}) is {name}v or (type(x) is {type(self.value).__name__} and x == {name}v{signed}))"
         return f"{found} is {name}v"
 
     def variables(self, name: str) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _same_array(a: Any, b: Any) -> bool:
 
 def described(t: Any) -> tuple[Any, ...]:
     """What a captured program takes for granted of a tensor."""
-    return t._value.aval, t._rg, t._layout, t._node is None, t._hooks
+    return t._value.aval, t._rg, t._layout, t._node is None, t._hooks, t._post_hooks if t._rg else None
 
 
 def pictured(x: Any) -> Any:

@@ -17,6 +17,7 @@ from .._core.program import emit
 from .._core.tape import Node, node_type
 from .._core.tensor import wrap
 from .._core.value import Value
+from . import observing
 from .capturing import Capture, Captured, Result, Source, Uncapturable, is_alive, nodes_below
 from .trees import numbers_in
 
@@ -79,9 +80,10 @@ class Graph:
     roots:    the results that carry the graph, by number among the call's tensors.
     targets:  Sources of the tensors that get gradients.
     programs: by which of the roots have received a gradient: the kernel, and where its operands come from.
+    codes:    the user's functions that a call is known to run; those that only its backward runs join them.
     """
 
-    def __init__(self, work: Capture, made: Captured) -> None:
+    def __init__(self, work: Capture, made: Captured, codes: set[Any]) -> None:
         self.roots = [k for k, t in enumerate(made.tensors) if isinstance(t, Result) and is_alive(t.node)]
         outs = [made.handles[k] for k in self.roots]
         nodes = [t._node for t in outs]
@@ -115,12 +117,21 @@ class Graph:
             t._hooks = None
         try:
             for present in patterns:
-                self.programs[present] = self._trace(outs, leaves, present, values, made.slot)
+                self.programs[present], seen = observing.observe(
+                    lambda: self._trace(outs, leaves, present, values, made.slot, work)  # noqa: B023
+                )
+                if seen.reason is not None:
+                    raise Uncapturable(f"in its backward {seen.reason}")
+                if not seen.codes <= codes:  # a Function's: what it depends on is to be watched as well
+                    codes |= seen.codes
+                    raise Uncapturable("each call runs other code")
         finally:
             for t, kept in hooks:
                 t._hooks = kept
 
-    def _trace(self, outs: list[Any], leaves: list[Any], present: tuple[bool, ...], values: Any, slot: Any) -> Any:
+    def _trace(
+        self, outs: list[Any], leaves: list[Any], present: tuple[bool, ...], values: Any, slot: Any, work: Capture
+    ) -> Any:
         """Record backward from the results that are `present`, and make a kernel of it."""
         given = [t for t, p in zip(outs, present, strict=True) if p]
         seeds = [_zeros(t._value.aval) for t in given]
@@ -142,13 +153,15 @@ class Graph:
         if watcher.reason is not None or recorded is None:
             raise Uncapturable(watcher.reason or "its backward computes nothing")
         try:
-            return self._kernel(recorded, into.found, seeds, values, slot)
+            return self._kernel(recorded, into.found, seeds, values, slot, work)
         finally:
             for v in recorded.values:
                 v.program = None
             recorded.state = "done"
 
-    def _kernel(self, recorded: Any, found: list[Any], seeds: list[Value], values: Any, slot: Any) -> Any:
+    def _kernel(
+        self, recorded: Any, found: list[Any], seeds: list[Value], values: Any, slot: Any, work: Capture
+    ) -> Any:
         seed = {id(v): k for k, v in enumerate(seeds)}
         operands: list[tuple[str, Any]] = []
         for v in recorded.inputs:
@@ -156,6 +169,8 @@ class Graph:
                 operands.append(("seed", seed[id(v)]))
             elif id(v) in values:
                 operands.append(("saved", self._save(values[id(v)])))
+            elif id(v) in work.by_value:
+                raise Uncapturable("its backward reads a tensor that the call does not")
             else:
                 operands.append(("constant", v))
         wanted: list[Any] = []

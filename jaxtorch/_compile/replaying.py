@@ -22,7 +22,7 @@ from .._core.storage import Version, owned_again
 from .._core.tensor import Tensor, version_of, wrap
 from .._core.transfer import on_cpu
 from .._core.value import FLOAT, Value
-from ..optim._family import by_counts, set_counts
+from ..optim._family import by_counts, counts_of, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
 from .residence import Gradients, State
@@ -127,6 +127,8 @@ class Replay:
         self.drawn, self.updated, self.afterwards = made.drawn, made.updated, made.afterwards
         self.at = {slot: k for k, slot in enumerate(self.live)}
         self.writes = [(w.source, self.at[w.slot], w.writes) for w in made.writes]
+        of_states = [id(s) for again in {id(a): a for a, _ in self.updated}.values() for s in again.states]
+        self._twice = len(set(of_states)) < len(of_states)  # does a call step some parameters more than once?
         self.flags = [(self.at[slot], make, where) for slot, make, where in made.flags]
         self.graph: Any = None
         self._kernel: Kernel | None = None
@@ -249,31 +251,50 @@ class Replay:
     def _advance(self) -> list[dict[str, float]]:
         """The numbers of each optimizer update of this step; step counts advance."""
         numbers = []
-        later = []
-        for again, _ in self.updated:
-            if len(again.counts) > 1:
-                found = by_counts(again.states, again.counts)
-                if len(found) > 1:
-                    raise Stale
-                (counts,) = found
-                static, fresh, after = again.owner._step_numbers(again.group, counts[0] + 1.0, *counts[1:])
-                later.append((again, (counts[0] + 1.0, *after)))
-            else:
-                count = 0.0
-                if again.states:
-                    if not _at_one(again.states):
-                        raise Stale
-                    array = again.states[0]["step"]._read().array
-                    count = float(array if isinstance(array, np.ndarray) else again.states[0]["step"].item()) + 1.0
-                static, fresh = again.owner._numbers(again.group, count)
-            if static != again.static:
+        done: dict[int, Any] = {}
+        ahead: dict[int, tuple[float, ...]] = {}
+        for again, names in self.updated:
+            if id(again) in done:  # parameters of another type, in the same step
+                numbers.append(done[id(again)][0])
+                continue
+            static, fresh, after = self._numbers(again, ahead)
+            if static != again.static or [*fresh] != names:
                 raise Stale
+            done[id(again)] = fresh, again, after
             numbers.append(fresh)
-        for again, counts in later:
-            set_counts(again.states, again.counts, counts)
-        for again in {id(a): a for a, _ in self.updated if a.states and len(a.counts) == 1}.values():
-            by_step(again.states, again.states)
+        for _, again, after in done.values():
+            if after:
+                set_counts(again.states, again.counts, after)
+            elif again.states:
+                by_step(again.states, again.states)
         return numbers
+
+    def _numbers(self, again: Any, ahead: dict[int, tuple[float, ...]]) -> tuple[Any, dict[str, float], Any]:
+        """What is part of an update's program, its numbers, and all counts after it where these are more than the step.
+
+        ahead: the counts, by the states' ids, that earlier updates of the same step will have left, where some are made twice."""
+        owner, group, states = again.owner, again.group, again.states
+        if not states:
+            return (*owner._numbers(group, 0.0), None)
+        if self._twice:
+            found = {ahead[id(s)] if id(s) in ahead else counts_of(s, again.counts) for s in states}
+        elif len(again.counts) > 1:
+            found = {*by_counts(states, again.counts)}
+        else:
+            found = {_at_one(states)}
+        if len(found) > 1 or (counts := found.pop()) is None:
+            raise Stale
+        if len(again.counts) > 1:
+            static, fresh, more = owner._step_numbers(group, counts[0] + 1.0, *counts[1:])
+            after = (counts[0] + 1.0, *more)
+        else:
+            static, fresh = owner._numbers(group, counts[0] + 1.0)
+            after = None
+        if self._twice:
+            kinds = [states[0][name]._value.aval.dtype.np for name in again.counts]
+            left = after or (counts[0] + 1.0,)
+            ahead |= dict.fromkeys(map(id, states), tuple([float(k.type(c)) for k, c in zip(kinds, left, strict=True)]))
+        return static, fresh, after
 
     def _run(self, arrays: list[Any]) -> list[Any]:
         call = self._structure.call
@@ -332,6 +353,7 @@ class Replay:
                 and getrefcount(g) == _GRAD_HELD
                 and g._alias is None
                 and g._ver == 0
+                and not g._rg
                 and g._layout is t.layout
                 and g._value.aval is t.aval
                 and g._value.pack is None
@@ -473,14 +495,15 @@ class Replay:
         return tensors[spec[1]] if spec[0] == "tensor" else put_together(spec, tensors)
 
 
-def _at_one(states: list[dict[str, Any]]) -> bool:
-    """Have all these parameters been updated equally often? Other calls may update some of them."""
+def _at_one(states: list[dict[str, Any]]) -> tuple[float] | None:
+    """How often all these parameters have been updated; None if not equally often: other calls may update some of them."""
     first = states[0]["step"]
     if not isinstance(first, Tensor):
-        return all([s["step"] == first for s in states])  # noqa: C419
+        return (float(first),) if all([s["step"] == first for s in states]) else None  # noqa: C419
     value = first._read()
+    count = float(value.array if isinstance(value.array, np.ndarray) else first.item())
     different = [s["step"] for s in states if s["step"]._value is not value]
-    return all([float(t) == float(first) for t in different])  # noqa: C419
+    return (count,) if all([float(t) == count for t in different]) else None  # noqa: C419
 
 
 def _copy(array: Any) -> Any:

@@ -115,7 +115,7 @@ class Gradients(_Residence):
             same
             and all(map(is_, [g._value for g in tensors], self.values))
             and list(map(getrefcount, tensors)) == self.tensors_held
-            and not any([g._ver or g._alias or g._layout or g.__dict__ for g in tensors])  # noqa: C419
+            and not any([g._ver or g._rg or g._alias or g._layout or g.__dict__ for g in tensors])  # noqa: C419
             and self.alone()
         )
 

@@ -53,6 +53,8 @@ _TRUSTED = frozenset({"jaxtorch", "jax", "jaxlib", "numpy", "optax", "flax", "bu
 _DYNAMIC = frozenset({"getattr", "vars", "__dict__", "globals", "locals", "eval", "attrgetter"})
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _TABLES = ("_parameters", "_buffers", "_modules")
+_OF_ALL = frozenset(vars(Module()))
+"""What every module has."""
 _OPTIMIZER_HOOKS = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")
 _UNSET = object()
 
@@ -152,6 +154,9 @@ class Watch:
         cls = type(x)
         if isinstance(x, Tensor):
             self.tensors[id(x)] = (x, path)
+            for hooks in (x._hooks, x._post_hooks):
+                if hooks is not None:  # others may join them, or they may be removed
+                    self._container(hooks, f"the hooks of {path}")
             if x.__dict__ and cls is not Tensor:
                 self._attributes(x, x.__dict__, path, all_of=False)
         elif isinstance(x, Module):
@@ -273,7 +278,10 @@ class Watch:
             if entries is None or (simple and table != "_parameters"):
                 continue
             self.found.append(Condition("item", own, table, entries, f"{path}.{table}"))
-            self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
+            if table == "_modules" and len(entries) > 1:  # a container calls them in their order
+                self.found.append(Condition("keys", entries, None, list(entries), f"{path}.{table}"))
+            else:
+                self.found.append(Condition("length", entries, None, len(entries), f"{path}.{table}"))
             for name, value in entries.items():
                 self._hold("item", entries, name, value, f"{path}.{name}")
         for table in _HOOKS:
@@ -285,7 +293,7 @@ class Watch:
         for name, value in list(own.items()):
             if name in _TABLES or name in _HOOKS:
                 continue
-            if name == "training" or (not name.startswith("_") if whole else name in self.names):
+            if name == "training" or (whole and _is_option(name, value)) or (not whole and name in self.names):
                 self._hold("item", own, name, value, f"{path}.{name}")
         if "forward" not in own:
             self.found.append(Condition("absent", own, "forward", None, f"{path}.forward"))
@@ -298,6 +306,12 @@ class Watch:
         for table in _OPTIMIZER_HOOKS:
             if own.get(table):
                 raise Unwatchable(f"{path} has step hooks, which run in Python at each step")
+            if table in own:
+                self.found.append(Condition("empty", own[table], None, None, f"the hooks of {path}"))
+        if "step" in own:  # a schedule's, or somebody else's
+            self._hold("item", own, "step", own["step"], f"{path}.step", False)
+        else:
+            self.found.append(Condition("absent", own, "step", None, f"{path}.step"))
         for name in ("param_groups", "state"):
             self.found.append(Condition("item", own, name, own[name], f"{path}.{name}"))
         self.found.append(Condition("sequence", o.param_groups, None, tuple(o.param_groups), f"{path}.param_groups"))
@@ -357,6 +371,11 @@ class Watch:
         own = vars(module)
         for name in self.names & own.keys():
             self._hold("item", own, name, own[name], f"{path}.{name}")
+
+
+def _is_option(name: str, value: Any) -> bool:
+    """Is this attribute of a module one that its forward may read?"""
+    return not name.startswith("_") or (isinstance(value, (int, str, list, tuple, dict)) and name not in _OF_ALL)
 
 
 def _slots(cls: type) -> tuple[str, ...]:

@@ -102,15 +102,20 @@ def by_counts(states: list[dict[str, Any]], names: tuple[str, ...]) -> dict[tupl
     """The positions of the states that agree in the counts `names`, by those counts."""
     groups: dict[tuple[float, ...], list[int]] = {}
     for i, state in enumerate(states):
-        counts = []
-        for name in names:
-            count = state[name]
-            if not isinstance(count, Tensor):
-                count = state[name] = host_number(count)
-            array = count._read().array
-            counts.append(float(array if isinstance(array, np.ndarray) else count.item()))
-        groups.setdefault(tuple(counts), []).append(i)
+        groups.setdefault(counts_of(state, names), []).append(i)
     return groups
+
+
+def counts_of(state: dict[str, Any], names: tuple[str, ...]) -> tuple[float, ...]:
+    """The counts `names` of a parameter's state."""
+    counts = []
+    for name in names:
+        count = state[name]
+        if not isinstance(count, Tensor):
+            count = state[name] = host_number(count)
+        array = count._read().array
+        counts.append(float(array if isinstance(array, np.ndarray) else count.item()))
+    return tuple(counts)
 
 
 def set_counts(states: list[dict[str, Any]], names: tuple[str, ...], counts: tuple[float, ...]) -> None:

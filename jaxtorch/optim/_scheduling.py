@@ -80,7 +80,7 @@ def _replayed(step: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if capture.active is None:
             return step(*args, **kwargs)
-        with capture.active.later(functools.partial(wrapper, *args, **kwargs)):
+        with capture.active.later(functools.partial(wrapper, *args, **kwargs), getattr(args[0], "optimizer", None)):
             return step(*args, **kwargs)
 
     return wrapper
