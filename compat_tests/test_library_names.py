@@ -435,3 +435,56 @@ def test_the_writers_under_the_name_of_their_file(monkeypatch):
     assert writers.SummaryWriter is SummaryWriter
     with pytest.raises(ImportError):
         from jaxtorch.utils.tensorboard.writer import Nonsense  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@parity_test
+def test_aten_names_of_what_are_methods_and_attributes_of_tensors(torch: Any) -> Any:
+    aten = torch.ops.aten
+    x = torch.arange(12.0).reshape(3, 4)
+    compressed, indexed = x.to_sparse_csr(), x.to_sparse()
+    seen: list[Any] = [
+        getattr(aten, name).default(x)
+        for name in (
+            "is_pinned dim is_contiguous numpy_T matrix_H mT mH size stride storage_offset is_leaf output_nr get_device "
+            "is_inference retains_grad lift"
+        ).split()
+    ]
+    seen += [
+        aten.is_pinned(x),
+        aten.item.default(x[1, 1]),
+        aten.is_set_to(x, x),
+        aten.requires_grad_.default(x.clone()),
+    ]
+    seen += [getattr(aten, name).default(compressed) for name in ("values", "crow_indices", "col_indices")]
+    seen += [getattr(aten, name).default(indexed) for name in ("_nnz", "sparse_dim", "dense_dim", "is_coalesced")]
+    seen += [aten.indices.default(indexed.coalesce()), aten._to_dense.default(aten.to_sparse.default(x))]
+    seen += [aten._unsafe_index.Tensor(x, [torch.tensor([0, 2])]), str(aten.is_pinned.default), repr(aten.dim)]
+    return seen
+
+
+@parity_test
+def test_names_of_operations_that_stand_in_tables(torch: Any) -> Any:
+    importlib.import_module(f"{torch.__name__}.distributed")
+    functional = torch.ops._c10d_functional
+    packets = [
+        functional.all_reduce,
+        functional.wait_tensor,
+        torch.ops.c10d.scatter_,
+        torch.ops.aten._weight_int4pack_mm,
+    ]
+    return [(str(p), repr(p), str(p.default), repr(p.default), p.default.name()) for p in packets]
+
+
+def test_operations_that_stand_in_tables_only_say_so_when_called():
+    import jaxtorch as torch
+    from jaxtorch._higher_order_ops.inline_asm_elementwise import inline_asm_elementwise
+
+    x = torch.ones(2)
+    for name in ("_c10d_functional", "c10d_functional"):
+        with pytest.raises(NotImplementedError, match=f"{name}.all_reduce"):
+            getattr(torch.ops, name).all_reduce(x, "sum", "0")
+    with pytest.raises(NotImplementedError, match="_convert_weight_to_int4pack"):
+        torch.ops.aten._convert_weight_to_int4pack(x, 2)
+    with pytest.raises(NotImplementedError, match="inline_asm_elementwise"):
+        inline_asm_elementwise(x, asm_str="", constraints="", dtype=torch.float32)
+    assert torch._C.Tag is torch.Tag

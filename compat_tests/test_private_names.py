@@ -408,3 +408,53 @@ def test_strides_and_memory_formats(torch: Any) -> Any:
 def test_contents_that_could_be_exchanged(torch: Any) -> Any:
     kinds = [torch.ones(2), torch.ones(2, dtype=torch.int32), torch.ones(2, device="meta"), torch.eye(2).to_sparse()]
     return [[torch._has_compatible_shallow_copy_type(a, b) for a in kinds] for b in kinds]
+
+
+@parity_test
+def test_whether_a_backward_pass_may_begin_within_another(torch: Any) -> Any:
+    autograd, seen = torch.autograd, []
+
+    class Asking(autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            seen.append(autograd._is_checkpoint_valid())
+            return grad * 2
+
+    x = torch.ones(2, requires_grad=True)
+    Asking.apply(x).sum().backward()
+    autograd.grad(Asking.apply(x).sum(), x)
+    Asking.apply(x).sum().backward(inputs=[x])
+    return [*seen, autograd.Variable._execution_engine.is_checkpoint_valid()]
+
+
+@parity_test
+def test_functions_for_several_devices(torch: Any) -> Any:
+    older = importlib.import_module(f"{torch.__name__}.cuda.comm")
+    newer = importlib.import_module(f"{torch.__name__}.nn.parallel.comm")
+    names = sorted(name for name in dir(older) if not name.startswith("_"))
+    return names, [getattr(older, name) is getattr(newer, name) for name in names]
+
+
+def test_functions_for_several_devices_say_that_there_is_one():
+    from jaxtorch.nn.parallel import comm
+
+    with pytest.raises(NotImplementedError, match=r"torch\.nn\.parallel\.comm\.scatter: models run on one device"):
+        getattr(comm, "scatter")([], [0])  # noqa: B009 - made by a table
+
+
+@parity_test
+def test_the_older_name_of_a_global_rank(torch: Any) -> Any:
+    dist = importlib.import_module(f"{torch.__name__}.distributed")
+    inner = importlib.import_module(f"{torch.__name__}.distributed.distributed_c10d")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = inner._get_global_rank(dist.group.WORLD, 0)
+    finally:
+        dist.destroy_process_group()
+    return found, [(w.category.__name__, str(w.message)) for w in caught]

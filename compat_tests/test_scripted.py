@@ -16,6 +16,30 @@ import jaxtorch
 from parity import parity_test
 
 
+class _Layers:
+    """A network of either kind, and what its Python counts."""
+
+    def __init__(self, torch: Any) -> None:
+        calls = self.calls = [0]
+
+        class Net(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.lin, self.bn, self.d = torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5)
+                self.times = 3
+                self.register_buffer("b", torch.zeros(3))
+
+            def forward(self, x: torch.Tensor):
+                return self.d(self.bn(self.lin(x)).relu()) * self.times + self.b
+
+        class Counting(Net):
+            def forward(self, x):
+                calls[0] += 1
+                return super().forward(x)
+
+        self.Net, self.Counting, self.x = Net, Counting, torch.arange(20.0).reshape(5, 4).sin()
+
+
 def _asserted(x: torch.Tensor):
     assert x.dim() == 2, "two dimensions"
     return x
@@ -123,13 +147,14 @@ def test_modules() -> None:
     assert isinstance(caught.value.__cause__, AssertionError)
 
 
-def test_a_scripted_module_is_the_module() -> None:
+def test_a_scripted_module_has_the_tensors_of_the_module() -> None:
     module = _Ours()
     scripted: Any = jaxtorch.jit.script(module)
     x = jaxtorch.ones(2, 3)
     scripted.eval()
     scripted.count = 3
-    assert not module.training and module.count == 3 and isinstance(scripted, _Ours) and repr(scripted) == repr(module)
+    assert module.training and module.inner.training and module.count == 0
+    assert isinstance(scripted, _Ours) and repr(scripted) == repr(module)
     assert [id(p) for p in scripted.parameters()] == [id(p) for p in module.parameters()]
     assert type(pickle.loads(pickle.dumps(scripted))) is _Ours
     file = io.BytesIO()
@@ -227,3 +252,112 @@ def test_scripted_modules_name_their_class_and_are_not_saved() -> None:
     for call in (made.save, made.save_to_buffer):
         with pytest.raises(NotImplementedError, match=r"torch\.jit\.ScriptModule\.save"):
             call("file")
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@parity_test
+def test_scripted_modules_have_settings_of_their_own(torch: Any) -> Any:
+    torch.manual_seed(0)
+    made = _Layers(torch)
+    m = made.Net()
+    s = torch.jit.script(m)
+    s.eval()
+    seen: list[Any] = [m.training, m.bn.training, s.training, s.bn.training]
+    m.times, s.times = 7, 9
+    seen += [m.times, s.times, s(made.x), m.bn.num_batches_tracked]
+    m(made.x)
+    s.train()(made.x)
+    s.load_state_dict({name: value + 1 for name, value in s.state_dict().items()})
+    s.eval()(made.x).sum().backward()
+    seen += [m.bn.num_batches_tracked, m.bn.running_mean, m.lin.weight, m.lin.bias.grad]
+    m.double()
+    seen += [s.bn.running_mean.dtype, s.bn.weight.dtype, s.b.dtype]
+    m.lin = torch.nn.Linear(4, 3)
+    return [*seen, s.lin.weight[0, 0] == m.lin.weight[0, 0]]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit", "ignore::torch.jit.TracerWarning")
+@parity_test
+def test_traced_modules_keep_the_settings_that_they_had(torch: Any) -> Any:
+    torch.manual_seed(3)
+    made = _Layers(torch)
+    m, x = made.Counting().eval(), made.x
+    t = torch.jit.trace(m, x, check_trace=False)
+    seen: list[Any] = [made.calls[0], m.bn.num_batches_tracked, isinstance(t, torch.jit.ScriptModule), t.original_name]
+    m.train()
+    m.times = 100
+    seen += [t.training, t(x).detach(), t.train().training, t.bn.training, t(x).detach(), m.bn.num_batches_tracked]
+    t.double()
+    wide = x.double()
+    seen += [t(wide).detach(), copy.deepcopy(t)(wide).detach(), sorted(t.state_dict())]
+    seen += [m.b.dtype, m.lin.weight.dtype, t.b.dtype]
+    m = made.Net()  # in training
+    t = torch.jit.trace(m, x, check_trace=False)
+    seen += [m.bn.num_batches_tracked, m.bn.running_mean, torch.rand(2)]
+    seen += [t(x).detach(), t.eval()(x).detach(), m.bn.num_batches_tracked]
+    torch.jit.trace(m, x, check_trace=True)  # TracerWarning: dropout is not deterministic
+    return [*seen, m.bn.num_batches_tracked, m.training, torch.rand(2)]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@parity_test
+def test_what_may_be_traced(torch: Any) -> Any:
+    made = _Layers(torch)
+    torch.manual_seed(3)
+    m, x = made.Net().eval(), made.x
+    by_name = torch.jit.trace(m, example_kwarg_inputs={"x": x})(x=x)
+    of_module = torch.jit.trace_module(m, {"forward": x})
+    function = torch.jit.trace(lambda a, b: (a + b, a - b), (x, x))
+    seen = [by_name, of_module(x), isinstance(of_module, torch.jit.ScriptModule), torch.jit.trace(m.forward, x)(x)]
+    seen += [function(x, x), isinstance(function, torch.jit.ScriptFunction), torch.rand(1)]
+    wrong = []
+    for call in (lambda: torch.jit.trace(m, x[:, :3]), lambda: torch.jit.freeze(m), lambda: torch.jit.freeze(3)):
+        try:
+            call()
+        except RuntimeError as error:
+            wrong.append(str(error)[:40])
+    return [*seen, wrong]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@parity_test
+def test_frozen_modules_have_no_parameters(torch: Any) -> Any:
+    made = _Layers(torch)
+    torch.manual_seed(3)
+    x, seen = made.x, []
+    for make in (torch.jit.script, lambda m: torch.jit.trace(m, x)):
+        m = made.Net().eval()
+        frozen = torch.jit.freeze(make(m))
+        out = frozen(x)
+        seen += [out, out.requires_grad, list(frozen.state_dict()), list(frozen.named_children()), repr(frozen)]
+        seen += [
+            isinstance(frozen, torch.jit.ScriptModule),
+            frozen.original_name,
+            copy.deepcopy(frozen)(x),
+            hasattr(frozen, "lin"),
+        ]
+        seen += [m.lin.weight.requires_grad, torch.jit.optimize_for_inference(make(m))(x).requires_grad]
+    kept = torch.jit.freeze(torch.jit.script(made.Net().eval()), preserved_attrs=["times"])
+    try:
+        torch.jit.freeze(torch.jit.script(made.Net()))
+    except RuntimeError as error:
+        seen.append(str(error)[:40])
+    return [*seen, kept.times, kept(x)]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+@parity_test
+def test_modules_of_scripted_and_traced_ones(torch: Any) -> Any:
+    torch.manual_seed(3)
+    x = torch.ones(2, 4)
+    inner = torch.jit.script(torch.nn.Linear(4, 3)), torch.jit.trace(torch.nn.Linear(3, 2), torch.ones(1, 3))
+    outer = torch.nn.Sequential(*inner)
+    tied = torch.nn.ModuleList([torch.nn.Linear(2, 2)] * 2)
+    again = torch.jit.trace(torch.nn.Sequential(*tied), torch.ones(1, 2))
+    return (
+        outer(x),
+        sorted(outer.state_dict()),
+        copy.deepcopy(outer)(x),
+        len(list(again.parameters())),
+        outer.eval()[0].training,
+    )

@@ -17,6 +17,7 @@ from .._core.op import functions as _functions
 from .._core.random import Generator as Generator
 from .._core.size import Size as Size
 from .._core.tensor import Tensor
+from .._library.tags import Tag as Tag
 from .._ops.constants import layout as layout
 from .._ops.constants import memory_format as memory_format
 from .._ops.linalg_rules import LinAlgError as _LinAlgError  # noqa: F401

@@ -38,6 +38,16 @@ def index(self: Tensor, indices: Any) -> Tensor:
     return self[tuple(builtins.slice(None) if i is None else i for i in indices)]
 
 
+def _unsafe_index(self: Tensor, indices: Any) -> Tensor:
+    """`self[indices]`."""
+    return index(self, indices)
+
+
+def _to_dense(self: Tensor, dtype: Any = None, masked_grad: bool | None = None) -> Tensor:
+    """`self.to_dense()`."""
+    return self.to_dense(dtype, masked_grad=masked_grad)
+
+
 def _conj(self: Tensor) -> Tensor:
     """The complex conjugate."""
     return self.conj()
@@ -102,14 +112,57 @@ _ABSENT = """
     _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
     _scaled_mm  _flash_attention_forward
     _efficient_attention_forward  _sparse_addmm
-    _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_dense _to_sparse _upsample_bilinear2d_aa
+    _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _to_sparse _upsample_bilinear2d_aa
        sym_constrain_range sym_constrain_range_for_size
     sym_storage_offset sym_stride wait_tensor
+    _convert_weight_to_int4pack _convert_weight_to_int4pack_for_cpu _weight_int4pack_mm _weight_int4pack_mm_for_cpu
+    _weight_int4pack_mm_with_scales_and_zeros _dyn_quant_pack_4bit_weight _dyn_quant_matmul_4bit _scaled_mm_v2
+    _embedding_bag_forward_only _native_batch_norm_legit_no_training cudnn_batch_norm miopen_batch_norm
+    _efficientzerotensor _mkldnn_transpose
 """.split()
+
+_OF_TENSOR = frozenset(
+    """
+    _indices _nnz _values _version ccol_indices col_indices crow_indices data dense_dim dim get_device indices is_coalesced
+    is_contiguous is_inference is_leaf is_pinned is_set_to item mH mT output_nr requires_grad_ retains_grad
+    row_indices size sparse_dim storage_offset stride to_dense to_sparse to_sparse_csr to_sparse_csc values
+    """.split()
+)
+"""Operations that are methods or attributes of tensors, and no functions of `torch`."""
+
+
+def _of_tensor(name: str) -> Callable[..., Any]:
+    def ask(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = getattr(self, name)
+        if not callable(found) or isinstance(found, Tensor):
+            return found
+        found = found(*args, **kwargs)
+        return list(found) if name in ("size", "stride") and isinstance(found, tuple) else found
+
+    ask.__name__ = ask.__qualname__ = name
+    return ask
+
+
+def numpy_T(self: Tensor) -> Tensor:
+    """`self.T`."""
+    return self.T
+
+
+def matrix_H(self: Tensor) -> Tensor:
+    """`self.H`."""
+    return self.H
+
+
+def lift(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
 
 _OURS = (
     _conj,
     _to_copy,
+    _to_dense,
+    _unsafe_index,
     alias,
     index,
     scaled_dot_product_attention,
@@ -120,7 +173,10 @@ _OURS = (
     _softmax,
     _log_softmax,
     _local_scalar_dense,
+    lift,
     lift_fresh,
+    matrix_H,
+    numpy_T,
     linalg_vector_norm,
 )
 FUNCTIONS: dict[str, Callable[..., Any]] = aten_backward.FUNCTIONS
@@ -141,6 +197,8 @@ def find(name: str) -> Callable[..., Any] | None:
         from ..nn import functional
 
         found = getattr(functional, name, None) if name in functional.__all__ else None
+    if found is None and name in _OF_TENSOR:
+        return _of_tensor(name)
     if found is None and name in _ABSENT:
         return absent_function(f"torch.ops.aten.{name}", "jaxtorch has no dispatcher")
     return found

@@ -251,6 +251,30 @@ class OpOverloadPacket:
         raise errors[0]
 
 
+_COLLECTIVES = {
+    "_c10d_functional": frozenset(
+        """
+        _wrap_tensor_autograd all_gather_into_tensor all_gather_into_tensor_coalesced all_gather_into_tensor_out
+        all_reduce all_reduce_ all_reduce_coalesced all_reduce_coalesced_ all_to_all_single broadcast broadcast_ reduce_scatter_tensor
+        reduce_scatter_tensor_coalesced reduce_scatter_tensor_out wait_tensor
+        """.split()
+    ),
+    "c10d_functional": frozenset(
+        """
+        all_gather_into_tensor all_gather_into_tensor_coalesced all_reduce all_reduce_coalesced all_to_all_single broadcast
+        reduce_scatter_tensor reduce_scatter_tensor_coalesced wait_tensor
+        """.split()
+    ),
+    "c10d": frozenset(
+        """
+        _allgather_base_ _reduce_scatter_base_ allgather_ allgather_coalesced_ allgather_into_tensor_coalesced_ allreduce_
+        allreduce_coalesced_ alltoall_ alltoall_base_ barrier broadcast_ gather_ monitored_barrier_ recv_ recv_any_source_
+        reduce_ reduce_scatter_ reduce_scatter_tensor_coalesced_ scatter_ send
+        """.split()
+    ),
+}
+"""Names of collectives that libraries use as keys of their tables; called, they raise NotImplementedError."""
+
 _LISTS = frozenset(("chunk", "split", "split_with_sizes", "unbind", "unsafe_split", "unsafe_split_with_sizes"))
 """Operations whose results are a list."""
 
@@ -258,13 +282,14 @@ _LISTS = frozenset(("chunk", "split", "split_with_sizes", "unbind", "unsafe_spli
 class OfEngine:
     """`torch.ops.aten.add`: an operation of jaxtorch; its overloads, `torch.ops.aten.add.Tensor`, are all one Python function."""
 
-    namespace = "aten"
-
-    def __init__(self, name: str, fn: Callable[..., Any], packet: OfEngine | None = None) -> None:
+    def __init__(
+        self, name: str, fn: Callable[..., Any], packet: OfEngine | None = None, namespace: str = "aten"
+    ) -> None:
         self.__name__ = name
-        self.__module__ = "torch._ops.aten" if packet is not None else "torch.ops.aten"
+        self.namespace = namespace
+        self.__module__ = f"torch._ops.{namespace}" if packet is not None else f"torch.ops.{namespace}"
         self._opname, _, self._overloadname = name.partition(".")
-        self._qualified_op_name = f"aten::{self._opname}"
+        self._qualified_op_name = f"{namespace}::{self._opname}"
         self._overloadpacket = self.overloadpacket = self if packet is None else packet
         self._fn = fn
         self.writes = self._opname.endswith("_") and not self._opname.endswith("__")
@@ -275,20 +300,20 @@ class OfEngine:
 
     def __repr__(self) -> str:
         if self._overloadname:
-            return f"<OpOverload(op='aten.{self._opname}', overload='{self._overloadname}')>"
-        return f"<OpOverloadPacket(op='aten.{self._opname}')>"
+            return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+        return f"<OpOverloadPacket(op='{self.namespace}.{self._opname}')>"
 
     def __str__(self) -> str:
-        return f"aten.{self.__name__}"
+        return f"{self.namespace}.{self.__name__}"
 
     def name(self) -> str:
         """`aten::add.Tensor`."""
-        return "aten::" + self.__name__.removesuffix(".default")
+        return f"{self.namespace}::" + self.__name__.removesuffix(".default")
 
     def overloads(self) -> list[str]:
         """NotImplementedError: jaxtorch has no table of the overloads of PyTorch's operations."""
         raise NotImplementedError(
-            f"torch.ops.aten.{self._opname}.overloads(): only those of custom operations are listed"
+            f"torch.ops.{self.namespace}.{self._opname}.overloads(): only those of custom operations are listed"
         )
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
@@ -318,7 +343,7 @@ class OfEngine:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self.__dict__.get("_overloadname", True):
             raise AttributeError(name)
-        overload = OfEngine(f"{self.__name__}.{name}", self._fn, self)
+        overload = OfEngine(f"{self.__name__}.{name}", self._fn, self, self.namespace)
         setattr(self, name, overload)
         return overload
 
@@ -359,7 +384,10 @@ class Namespace(SimpleNamespace):
             from .._quantized.layers import operators as quantised
 
             if name in quantised:
-                packet = packets[self._name, name] = OfEngine(name, quantised[name])
+                packet = packets[self._name, name] = OfEngine(name, quantised[name], None, self._name)
+        if packet is None and name in _COLLECTIVES.get(self._name, ()):
+            absent = absent_function(f"torch.ops.{self._name}.{name}", "jaxtorch has no collectives as operations")
+            packet = packets[self._name, name] = OfEngine(name, absent, None, self._name)
         if packet is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         return packet

@@ -154,6 +154,13 @@ def _profiler_enabled() -> bool:
     return False
 
 
+def _is_checkpoint_valid() -> bool:
+    """May a backward pass begin here? Not within one for certain inputs, `grad` for instance."""
+    from .variable import Variable
+
+    return Variable._execution_engine.is_checkpoint_valid()
+
+
 def __getattr__(name: str) -> Any:
     if name in ("forward_ad", "functional", "profiler", "variable"):
         import importlib

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import views
 from .._core.backward import queue_callback
+from .._core.modes import state
 from .._core.tensor import Tensor
 
 __all__ = ["Variable"]
@@ -19,6 +20,10 @@ class _ExecutionEngine:
     def queue_callback(self, callback: Callable[[], Any]) -> None:
         """Call `callback()` when the outermost backward pass has given all leaves their gradients; RuntimeError outside of one."""
         queue_callback(callback)
+
+    def is_checkpoint_valid(self) -> bool:
+        """May a backward pass begin within this one? Not in one for certain inputs (`grad`, `backward(inputs=)`)."""
+        return not state.capturing
 
 
 class _VariableMeta(type):

@@ -1,9 +1,10 @@
-"""`torch.jit`: pass-through. What would be compiled to TorchScript is handed back and runs as Python.
+"""`torch.jit`: what would be compiled to TorchScript runs as Python.
 
 Scripting and tracing in PyTorch make a program out of a function or a module, mainly to run it without Python or faster.
-jaxtorch records and compiles what runs in any case, so `trace` returns what it was given, `script` the same with TorchScript's
-exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced" function keeps its control flow, and errors that the
-TorchScript compiler would find appear when the function runs. Saving and loading TorchScript files raises NotImplementedError.
+jaxtorch records and compiles what runs in any case, so `script`, `trace` and `freeze` give modules of the same Python and tensors,
+with settings of their own, `script` with TorchScript's exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced"
+function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. Saving and
+loading TorchScript files raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .._jit_internal import _overload_method as _overload_method
 from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
 from ..nn import Module
-from . import _scripted, _state
+from . import _scripted, _state, _traced
 from . import annotations as annotations
 from ._scripted import Error
 
@@ -37,7 +38,7 @@ class _OfModules(type):
     """What `script` gives for a module counts as a script module, though its class is the module's own."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        scripted = cls in (ScriptModule, RecursiveScriptModule) and builtins.isinstance(instance, _scripted.Scripted)
+        scripted = cls in (ScriptModule, RecursiveScriptModule) and builtins.isinstance(instance, _scripted.Compiled)
         return scripted or super().__instancecheck__(instance)
 
 
@@ -110,14 +111,34 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     return obj
 
 
-def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """`func` itself. Control flow stays as it is: PyTorch's tracer would fix the path that the example takes."""
-    return func
+def trace(
+    func: Any, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True, *args: Any,
+    example_kwarg_inputs: Any = None, **kwargs: Any
+) -> Any:  # fmt: skip
+    """`func` with the settings that it has now, a module with the same tensors.
+
+    Control flow stays as it is: PyTorch's tracer would fix the path that the example takes.
+
+    `func` runs on the example, once or with `check_trace` four times, as in PyTorch.
+    """
+    if not _state._enabled:
+        return func
+    owner = getattr(func, "__self__", None)
+    if builtins.isinstance(owner, Module) and func.__name__ == "forward":
+        func = owner
+    _traced.run(func, example_inputs, example_kwarg_inputs, check_trace)
+    return _traced.traced_module(func) if builtins.isinstance(func, Module) else _traced.traced_function(func)
 
 
-def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-    """`mod` itself."""
-    return mod
+def trace_module(
+    mod: Any, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True, *args: Any, **kwargs: Any
+) -> Any:
+    """`mod` as by `trace`, with the methods that `inputs` names."""
+    if not _state._enabled:
+        return mod
+    for name, example in inputs.items():
+        _traced.run(mod if name == "forward" else getattr(mod, name), example, None, check_trace)
+    return _traced.traced_module(mod, [name for name in inputs if name != "forward"])
 
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,13 +162,25 @@ def interface(obj: type) -> type:
 
 
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
-    """The module itself."""
-    return mod
+    """A module that computes as `mod` does, a scripted or traced one in evaluation, and whose parameters are constants.
+
+    preserved_attrs: names of its attributes and methods that the new one has too.
+    """
+    if not builtins.isinstance(mod, ScriptModule):
+        raise RuntimeError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+        )
+    return _traced.frozen_module(mod, preserved_attrs)
 
 
 def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
-    """The module itself: XLA optimises what runs."""
-    return mod
+    """`freeze` of the module in evaluation, or the module itself where that was done: XLA optimises what runs."""
+    if not builtins.isinstance(mod, ScriptModule):
+        raise RuntimeError(
+            "optimize_for_inference expects a ScriptModule as input. "
+            "Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
+        )
+    return mod if builtins.isinstance(mod, _traced.Frozen) else freeze(mod.eval(), other_methods)
 
 
 def is_tracing() -> bool:

@@ -1,7 +1,8 @@
-"""What `torch.jit.script` gives: the function or module as it is, whose exceptions come out as TorchScript's do."""
+"""What `torch.jit.script` gives: the function, or the module over again with the same tensors, and TorchScript's exceptions."""
 
 from __future__ import annotations
 
+import collections
 import copy
 import copyreg
 import dis
@@ -100,16 +101,12 @@ def scripted_function(fn: Callable[..., Any]) -> Callable[..., Any]:
 _kinds: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
 
 
-class Scripted:
-    """What the classes of scripted modules have besides their own. State is that of the module that was scripted; what is copied by
-    pickle is a module of its class."""
+class Compiled:
+    """What the classes of scripted, traced and frozen modules have besides their own."""
 
     def __init_subclass__(cls) -> None:
-        Module.__init_subclass__.__func__(cls)  # pyright: ignore[reportFunctionMemberAccess] - the program's own is for its classes
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        with _converting:
-            return super().__call__(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+        if issubclass(cls, Module):
+            Module.__init_subclass__.__func__(cls)  # pyright: ignore[reportFunctionMemberAccess] - the program's own is for its classes
 
     @property
     def original_name(self) -> str:
@@ -124,8 +121,17 @@ class Scripted:
         """NotImplementedError: there is no TorchScript to write."""
         raise missing("torch.jit.ScriptModule.save_to_buffer")
 
+
+class Scripted(Compiled):
+    """What the classes of scripted modules have. What is copied by pickle is a module of the class that was scripted."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with _converting:
+            return super().__call__(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
+
     def __deepcopy__(self, memo: Any) -> Any:
-        return scripted_module(copy.deepcopy(_plain(self), memo))
+        copied = copy.deepcopy(_plain(self), memo)
+        return _sharing(_kind(type(copied)), copied)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         plain = _plain(self)
@@ -158,6 +164,37 @@ def _kind(kind: type) -> type:
     return found
 
 
+def again(module: Any, made: dict[int, Any], kind: type | None = None, *, shared: bool = False) -> Any:
+    """A module of the same attributes and modules, which has settings of its own (`training` among them) and the same tensors.
+
+    made: the modules that have been made again, by the identity of the first ones. shared: later changes of which tensors are the
+    parameters and buffers are seen on both sides.
+    """
+    if id(module) in made:
+        return made[id(module)]
+    new = made[id(module)] = object.__new__(type(module) if kind is None else kind)
+    held = ("_parameters", "_buffers") if shared else ()
+    new.__dict__ = {
+        name: value if name in held else _again(value, made, shared) for name, value in vars(module).items()
+    }
+    return new
+
+
+def _again(value: Any, made: dict[int, Any], shared: bool) -> Any:
+    kind = type(value)
+    if isinstance(value, Module):
+        return again(value, made, shared=shared)
+    if kind in (dict, collections.OrderedDict):
+        return kind((name, _again(item, made, shared)) for name, item in value.items())
+    if kind is list:
+        return [_again(item, made, shared) for item in value]
+    if kind is set:
+        return set(value)
+    if kind is types.MethodType and isinstance(value.__self__, Module):
+        return types.MethodType(value.__func__, again(value.__self__, made, shared=shared))
+    return value
+
+
 def scripted_module(module: Module) -> Module:
-    """A module that shares all attributes with the given one and has TorchScript's exceptions."""
-    return module if isinstance(module, Scripted) else _sharing(_kind(type(module)), module)
+    """A module with the tensors of the given one and TorchScript's exceptions."""
+    return module if isinstance(module, Compiled) else again(module, {}, _kind(type(module)))
