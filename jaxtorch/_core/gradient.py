@@ -22,6 +22,7 @@ from jax.interpreters import ad, partial_eval
 from . import templates
 from .capture import unobserved
 from .context import x64
+from .dtypes import scalar_name
 from .entry import Entry, Kernel, unaliased
 from .halves import in_single
 from .tape import node_type
@@ -355,6 +356,9 @@ def grad_form(entry: Entry, mask: int) -> GradForm:
     """The entry's differentiated form for the inputs in the bit set `mask`."""
     form = entry.forms.get(mask)
     if form is None:
+        for aval, wanted in zip(entry.kernel.out_avals, entry.out_float, strict=False):
+            if wanted and not (aval.dtype.is_floating_point or aval.dtype.is_complex):
+                raise RuntimeError(f"Autograd not support dtype: {scalar_name(aval.dtype)}")
         with _tracing(entry):
             form = entry.forms[mask] = GradForm(entry, mask)
     return form

@@ -121,6 +121,8 @@ class Op:
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
+        elif self.name in _ACCUMULATED and not entry.out_float[0] and flat[0].dtype.is_floating_point:
+            entry.out_float = (True,)  # as its gradient is asked for: PyTorch refuses that (`grad_form`)
         entry.operand_names = tuple(names)
         if self.saved or self.unsaved:
             entry.saved = _named(self.saved, operand_keys, statics)
@@ -245,6 +247,8 @@ def _named(names: Any, operands: Any, statics: Any) -> dict[str, frozenset[str]]
     return dict.fromkeys(names, frozenset())
 
 
+_ACCUMULATED = frozenset(("sum", "nansum", "prod", "cumsum", "cumprod"))
+"""Operations whose result has the type that `dtype=` says, also that of integers."""
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
 
 
