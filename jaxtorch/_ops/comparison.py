@@ -11,43 +11,83 @@ from .._core.modes import no_grad
 from .._core.op import Array, Number, Operand, function, method, op
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
-from .rules import kind, real_only, refuse, scalar_name
+from .rules import kind, real_only, refuse, scalar_name, tensor_name
 
 
-@op(promote=True, inplace=True, operator="eq", differentiable=False, broadcast=True)
+@op(promote=True, inplace=True, operator="eq", grad=tensor_name("Eq"), differentiable=False, broadcast=True)
 def eq(input: Array, other: Operand):
     """`input == other`, broadcast."""
     return input == other
 
 
-@op(promote=True, inplace=True, operator="ne", aliases=["not_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="ne",
+    grad=tensor_name("Ne"),
+    aliases=["not_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def ne(input: Array, other: Operand):
     """`input != other`, broadcast."""
     return input != other
 
 
-@op(promote=True, inplace=True, operator="lt", aliases=["less"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="lt",
+    grad=tensor_name("Lt"),
+    aliases=["less"],
+    differentiable=False,
+    broadcast=True,
+)
 def lt(input: Array, other: Operand):
     """`input < other`, broadcast."""
     refuse("lt_cpu", input, "complex")
     return input < other
 
 
-@op(promote=True, inplace=True, operator="le", aliases=["less_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="le",
+    grad=tensor_name("Le"),
+    aliases=["less_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def le(input: Array, other: Operand):
     """`input <= other`, broadcast."""
     refuse("le_cpu", input, "complex")
     return input <= other
 
 
-@op(promote=True, inplace=True, operator="gt", aliases=["greater"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="gt",
+    grad=tensor_name("Gt"),
+    aliases=["greater"],
+    differentiable=False,
+    broadcast=True,
+)
 def gt(input: Array, other: Operand):
     """`input > other`, broadcast."""
     refuse("gt_cpu", input, "complex")
     return input > other
 
 
-@op(promote=True, inplace=True, operator="ge", aliases=["greater_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="ge",
+    grad=tensor_name("Ge"),
+    aliases=["greater_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def ge(input: Array, other: Operand):
     """`input >= other`, broadcast."""
     refuse("ge_cpu", input, "complex")

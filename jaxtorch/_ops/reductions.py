@@ -235,6 +235,8 @@ def logsumexp(input: Array, dim: Ints, keepdim: bool = False):
     """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     x = to_float(input)
     axes = axes_of("logsumexp", dim, x.ndim)
+    if isinstance(dim, (tuple, list)) and not dim and x.ndim and x.size and not keepdim:  # what PyTorch makes of that
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * x.ndim}")
     out = log_sum_exp(wide(x), axes).astype(x.dtype)
     return out if keepdim else jnp.squeeze(out, axes)
 

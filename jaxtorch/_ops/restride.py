@@ -273,7 +273,8 @@ def _copying(name: str, view: Any) -> None:
     def copied(part: Tensor) -> Tensor:
         fresh = part.clone(memory_format=contiguous_format)
         if fresh._node is not None and part._node is not None:
-            fresh._node.__class__ = node_type(type(part._node).__name__ + "_copy")
+            own = type(part._node).__name__ + "_copy" if name != "narrow" else "NarrowCopyBackward0"
+            fresh._node.__class__ = node_type(own)
         return fresh
 
     copying.__name__ = copying.__qualname__ = name + "_copy"

@@ -20,6 +20,7 @@ from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host
 from .._core.value import python_number
 from .._core.views import _put_back
+from .casting import computed_in
 from .indexing import _content
 from .rules import diagonal_of
 from .views import _slice, diagonal, select, slice_dim
@@ -88,9 +89,12 @@ def repeat_interleave(
         need_kind("repeat_interleave", "repeats", "int", repeats)
     if dim is None:
         input, dim = input.reshape(-1), 0
-    d = strides.wrap_dim(dim, input._value.aval.ndim)
-    if not input._value.aval.ndim:
-        input = input.reshape(1)
+    rank = input._value.aval.ndim
+    if not rank and isinstance(repeats, Tensor):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = strides.wrap_dim(dim, rank)
+    if not rank:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     n = input._value.aval.shape[d]
     if not isinstance(repeats, Tensor):
         if repeats < 0:
@@ -294,7 +298,7 @@ def _replaced(view: Any, input: Any, src: Any, part: Any, **arguments: Any) -> A
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part.shape)}"
         )
-    return _put_back(view, input, src.astype(input.dtype), arguments)
+    return _put_back(view, input, computed_in(src, dtypes.from_numpy(input.dtype)), arguments)
 
 
 @op(out=False, like_input=True)
