@@ -24,7 +24,7 @@ from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
-from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
+from .parameters import Parameter, freeze, need_kind, once_given, refuse_kind, refuse_sizes
 from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
@@ -208,7 +208,12 @@ class _Source:
             if p.star:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
         for alias, torch_name in self._other_names():
-            self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
+            default = next(
+                (f"_default_{p.name}" for p in op.params if p.name == torch_name and not p.required), "_MISSING"
+            )
+            self.namespace["_ONCE_GIVEN"] = once_given
+            given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
+            self.add(f"if {alias} is not _MISSING: {torch_name} = {given}")
         for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
             n, wanted = p.name, _TOLD_APART.get(p.note)
             if wanted is not None and not p.star:

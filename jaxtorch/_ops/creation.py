@@ -437,6 +437,8 @@ def _fill_value(self: Tensor, value: Any, name: str) -> Any:
 @function("fill")
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
+    if type(input) is not Tensor:
+        need_tensor(input, "fill", "input")
     return _fill(input, _fill_value(input, value, "fill"))
 
 

@@ -146,6 +146,8 @@ def _along_dim(input: Array, indices: Array, dim: int):
 @numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`gather` with the other dimensions broadcast; of the flattened input if no dimension is given."""
+    if type(input) is not Tensor:
+        need_tensor(input, "take_along_dim", "input")
     if out is not None:
         refuse_shared(out, (input, indices))
     if need_tensor(indices, "take_along_dim", "indices").dtype is not dtypes.int64:

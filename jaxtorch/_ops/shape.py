@@ -17,7 +17,7 @@ from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_na
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
 from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
 from .._core.views import _put_back
 from .casting import computed_in
@@ -60,6 +60,8 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
 @function("tile")
 def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
+    if type(input) is not Tensor:
+        need_tensor(input, "tile", "input")
     dims = as_size(need_sizes("tile", "dims", dims, 2), "tile", "dims")
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
@@ -175,6 +177,8 @@ _flip.__name__ = _flip.__qualname__ = "flip"  # as those who are asked see it
 @function("fliplr", method=True)
 def fliplr(input: Tensor) -> Tensor:
     """The order reversed along dimension 1."""
+    if type(input) is not Tensor:
+        need_tensor(input, "fliplr", "input")
     if input._value.aval.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
@@ -183,6 +187,8 @@ def fliplr(input: Tensor) -> Tensor:
 @function("flipud", method=True)
 def flipud(input: Tensor) -> Tensor:
     """The order reversed along dimension 0."""
+    if type(input) is not Tensor:
+        need_tensor(input, "flipud", "input")
     if input._value.aval.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))

@@ -508,6 +508,8 @@ def _count(t: Tensor) -> None:
 @member
 def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
+    if not items and size is None:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
     given = items if size is None else (size,)
