@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import typing
+import warnings
 from typing import Any
 
 import pytest
 import torch as pytorch
 
 import jaxtorch
-from parity import parity_test
+from parity import attempt, parity_test
 
 PLACES = ("", "nn.functional", "nn.init", "fft", "Tensor")
 
@@ -106,3 +107,34 @@ def test_implementations_of_attention(torch: Any, names: str) -> Any:
         except RuntimeError as error:
             found = str(error)
     return found, run()
+
+
+UPSAMPLING = {
+    "upsample_nearest1d": (1, [((6,),), (None, [1.5])]),
+    "upsample_nearest2d": (2, [((3, 3),), ((8, 8), 2.0, 2.0), (None, [2.0, 1.5])]),
+    "_upsample_nearest_exact2d": (2, [((3, 3),)]),
+    "upsample_linear1d": (1, [((6,), False), (None, True, [1.5])]),
+    "upsample_bilinear2d": (2, [((4, 3), True), (None, False, [2.0, 1.5]), (None, False, None)]),
+    "_upsample_bilinear2d_aa": (2, [((2, 3), False, None, None), (None, True, [0.5, 0.75])]),
+    "_upsample_bicubic2d_aa": (2, [((2, 3), False), (None, False, [0.5, 0.75])]),
+}
+
+
+@pytest.mark.parametrize("name", UPSAMPLING)
+@parity_test
+def test_interpolation_by_private_names(torch: Any, name: str) -> Any:
+    n, calls = UPSAMPLING[name]
+    x = torch.arange(2.0 * 4**n).view(1, 2, *[4] * n)
+    return [attempt(lambda call=call: getattr(torch._C._nn, name)(x, *call)) for call in calls]
+
+
+@parity_test
+def test_filling_with_a_complex_number_warns(torch: Any) -> Any:
+    torch.set_warn_always(True)
+    try:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            x = torch.zeros(2).fill_(torch.tensor(1 + 2j))
+    finally:
+        torch.set_warn_always(False)
+    return x, [str(w.message).partition(" (Trig")[0] for w in seen]
