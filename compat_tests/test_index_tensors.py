@@ -10,6 +10,7 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
+from parity import parity_test
 
 INDICES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda t: t.tensor([2, -1, 0]),
@@ -203,3 +204,29 @@ def test_a_write_that_changes_nothing_is_one_to_backward():
         saved[1] = saved[1]
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             y.sum().backward()
+
+
+PERMUTED = {
+    "one": lambda torch, x, i: x[i.t()],
+    "one of a vector": lambda torch, x, i: x[0, 0][i.t()],
+    "behind": lambda torch, x, i: x[:, i.t()],
+    "two": lambda torch, x, i: x[i.t(), i.t() + 1],
+    "two that broadcast": lambda torch, x, i: x[i.t(), torch.tensor([0, 1])],
+    "apart": lambda torch, x, i: x[i.t(), :, torch.tensor([0, 1])],
+    "different": lambda torch, x, i: x[i.t(), i.t().contiguous()],
+    "of a permuted tensor": lambda torch, x, i: x.permute(2, 0, 1)[i.t()],
+    "expanded": lambda torch, x, i: x[i[:1].t().expand(3, 2)],
+    "three dimensions": lambda torch, x, i: x[i.view(1, 2, 3).permute(2, 0, 1)],
+    "with a mask": lambda torch, x, i: x[torch.tensor([True, False, True, False]), i[:, :2].t()],
+    "int32": lambda torch, x, i: x[i.int().t()],
+    "computed": lambda torch, x, i: (x + 1)[(i * 1).t()],
+    "of a leaf": lambda torch, x, i: x.requires_grad_()[i.t()],
+    "steps": lambda torch, x, i: x[i[0, ::2]],
+}
+
+
+@pytest.mark.parametrize("name", PERMUTED)
+@parity_test
+def test_strides_follow_those_of_index_tensors(torch: Any, name: str) -> Any:
+    x, i = torch.arange(4.0 * 5 * 6).view(4, 5, 6), torch.tensor([[0, 1, 2], [3, 2, 0]])
+    return PERMUTED[name](torch, x, i)

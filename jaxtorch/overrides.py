@@ -9,6 +9,7 @@ it is under its public name, `torch.add` or `torch.Tensor.add`, and operators as
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -30,10 +31,31 @@ DisableTorchFunctionSubclass = _engine.disable_subclass
 _disabled_torch_function_impl = _engine.disabled_torch_function
 _disabled_torch_dispatch_impl = _engine.disabled_torch_dispatch
 
-_IGNORED = frozenset(
+_ASKING_NOBODY = frozenset(
     """as_subclass can_cast get_default_device get_default_dtype is_storage is_tensor manual_seed promote_types set_default_device
     set_default_dtype set_default_tensor_type set_printoptions""".split()
 )
+_IGNORED = frozenset(
+    """arange are_deterministic_algorithms_enabled as_strided as_tensor asarray autocast_decrement_nesting autocast_increment_nesting
+    bartlett_window blackman_window can_cast clear_autocast_cache compile empty empty_permuted empty_strided eye fill from_file
+    from_numpy frombuffer full get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_device get_default_dtype
+    get_deterministic_debug_mode get_device_module get_float32_matmul_precision get_num_interop_threads get_num_threads
+    get_rng_state hamming_window hann_window initial_seed is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
+    is_autocast_cpu_enabled is_autocast_enabled is_deterministic_algorithms_warn_only_enabled is_grad_enabled
+    is_inference_mode_enabled is_storage is_tensor is_warn_always_enabled kaiser_window linspace load logspace manual_seed normal
+    ones promote_types rand rand_like randint randint_like randn randn_like randperm range result_type save scalar_tensor seed
+    set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+    set_autocast_enabled set_autocast_gpu_dtype set_default_device set_default_tensor_type set_deterministic_debug_mode
+    set_float32_matmul_precision set_flush_denormal set_num_interop_threads set_num_threads set_printoptions set_rng_state
+    set_warn_always sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+    sparse_csr_tensor tensor tril_indices triu_indices typename use_deterministic_algorithms vander vmap zeros""".split()
+)
+_IGNORED_LAYERS = "hardsigmoid hardswish sigmoid tanh upsample upsample_bilinear upsample_nearest".split()
+_IGNORED_INIT = """calculate_gain constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal
+    xavier_uniform""".split()
+_IGNORED_METHODS = """as_subclass eig lstsq new new_empty new_empty_strided new_full new_ones new_tensor new_zeros reinforce solve
+    stride symeig to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unflatten""".split()
+_FREQUENCIES = ("fftfreq", "rfftfreq")
 _OPERATORS = _engine.OPERATORS.union(
     "__getitem__ __setitem__ __len__ __bool__ __int__ __float__ __repr__ __format__ __invert__".split()
 )
@@ -46,7 +68,7 @@ _PROPERTIES = ("T", "H", "mT", "mH", "data", "real", "imag")
 
 def _of_tensor() -> Iterator[tuple[str, FunctionType]]:
     for name, item in list(vars(Tensor).items()):
-        if isinstance(item, FunctionType) and name not in _IGNORED and (name[0] != "_" or name in _OPERATORS):
+        if isinstance(item, FunctionType) and name not in _ASKING_NOBODY and (name[0] != "_" or name in _OPERATORS):
             yield name, item
     for name in _PROPERTIES:
         getter = getattr(vars(Tensor).get(name), "fget", None)
@@ -59,7 +81,7 @@ def _of_modules() -> Iterator[tuple[str, str, FunctionType]]:
     from .nn import functional
 
     for name, item in list(_op.functions.items()):
-        if isinstance(item, FunctionType) and name not in _IGNORED and name[0] != "_":
+        if isinstance(item, FunctionType) and name not in _ASKING_NOBODY and name[0] != "_":
             yield "torch", name, item
     for label, module in (("nn.functional", functional), ("linalg", linalg), ("fft", fft), ("special", special)):
         for name in module.__all__:
@@ -237,9 +259,17 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Public functions that do not ask."""
-    found = {_op.functions[name] for name in _IGNORED if name in _op.functions}
-    return found | {vars(Tensor)[name] for name in _IGNORED if name in vars(Tensor)}
+    """Public functions that subclasses with `__torch_function__` are not asked about: those that make tensors of no tensor, read
+    or set the process's state, or are deprecated."""
+    torch = sys.modules[__name__.partition(".")[0]]
+    places = (
+        (torch, _IGNORED),
+        (torch.nn.functional, _IGNORED_LAYERS),
+        (torch.nn.init, _IGNORED_INIT),
+        (torch.fft, _FREQUENCIES),
+    )
+    found = {getattr(place, name) for place, names in places for name in names if callable(getattr(place, name, None))}
+    return found | {vars(Tensor)[name] for name in _IGNORED_METHODS if name in vars(Tensor)}
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from .._ops import resample
 from ..nn import functional as _functional
 
 
@@ -28,6 +30,43 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
             device = item
     found = None if device is None else _device(device)
     return found, dtype, bool(kwargs.get("non_blocking", False)), kwargs.get("memory_format")
+
+
+_MODES = {f"upsample_nearest{n}d": ("nearest", n) for n in (1, 2, 3)}
+_MODES |= {f"_upsample_nearest_exact{n}d": ("nearest-exact", n) for n in (1, 2, 3)}
+_MODES |= {
+    "upsample_linear1d": ("linear", 1),
+    "upsample_bilinear2d": ("bilinear", 2),
+    "upsample_trilinear3d": ("trilinear", 3),
+}
+_MODES |= {"upsample_bicubic2d": ("bicubic", 2), "_upsample_bilinear2d_aa": ("bilinear", 2)}
+_MODES |= {"_upsample_bicubic2d_aa": ("bicubic", 2)}
+
+
+def _upsampling(name: str) -> Callable[..., Any]:
+    """What `interpolate` calls: with a size, whether corners are aligned (where the mode asks), and scales, alone or together."""
+    mode, n = _MODES[name]
+    aligned = not mode.startswith("nearest")
+
+    def upsample(input: Any, output_size: Any, *rest: Any, scale_factors: Any = None, **named: Any) -> Any:
+        align = aligned and bool(named["align_corners"] if "align_corners" in named else rest[0])
+        given = rest[1:] if aligned and "align_corners" not in named else rest
+        factors = given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else scale_factors
+        if factors is None:
+            scales = [*given, *[v for k, v in named.items() if k.startswith("scales")]]
+            factors = None if not scales or scales[0] is None else scales
+        if output_size is None:
+            if factors is None:
+                raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+            output_size = [int(size * f) for size, f in zip(input.shape[-n:], factors, strict=True)]
+        factors = None if factors is None else tuple(map(float, factors))
+        return resample._upsample(input, tuple(output_size), mode, align, factors, name.endswith("_aa"))
+
+    upsample.__name__ = upsample.__qualname__ = name
+    return upsample
+
+
+globals().update({name: _upsampling(name) for name in _MODES})
 
 
 def __getattr__(name: str) -> Any:

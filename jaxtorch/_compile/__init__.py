@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.warned import warn
 from ..nn import Module
 from . import calling
 
@@ -108,6 +109,11 @@ def compile(
     if model is None:
         return lambda fn: compile(
             fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable, recompile_limit=recompile_limit
+        )
+    if not isinstance(backend, str):
+        warn(
+            f"torch.compile: the backend {getattr(backend, '__name__', backend)} is not called: jaxtorch makes no GraphModule to "
+            "give it, and captures calls by itself"
         )
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")

@@ -1,12 +1,30 @@
-"""`out=` tensors of operations that read their inputs while they write: PyTorch refuses shared memory there."""
+"""`out=` tensors: how results are stored in them, and operations that read their inputs while they write, where PyTorch refuses
+shared memory."""
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 from . import strides
 from .layouts import offset_of, strides_of
-from .tensor import Tensor
+from .runner import is_tracer
+from .storage import HELD
+from .tensor import Tensor, check_writable
+from .value import Value
+
+SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take", "cross", "linalg_cross"))
+"""Operations whose `out=` tensor may share no memory with an input."""
+ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
+"""Operations that compute in the type of their `out=` tensor."""
+NAMED = {
+    "clamp": "'clamp' if isinstance(min, _T) or isinstance(max, _T) else 'clamp|numbers'",
+    "clamp_min": "'clamp_min' if isinstance(min, _T) else 'clamp|numbers'",
+    "clamp_max": "'clamp_max' if isinstance(max, _T) else 'clamp|numbers'",
+    "_pow": "'pow'",
+    "abs": "'abs|complex' if getattr(input, 'is_complex', bool)() else 'abs'",
+} | {name: repr(name + "|dtype") for name in ACCUMULATING}
+"""Operations whose arguments decide which types their `out=` may have: the name to look that up by (`strict_out`)."""
 
 
 def refuse_shared(out: Any, inputs: Any) -> None:
@@ -41,3 +59,42 @@ def _same_memory(a: Tensor, b: Tensor) -> bool:
 
     (a0, a1), (b0, b1) = extent(a), extent(b)
     return a0 <= b1 and b0 <= a1
+
+
+def store_out(out: Tensor, result: Tensor) -> None:
+    """Write an `out=` result: resized to the result's shape, converted to the tensor's own type."""
+    from .op import functions
+
+    value = result._value
+    if value.aval.dtype is not out._value.aval.dtype:
+        value = functions["_cast"](result, out._value.aval.dtype)._value
+    if value.aval.shape != out._value.aval.shape:
+        kept = result._alias is None and result._layout is not None and not result._layout[1]
+        resize(out, value, result._layout if kept else None)  # PyTorch resizes it to the strides of the result
+        return
+    check_writable(out)
+    out._write(value)
+
+
+in_memory: Any = None
+"""`resize_` for a tensor whose memory others see: (tensor, shape, strides or None). Set by `_tensor/storage.py`."""
+
+
+def resize(out: Tensor, value: Value, layout: Any = None) -> None:
+    """Give an `out=` tensor a new shape and content, warning as PyTorch does where it had any."""
+    if out._value.aval.numel:
+        from .warned import warn
+
+        warn(
+            f"An output with one or more elements was resized since it had shape {list(out._value.aval.shape)}, which "
+            f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements: call out.resize_(0) first."
+        )
+    alias, aval = out._alias, value.aval
+    if alias is not None and getrefcount(alias.storage) > HELD and not (aval.slot.is_meta or is_tracer(value.array)):
+        in_memory(out, aval.shape, None if layout is None else layout[0])
+        out._write(value)
+        return
+    out._alias = None
+    out._layout = layout
+    out._value = value

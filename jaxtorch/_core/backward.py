@@ -25,7 +25,7 @@ from .handed import hand_out, keep, let_go
 from .modes import Anomaly, state, watch
 from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
-from .tape import Node, NodeHook, Nowhere, leaf_hooks
+from .tape import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks
 from .value import Aval, Value
 from .views import find_place, own_copy
 
@@ -338,7 +338,7 @@ class _Walk:
                 if edge is not None and (capture is None or capture.wants(edge)):
                     send(edge[0], edge[1], g) if g is not None else self.lack(edge[0])
         if self.waiting is not None:
-            self.arrived(node.edges)
+            self.arrived(_as_they_arrive(node))
 
     def send(self, target: Any, index: int, g: Any) -> None:
         """Add a gradient to the place an edge leads to."""
@@ -384,6 +384,16 @@ class _Walk:
                     hook((), _tensors([g], mode))
                 else:
                     hook(leaf)
+
+
+def _as_they_arrive(node: Any) -> list[Any]:
+    """A node's edges in the order in which PyTorch's reach the leaves: in linear layers the bias comes before the weight."""
+    edges, names = node.edges, getattr(getattr(node.form, "entry", None), "operand_names", ())
+    if "weight" in names and "bias" in names and node.form.name not in OF_LAYERS:
+        by_input = dict(zip(node.form.wanted, edges, strict=True))
+        order = sorted(by_input, key=lambda i: names[i] != "bias")
+        return [by_input[i] for i in order]
+    return edges
 
 
 class _MappedWalk(_Walk):

@@ -17,14 +17,25 @@ import numpy as np
 
 from . import autocasting, modes, permissions, warned
 from . import tensor as _tensor
-from .apart import refuse_shared
+from .apart import ACCUMULATING, NAMED, SEPARATE, refuse_shared
 from .capture import unobserved
 from .dtypes import as_dtype
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
-from .parameters import FLOATS, Parameter, freeze, key_part, marked, need_kind, plain, refuse_kind, refuse_sizes
+from .parameters import (
+    FLOATS,
+    Parameter,
+    freeze,
+    key_part,
+    marked,
+    need_kind,
+    once_given,
+    plain,
+    refuse_kind,
+    refuse_sizes,
+)
 from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
@@ -36,16 +47,11 @@ _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"
 _NUMBERS_APART = frozenset(("clamp", "clamp_min", "clamp_max", "_pow", "addcmul", "addcdiv", "lerp", "_fill_number"))
 """Operations whose numbers PyTorch does not make tensors of, so that they have no say in the strides of the result."""
 
-_ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
-"""Operations that compute in the type of their `out=` tensor."""
-
 _BOUNDED = {"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",), "lerp": ("weight",)}
 """Operands that, as numbers, must fit the type that the operation computes in."""
 _ROUNDED = frozenset(("add", "sub", "rsub", "clamp", "clamp_min", "clamp_max"))
 """Operations whose numbers must fit a type of half precision; others compute in float32."""
 
-_SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take"))
-"""Operations whose `out=` tensor may share no memory with an input."""
 
 _TOLD_APART = {"bool": "bool", "bool | None": "bool", "int": "int", "int | None": "int"}
 """Annotations of arguments whose kind is looked at in every call, and the kind."""
@@ -207,7 +213,12 @@ class _Source:
             if p.star:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
         for alias, torch_name in self._other_names():
-            self.add(f"if {alias} is not _MISSING: {torch_name} = {alias}")
+            default = next(
+                (f"_default_{p.name}" for p in op.params if p.name == torch_name and not p.required), "_MISSING"
+            )
+            self.namespace["_ONCE_GIVEN"] = once_given
+            given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
+            self.add(f"if {alias} is not _MISSING: {torch_name} = {given}")
         for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
             n, wanted = p.name, _TOLD_APART.get(p.note)
             if wanted is not None and not p.star:
@@ -228,14 +239,14 @@ class _Source:
         op = self.op
         self.add("if out is not None:")
         tensors = ", ".join([p.name for p in op.operands])
-        if op.name in _SEPARATE:
+        if op.name in SEPARATE:
             self.add(f"_APART(out, ({tensors},))", 2)
         elif op.elementwise:
             self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
-        if op.name in _ACCUMULATING:
+        if op.name in ACCUMULATING:
             self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
-        given = self._given()
-        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {op.name!r})", 2)
+        given, named = self._given(), NAMED.get(op.name, repr(op.name))
+        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named})", 2)
 
     def _write_permission(self) -> None:
         """May the first operand be written to?"""

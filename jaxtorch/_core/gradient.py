@@ -22,6 +22,7 @@ from jax.interpreters import ad, partial_eval
 from . import templates
 from .capture import unobserved
 from .context import x64
+from .dtypes import scalar_name
 from .entry import Entry, Kernel, unaliased
 from .halves import in_single
 from .tape import node_type
@@ -355,9 +356,27 @@ def grad_form(entry: Entry, mask: int) -> GradForm:
     """The entry's differentiated form for the inputs in the bit set `mask`."""
     form = entry.forms.get(mask)
     if form is None:
+        _refuse(entry)
         with _tracing(entry):
             form = entry.forms[mask] = GradForm(entry, mask)
     return form
+
+
+_REAL = frozenset(("geqrf", "nan_to_num", "scatter_reduce", "silu", "slice_scatter"))
+"""Operations that PyTorch differentiates for real numbers only."""
+
+
+def _refuse(entry: Entry) -> None:
+    """Raise PyTorch's errors for results that cannot be differentiated because of their type."""
+    for aval, wanted in zip(entry.kernel.out_avals, entry.out_float, strict=False):
+        if not wanted:
+            continue
+        if aval.dtype.is_complex and entry.op is not None and entry.op.name in _REAL:
+            raise RuntimeError(
+                f"{entry.op.name} does not support automatic differentiation for outputs with complex dtype."
+            )
+        if not (aval.dtype.is_floating_point or aval.dtype.is_complex):
+            raise RuntimeError(f"Autograd not support dtype: {scalar_name(aval.dtype)}")
 
 
 def _tracing(entry: Entry) -> Any:

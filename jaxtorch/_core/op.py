@@ -121,6 +121,10 @@ class Op:
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
+        elif self.name in _PIVOTED:
+            entry.out_float = (False, *entry.out_float[1:])
+        elif self.name in _ACCUMULATED and not entry.out_float[0] and flat[0].dtype.is_floating_point:
+            entry.out_float = (True,)  # as its gradient is asked for: PyTorch refuses that (`grad_form`)
         entry.operand_names = tuple(names)
         if self.saved or self.unsaved:
             entry.saved = _named(self.saved, operand_keys, statics)
@@ -129,6 +133,8 @@ class Op:
             entry.unsaved = frozenset(_named(self.unsaved, operand_keys, statics))
         name = self.grad_name
         entry.grad_name = name if isinstance(name, str) else name(operand_keys, statics)
+        if inplace and self.name in _COUNTED_ON:
+            entry.grad_name = entry.grad_name[:-1] + "1"
         (self.inplace_entries if inplace else self.entries)[key] = entry
         return entry
 
@@ -245,6 +251,12 @@ def _named(names: Any, operands: Any, statics: Any) -> dict[str, frozenset[str]]
     return dict.fromkeys(names, frozenset())
 
 
+_COUNTED_ON = frozenset(("acosh", "asinh", "atanh", "_polygamma"))
+"""Operations whose in-place form is an overload of its own to autograd."""
+_PIVOTED = frozenset(("lu_unpack", "linalg_lu"))
+"""Operations whose first result is a permutation, which has no gradient."""
+_ACCUMULATED = frozenset(("sum", "nansum", "prod", "cumsum", "cumprod"))
+"""Operations whose result has the type that `dtype=` says, also that of integers."""
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
 
 

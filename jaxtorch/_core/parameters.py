@@ -179,3 +179,10 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         raise TypeError(
             f"{function.lstrip('_')}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {kind_name(given)}"
         )
+
+
+def once_given(function: str, name: str, value: Any, default: Any, other: Any) -> Any:
+    """An argument given by another name, which may not be given by its own as well."""
+    if value is not default:
+        raise TypeError(f"{function}() got multiple values for argument '{name}'")
+    return other

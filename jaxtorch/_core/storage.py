@@ -123,13 +123,13 @@ def alias_of(t: Any) -> Alias:
     return alias
 
 
-_HELD = 2  # a storage by one alias, and the argument of getrefcount
+HELD = 2  # a storage by one alias, and the argument of getrefcount
 
 
 def owned_again(t: Any) -> bool:
     """Give a tensor memory of its own where it views all of some that nobody else has any more. Was that so?"""
     alias = t._alias
-    if type(alias) is not Alias or getrefcount(alias.storage) != _HELD or alias.base is not None:
+    if type(alias) is not Alias or getrefcount(alias.storage) != HELD or alias.base is not None:
         return False
     storage, version = alias.storage, alias.version
     if storage.host is not None or storage.inferred or storage.addressed or alias.silent is not None:

@@ -460,7 +460,12 @@ def check_writable(t: Tensor) -> None:
 
 
 strict_out: dict[str, Any] = {}
-"""For operations whose `out=` must have a certain type: a function of (result's, out's) types that raises if it has not."""
+"""For operations whose `out=` must have a certain type: a function of (result's, out's) types that raises if it has not. A name may
+say of which arguments that holds: 'clamp|numbers'."""
+
+
+def _plain(name: str) -> str:
+    return name.partition("|")[0]
 
 
 def write_out(out: Any, result: Any, name: str) -> Any:
@@ -468,18 +473,18 @@ def write_out(out: Any, result: Any, name: str) -> Any:
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(
-                f"{name}(): argument 'out' must be tuple of {len(result)} Tensors, not {type(out).__name__}"
+                f"{_plain(name)}(): argument 'out' must be tuple of {len(result)} Tensors, not {type(out).__name__}"
             )
         for o, r in zip(out, result, strict=True):
             write_out(o, r, name)
         return type(result)(*out) if hasattr(result, "_fields") else type(result)(out)
     if not isinstance(out, Tensor):
-        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise TypeError(f"{_plain(name)}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if watch:
         refuse_inference(out)
     if state.grad and (result._rg or out._rg):
         raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            f"{_plain(name)}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
     source, target = result._value.aval, out._value.aval
@@ -493,7 +498,7 @@ def write_out(out: Any, result: Any, name: str) -> Any:
             f"result type {dtypes.scalar_name(source.dtype)} can't be cast to the desired output type "
             f"{dtypes.scalar_name(target.dtype)}"
         )
-    from .views import store_out
+    from .apart import store_out
 
     store_out(out, result)  # pyright: ignore[reportArgumentType]
     return out

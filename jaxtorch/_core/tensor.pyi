@@ -60,6 +60,7 @@ _copies: dict[Any, Any]
 def kept_value(old: Value) -> Value: ...
 def check_writable(t: Tensor) -> None: ...
 strict_out: dict[str, Any]
+def _plain(name: str) -> str: ...
 def write_out(out: Any, result: Any, name: str) -> Any: ...
 
 
@@ -203,6 +204,14 @@ class Tensor:
     def _indices(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
     def _is_view(self) -> _bool: ...
+    def _logical_and_(self, other: Any) -> Any:
+        """In-place form of `logical_and`."""
+    def _logical_not_(self) -> Any:
+        """In-place form of `logical_not`."""
+    def _logical_or_(self, other: Any) -> Any:
+        """In-place form of `logical_or`."""
+    def _logical_xor_(self, other: Any) -> Any:
+        """In-place form of `logical_xor`."""
     @staticmethod
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
@@ -899,19 +908,19 @@ class Tensor:
     def logical_and(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """Are both elements nonzero? Broadcast."""
     def logical_and_(self, other: Tensor) -> Self:
-        """In-place form of `logical_and`."""
+        """In-place form of `logical_and`; autograd takes no notice of it."""
     def logical_not(self, *, out: Any = ...) -> Tensor:
         """Is the element zero?"""
     def logical_not_(self) -> Self:
-        """In-place form of `logical_not`."""
+        """In-place form of `logical_not`; autograd takes no notice of it: history stays, and a leaf may be written to."""
     def logical_or(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """Is either element nonzero? Broadcast."""
     def logical_or_(self, other: Tensor) -> Self:
-        """In-place form of `logical_or`."""
+        """In-place form of `logical_or`; autograd takes no notice of it."""
     def logical_xor(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """Is exactly one of the elements nonzero? Broadcast."""
     def logical_xor_(self, other: Tensor) -> Self:
-        """In-place form of `logical_xor`."""
+        """In-place form of `logical_xor`; autograd takes no notice of it."""
     def logit(self, eps: _Number | None = ..., *, out: Any = ...) -> Tensor:
         """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
     def logit_(self, eps: _Number | None = ...) -> Self:

@@ -27,7 +27,7 @@ from .program import emit
 from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
 from .tape import Nowhere, node_type, shown
-from .tensor import Tensor, apply_entry, check_writable, finish, kept_value, wrap
+from .tensor import Tensor, apply_entry, finish, kept_value, wrap
 from .value import WHOLE, Aval, Value, wrap_number
 from .viewrules import ViewRule, constant, set_at
 
@@ -567,34 +567,3 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
         base._node, base._index, base._rg = None, 0, False
     alias.seen = -2
     alias.read(t)
-
-
-def store_out(out: Tensor, result: Tensor) -> None:
-    """Write an `out=` result: resized to the result's shape, converted to the tensor's own type."""
-    from .op import functions
-
-    value = result._value
-    if value.aval.dtype is not out._value.aval.dtype:
-        value = functions["_cast"](result, out._value.aval.dtype)._value
-    if value.aval.shape != out._value.aval.shape:
-        resize(out, value)
-        if result._alias is None and result._layout is not None and not result._layout[1]:
-            out._layout = result._layout  # PyTorch resizes it to the strides of the result
-        return
-    check_writable(out)
-    out._write(value)
-
-
-def resize(out: Tensor, value: Value) -> None:
-    """Give an `out=` tensor a new shape, warning as PyTorch does where it had content."""
-    if out._value.aval.numel:
-        from .warned import warn
-
-        warn(
-            f"An output with one or more elements was resized since it had shape {list(out._value.aval.shape)}, which "
-            f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated, and in a "
-            "future PyTorch release outputs will not be resized unless they have zero elements: call out.resize_(0) first."
-        )
-    out._alias = None
-    out._layout = None
-    out._value = value

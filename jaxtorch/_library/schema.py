@@ -137,9 +137,25 @@ def parse(text: str) -> Schema:
 
 
 _TYPES: dict[Any, str] = {
-    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", complex: "Scalar", device: "Device",
-    dtypes.dtype: "ScalarType", int | float | bool: "Scalar", int | float: "Scalar",
+    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", device: "Device",
+    dtypes.dtype: "ScalarType", int | float | bool: "Scalar",
 }  # fmt: skip
+_SINGLE = ("Tensor", "SymInt", "float", "bool", "str", "Scalar", "ScalarType", "Device")
+_ARGUMENTS = frozenset(
+    [n + end for n in _SINGLE for end in ("", "?")]
+    + [n + "[]" + end for n in ("SymInt", "float", "bool") for end in ("", "?")]
+    + ["Tensor[]", "Tensor?[]", "Scalar[]"]
+)
+_RESULTS = frozenset(("Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"))
+
+
+def _supported(annotation: Any, where: str, types: frozenset[str]) -> str:
+    """The type in a schema; ValueError for what PyTorch's schemas have not there."""
+    found = _type_of(annotation, where)
+    origins = [typing.get_origin(a) for a in (annotation, *typing.get_args(annotation))]
+    if found not in types or tuple in origins or (types is _RESULTS and Sequence in origins):
+        raise ValueError(f"infer_schema(func): {where} has unsupported type {annotation}")
+    return found
 
 
 def _type_of(annotation: Any, where: str) -> str:
@@ -152,7 +168,7 @@ def _type_of(annotation: Any, where: str) -> str:
             return _type_of(typing.Union[tuple(inner)], where) + "?"  # noqa: UP007  (of a single type: that type)
     if origin in (list, tuple, Sequence) and parts and (len(parts) == 1 or parts[1] is ...):
         return _type_of(parts[0], where) + "[]"
-    if origin in (typing.Union,) and set(parts) <= {int, float, bool, complex}:
+    if origin in (typing.Union,) and set(parts) == {int, float, bool}:
         return "Scalar"
     raise ValueError(f"infer_schema(func): {where} has unsupported type {annotation}")
 
@@ -166,15 +182,27 @@ def infer(fn: Callable[..., Any], *, mutates_args: Any = (), op_name: str = "") 
             raise ValueError("infer_schema(func): we do not support *args or **kwargs in func.")
         if p.name not in hints:
             raise ValueError(f"infer_schema(func): Parameter {p.name} must have a type annotation.")
-        kind = _type_of(hints[p.name], f"Parameter {p.name}")
+        kind = _supported(hints[p.name], f"Parameter {p.name}", _ARGUMENTS)
+        if type(p.default) not in (type(_MISSING), type(None), int, float, bool, str, dtypes.dtype, device, type):
+            raise ValueError(
+                f"infer_schema(func): Parameter {p.name} has an unsupported default value: {p.default!r}, which a schema cannot hold"
+            )
         written = kind.startswith("Tensor") and (mutates_args == "unknown" or p.name in mutates_args)
         if written:
             kind = kind.replace("Tensor", f"Tensor(a{i}!)", 1)
         if p.kind is p.KEYWORD_ONLY and not keyword:
             parts.append("*")
             keyword = True
-        parts.append(str(Argument(p.name, kind, p.default)))
+        default = str(p.default).removeprefix("torch.") if isinstance(p.default, dtypes.dtype) else p.default
+        shown = str(Argument(p.name, kind, default))
+        parts.append(shown.replace('="', "=").removesuffix('"') if default is not p.default else shown)
+        if not written and mutates_args != "unknown" and p.name in mutates_args:
+            raise ValueError(
+                f"infer_schema(func): Parameter {p.name} is in mutates_args but only Tensors, or collections of them, can be mutated"
+            )
     names = set(inspect.signature(fn).parameters)
+    if isinstance(mutates_args, str) and mutates_args != "unknown":
+        raise ValueError("infer_schema(func): mutates_args must be a sequence of names, or the string 'unknown'")
     if mutates_args != "unknown" and not set(mutates_args) <= names:
         raise ValueError(
             f"infer_schema(func): {sorted(set(mutates_args) - names)} in mutates_args are not parameters of the function"
@@ -185,7 +213,7 @@ def infer(fn: Callable[..., Any], *, mutates_args: Any = (), op_name: str = "") 
     if returned is type(None):
         shown = "()"
     elif typing.get_origin(returned) is tuple:
-        shown = "(" + ", ".join(_type_of(r, "Return") for r in typing.get_args(returned)) + ")"
+        shown = "(" + ", ".join(_supported(r, "Return", _RESULTS) for r in typing.get_args(returned)) + ")"
     else:
-        shown = _type_of(returned, "Return")
+        shown = _supported(returned, "Return", _RESULTS)
     return f"{op_name}({', '.join(parts)}) -> {shown}"

@@ -510,6 +510,8 @@ function("index_put_")(index_put_)
 @function("index_put", method=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` at the places that a tuple of index arrays names."""
+    if type(input) is not Tensor:
+        need_tensor(input, "index_put", "input")
     return index_put_(input.clone(), indices, values, accumulate)
 
 

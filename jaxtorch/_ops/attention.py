@@ -12,6 +12,7 @@ from jax import lax
 from jax.interpreters import ad
 
 from .._core import native
+from .._core.device import cpu
 from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
 from .._core.strides import broadcast_shapes, preserved, wrap_dim
@@ -26,6 +27,8 @@ from .random import keep_mask
 from .rules import kind, refuse, scalar_name
 
 _HALF = (jnp.float16, jnp.bfloat16)
+lacking: list[bool] = []
+"""Not empty while only implementations are asked for that PyTorch has not on the CPU (`nn.attention.sdpa_kernel`)."""
 
 
 def _name(operands: Any, statics: Any) -> str:
@@ -267,6 +270,11 @@ def scaled_dot_product_attention(
     A bool mask is True where attention is allowed, a float mask is added. Dropout is applied whatever the
     mode.
     """
+    if lacking and query._value.aval.slot is cpu.slot:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
+            "kernel and the fused kernels."
+        )
     keep = None
     if dropout_p > 0.0:
         check_probability(dropout_p)

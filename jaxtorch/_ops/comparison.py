@@ -7,46 +7,87 @@ from typing import Any
 import jax.numpy as jnp
 
 from .._core import dtypes
-from .._core.op import Array, Number, Operand, function, op
+from .._core.modes import no_grad
+from .._core.op import Array, Number, Operand, function, method, op
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
-from .rules import kind, real_only, refuse, scalar_name
+from .rules import kind, real_only, refuse, scalar_name, tensor_name
 
 
-@op(promote=True, inplace=True, operator="eq", differentiable=False, broadcast=True)
+@op(promote=True, inplace=True, operator="eq", grad=tensor_name("Eq"), differentiable=False, broadcast=True)
 def eq(input: Array, other: Operand):
     """`input == other`, broadcast."""
     return input == other
 
 
-@op(promote=True, inplace=True, operator="ne", aliases=["not_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="ne",
+    grad=tensor_name("Ne"),
+    aliases=["not_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def ne(input: Array, other: Operand):
     """`input != other`, broadcast."""
     return input != other
 
 
-@op(promote=True, inplace=True, operator="lt", aliases=["less"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="lt",
+    grad=tensor_name("Lt"),
+    aliases=["less"],
+    differentiable=False,
+    broadcast=True,
+)
 def lt(input: Array, other: Operand):
     """`input < other`, broadcast."""
     refuse("lt_cpu", input, "complex")
     return input < other
 
 
-@op(promote=True, inplace=True, operator="le", aliases=["less_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="le",
+    grad=tensor_name("Le"),
+    aliases=["less_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def le(input: Array, other: Operand):
     """`input <= other`, broadcast."""
     refuse("le_cpu", input, "complex")
     return input <= other
 
 
-@op(promote=True, inplace=True, operator="gt", aliases=["greater"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="gt",
+    grad=tensor_name("Gt"),
+    aliases=["greater"],
+    differentiable=False,
+    broadcast=True,
+)
 def gt(input: Array, other: Operand):
     """`input > other`, broadcast."""
     refuse("gt_cpu", input, "complex")
     return input > other
 
 
-@op(promote=True, inplace=True, operator="ge", aliases=["greater_equal"], differentiable=False, broadcast=True)
+@op(
+    promote=True,
+    inplace=True,
+    operator="ge",
+    grad=tensor_name("Ge"),
+    aliases=["greater_equal"],
+    differentiable=False,
+    broadcast=True,
+)
 def ge(input: Array, other: Operand):
     """`input >= other`, broadcast."""
     refuse("ge_cpu", input, "complex")
@@ -56,28 +97,51 @@ def ge(input: Array, other: Operand):
 # -- logic: every number but zero counts as true
 
 
-@op(inplace=True, elementwise=True, differentiable=False)
+@op(inplace="_logical_not_", elementwise=True, differentiable=False)
 def logical_not(input: Array):
     """Is the element zero?"""
     return input == 0
 
 
-@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_and_", elementwise=True, differentiable=False, broadcast=True)
 def logical_and(input: Array, other: Array):
     """Are both elements nonzero? Broadcast."""
     return (input != 0) & (other != 0)
 
 
-@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_or_", elementwise=True, differentiable=False, broadcast=True)
 def logical_or(input: Array, other: Array):
     """Is either element nonzero? Broadcast."""
     return (input != 0) | (other != 0)
 
 
-@op(inplace=True, elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_xor_", elementwise=True, differentiable=False, broadcast=True)
 def logical_xor(input: Array, other: Array):
     """Is exactly one of the elements nonzero? Broadcast."""
     return (input != 0) ^ (other != 0)
+
+
+@method("logical_not_")
+def _logical_not_(self: Tensor) -> Tensor:
+    """In-place form of `logical_not`; autograd takes no notice of it: history stays, and a leaf may be written to."""
+    with no_grad():
+        return logical_not.inplace(self)
+
+
+def _beside_autograd(logical: Any) -> None:
+    """The in-place form, of which autograd takes no notice: history stays, and a leaf may be written to."""
+
+    def form(self: Tensor, other: Tensor) -> Tensor:
+        with no_grad():
+            return logical.inplace(self, other)
+
+    form.__doc__ = f"In-place form of `{logical.__name__}`; autograd takes no notice of it."
+    form.__qualname__ = logical.__name__ + "_"
+    method(logical.__name__ + "_")(form)
+
+
+for _logical in (logical_and, logical_or, logical_xor):
+    _beside_autograd(_logical)
 
 
 # -- questions

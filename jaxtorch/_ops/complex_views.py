@@ -43,6 +43,8 @@ def real(input: Tensor) -> Tensor:
 @function("imag")
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, as a view."""
+    if type(input) is not Tensor:
+        need_tensor(input, "imag", "input")
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     return _part(input, 1)
@@ -80,6 +82,8 @@ def _view_as_real(input: Array):
 @function("view_as_real")
 def view_as_real(input: Tensor) -> Tensor:
     """A complex tensor as pairs of real numbers in a new last dimension."""
+    if type(input) is not Tensor:
+        need_tensor(input, "view_as_real", "input")
     if conjugated(input):
         raise RuntimeError(
             "view_as_real: the tensor is an unresolved conj(), whose imaginary parts are not in memory; resolve_conj() gives a copy"

@@ -101,6 +101,8 @@ def _conj_physical_here(input: Array):
 @function("conj_physical", method=True)
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate, in memory of its own; a real tensor is returned itself."""
+    if type(input) is not Tensor:
+        need_tensor(input, "conj_physical", "input")
     if out is None and not input._value.aval.dtype.is_complex:
         return input
     return _conj_physical(input, out=out)
@@ -124,10 +126,14 @@ def is_neg(input: Tensor) -> bool:
 @function("resolve_conj", method=True)
 def resolve_conj(input: Tensor) -> Tensor:
     """A copy of a conjugating view; any other tensor itself."""
+    if type(input) is not Tensor:
+        need_tensor(input, "resolve_conj", "input")
     return clone(input) if is_conj(input) else input
 
 
 @function("resolve_neg", method=True)
 def resolve_neg(input: Tensor) -> Tensor:
     """A copy of a negating view; any other tensor itself."""
+    if type(input) is not Tensor:
+        need_tensor(input, "resolve_neg", "input")
     return clone(input) if negated(input) else input

@@ -19,6 +19,7 @@ from .._core.size import Size, refuse_size
 from .._core.sparsity import answers, is_sparse, lacks_content, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from .._core.value import python_number
+from .._core.warned import once
 from . import constants
 from .casting import as_dtype, convert
 
@@ -422,6 +423,8 @@ def _fill_value(self: Tensor, value: Any, name: str) -> Any:
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._value.aval.ndim} dimensions."
             )
+        if value._value.aval.dtype.is_complex and not self._value.aval.dtype.is_complex:
+            once("Casting complex values to real discards the imaginary part")
         return value
     if isinstance(value, np.generic):
         value = value.item()
@@ -437,6 +440,8 @@ def _fill_value(self: Tensor, value: Any, name: str) -> Any:
 @function("fill")
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
+    if type(input) is not Tensor:
+        need_tensor(input, "fill", "input")
     return _fill(input, _fill_value(input, value, "fill"))
 
 

@@ -54,6 +54,11 @@ def _clamp_name(operand_keys: Any, statics: Any) -> str:
 def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
     """Bools have a kernel for one limit, a tensor, only."""
     limits = [limit for limit in (min, max) if limit is not None]
+    if len({x.wrapped for x in limits}) > 1 and any(x.ndim for x in limits):
+        kinds = ", ".join("number" if x.wrapped else "Tensor" for x in limits)
+        raise TypeError(
+            f"clamp() received an invalid combination of arguments - got (Tensor, {kinds}): both limits are numbers, or both tensors"
+        )
     if all(x.dtype is dtypes.bool_ for x in (input, *limits)) and (len(limits) == 2 or any(x.wrapped for x in limits)):
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
 

@@ -290,6 +290,8 @@ def _two_dimensional(transform: Any, name: str, text: str) -> Any:
     def transformed(
         input: Tensor, s: Any = None, dim: Any = (-2, -1), norm: str | None = None, *, out: Tensor | None = None
     ) -> Tensor:
+        if dim is None:
+            raise TypeError(f"fft_{name}(): argument 'dim' must be tuple of ints, not NoneType")
         return transform(input, s, dim, norm, out=out)
 
     transformed.__name__ = transformed.__qualname__ = f"fft_{name}"

@@ -10,6 +10,7 @@ from jax import lax
 
 from .._core.checks import flag
 from .._core.op import Array, function, op
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .._core.warned import once
 from .padding import pad
@@ -117,6 +118,9 @@ def stft(
     align_to_window: a window shorter than n_fft has its first place at the input's beginning and its last at the end; without
     `center` only.
     """
+    for name, given in (("normalized", normalized), ("onesided", onesided), ("return_complex", return_complex)):
+        if given is not None or name == "normalized":
+            need_kind("stft", name, "bool", given)
     if return_complex is None:
         is_complex = input.dtype.is_complex or (window is not None and window.dtype.is_complex)
         if not is_complex:

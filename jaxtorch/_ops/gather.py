@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
+from .._core.apart import refuse_shared
 from .._core.checks import Within, flag
 from .._core.op import Array, function, numpy_names, op
 from .._core.symbols import up_to
@@ -145,6 +146,10 @@ def _along_dim(input: Array, indices: Array, dim: int):
 @numpy_names
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`gather` with the other dimensions broadcast; of the flattened input if no dimension is given."""
+    if type(input) is not Tensor:
+        need_tensor(input, "take_along_dim", "input")
+    if out is not None:
+        refuse_shared(out, (input, indices))
     if need_tensor(indices, "take_along_dim", "indices").dtype is not dtypes.int64:
         raise RuntimeError(
             "torch.take_along_dim(): dtype of indices should be Long but got " + _scalar_name_of(indices)
@@ -202,9 +207,10 @@ def _slices(index: Any, dim: int) -> tuple[Any, ...]:
 
 
 def need_same(source: dtypes.dtype, target: dtypes.dtype) -> None:
-    raise RuntimeError(
-        f"Expected out tensor to have dtype {C_NAMES[source.name]}, but got {C_NAMES[target.name]} instead"
-    )
+    wanted, given = [
+        f"{C_NAMES[d.name]} int" if d.name in ("int64", "int16") else C_NAMES[d.name] for d in (source, target)
+    ]
+    raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 
 
 def _select_same(source: dtypes.dtype, target: dtypes.dtype) -> None:

@@ -18,7 +18,7 @@ from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
 from .._core.indexing import Plan, are_within, check_operands, plan
-from .._core.layouts import normal
+from .._core.layouts import normal, strides_of
 from .._core.modes import state, watch
 from .._core.op import Array, Arrays, method, op
 from .._core.permissions import check_place
@@ -273,7 +273,7 @@ def plan_of(index: Any, size: Any) -> Plan:
 
 def _picked(self: Tensor, index: Tensor) -> Tensor | None:
     """The rows that one index tensor or mask names, where all is on the host; None where it is not, or not as it should be."""
-    if self._layout is not None or (self._rg and state.grad):
+    if self._layout is not None or (self._rg and state.grad) or _is_permuted(index):
         return None
     places = host_content(index)
     aval = index._value.aval
@@ -353,7 +353,7 @@ def _picked_together(self: Tensor, indices: tuple[Any, ...]) -> Tensor | None:
     if watch or (self._layout is not None and len(indices) != self._value.aval.ndim) or (self._rg and state.grad):
         return None
     found = places_of(self._value.aval.shape, self._value.aval.slot, indices)
-    if found is None:
+    if found is None or any(map(_is_permuted, indices)):
         return None
     content = host_content(self)
     if content is not None:
@@ -485,8 +485,13 @@ def _index(input: Array, indices: Arrays, pattern: Any, checked: bool = False):
     return input.at[_index_tuple(input.shape, indices, pattern, checked)].get(mode="promise_in_bounds")
 
 
-def _gathered(self: Tensor, operands: Any) -> Tensor:
-    """The elements at index arrays (None: a whole dimension), settled already."""
+def _is_permuted(index: Any) -> bool:
+    """Is it an index tensor whose strides the result's may depend on?"""
+    return isinstance(index, Tensor) and index._layout is not None and index._value.aval.ndim > 1
+
+
+def _gathered(self: Tensor, operands: Any, layouts: Any = None) -> Tensor:
+    """The elements at index arrays (None: a whole dimension), settled already; layouts: of these, where one is permuted."""
     given = [o for o in operands if o is not None]
     on_host = all(isinstance(o, _ndarray) for o in given)
     if self._alias is not None:
@@ -495,30 +500,27 @@ def _gathered(self: Tensor, operands: Any) -> Tensor:
         array = host_content(self)
         if array is not None:
             out = from_host(array[tuple([slice(None) if o is None else o for o in operands])])
-            return out if self._layout is None else _laid_out(out, self, operands)
+            return out if self._layout is None and layouts is None else _laid_out(out, self, operands, layouts)
     pattern = tuple([o is not None for o in operands])
     out = _index(self, _as_tensors(given, self._value.aval.slot), pattern, on_host)
-    return out if self._layout is None else _laid_out(out, self, operands)
+    return out if self._layout is None and layouts is None else _laid_out(out, self, operands, layouts)
 
 
-def _laid_out(out: Tensor, source: Tensor, operands: Any) -> Tensor:
-    """Give the result of indexing PyTorch's strides, where what was indexed is not contiguous."""
-    assert source._layout is not None
+def _laid_out(out: Tensor, source: Tensor, operands: Any, layouts: Any) -> Tensor:
+    """Give the result of indexing PyTorch's strides, where what was indexed, or an index tensor, is not contiguous."""
     if out._value.aval.ndim < 2:
         return out
     dims = [d for d, o in enumerate(operands) if o is not None]
     arrays = [tuple(o.shape) for o in operands if o is not None]
+    given = layouts or [strides.contiguous(shape) for shape in arrays]
     spread = strides.broadcast_shapes(*arrays)
     at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
     size = out._value.aval.shape
-    kept = [n for d, n in enumerate(source._layout[0]) if d not in dims]
+    kept = [n for d, n in enumerate(strides_of(source)) if d not in dims]
     shapes, rows = [size], [(*kept[:at], *(0,) * len(spread), *kept[at:])]
-    for shape in arrays:
+    for shape, stride in zip(arrays, given, strict=True):
         lead = len(spread) - len(shape)
-        own = [
-            0 if n == 1 and m != 1 else s
-            for n, m, s in zip(shape, spread[lead:], strides.contiguous(shape), strict=True)
-        ]
+        own = [0 if n == 1 and m != 1 else s for n, m, s in zip(shape, spread[lead:], stride, strict=True)]
         shapes.append((*(1,) * at, *spread, *(1,) * (len(kept) - at)))
         seen = strides.view_strides(spread, (*(0,) * lead, *own), shapes[-1])
         rows.append(strides.contiguous(shapes[-1]) if seen is None else seen)
@@ -532,7 +534,15 @@ def _as_tensors(arrays: Any, slot: Any) -> list[Tensor]:
 
 
 def _advanced(self: Tensor, found: Plan) -> Tensor:
-    return _gathered(self, _settle(found.operands, found.size))
+    settled, layouts = _settle(found.operands, found.size), None
+    if any(map(_is_permuted, found.operands)):
+        layouts = []
+        for o in found.operands:
+            if isinstance(o, Tensor) and o._value.aval.dtype in (dtypes.bool_, dtypes.uint8):
+                layouts.extend([(1,)] * o._value.aval.ndim)
+            elif o is not None:
+                layouts.append(strides_of(o) if isinstance(o, Tensor) else strides.contiguous(o.shape))
+    return _gathered(self, settled, layouts)
 
 
 method("__getitem__")(getitem)

@@ -170,6 +170,8 @@ def svd(
     input: Tensor, some: bool = True, compute_uv: bool = True, *, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
+    if type(input) is not Tensor:
+        need_tensor(input, "svd", "input")
     need_kind("svd", "some", "bool", some)
     need_kind("svd", "compute_uv", "bool", compute_uv)
     if input.dim() < 2:
@@ -338,6 +340,7 @@ def matrix_rank(
     out: Tensor | None = None,
 ) -> Tensor:
     """How many singular values exceed max(atol, rtol * the largest); `tol` is the older name of `atol`."""
+    need_kind("linalg_matrix_rank", "hermitian", "bool", hermitian)
     if tol is not None:
         atol, rtol = tol, 0.0
     found = _rank(input, atol, rtol, bool(hermitian))
@@ -402,6 +405,7 @@ def pinv(
     out: Tensor | None = None,
 ) -> Tensor:
     """The pseudo-inverse; singular values up to max(atol, rtol * the largest) count as 0 (`rcond` is an older `rtol`)."""
+    need_kind("linalg_pinv", "hermitian", "bool", hermitian)
     if rcond is not None:
         atol, rtol = 0.0, rcond
     found = _pinv_op(input, atol, rtol, bool(hermitian))

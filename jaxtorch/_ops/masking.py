@@ -132,6 +132,8 @@ def _filled(ops: tuple[Any, Any], self: Tensor, mask: Tensor, value: Any) -> Ten
 @function("masked_fill", method=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """A copy with `value`, a number or 0-d tensor, where the mask holds."""
+    if type(input) is not Tensor:
+        need_tensor(input, "masked_fill", "input")
     filled = _filled((_fill_number, _fill_tensor), input, mask, value)
     filled._layout = None  # always contiguous
     return filled

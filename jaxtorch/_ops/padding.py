@@ -106,7 +106,10 @@ def _repeat_pad(input: Array, pad: Any, mode: str):
             continue
         if mode == "circular" and (low > size or high > size):
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if size == 0 or size + low + high < 1:
+        length, others = size + low + high, [n + a + b for n, (a, b) in zip(input.shape[-n:], pairs[-n:], strict=True)]
+        if size and length == 0 and mode != "circular" and max(others) > 0:  # PyTorch looks at the largest only
+            return jnp.zeros([n + a + b for n, (a, b) in zip(input.shape, pairs, strict=True)], input.dtype)
+        if size == 0 or length < 1 or (mode == "circular" and size + min(low, 0) + min(high, 0) < 1):
             raise RuntimeError(
                 f"input (size {size} in dimension {axis}) is too small for padding ({low}, {high}) with mode {mode}"
             )

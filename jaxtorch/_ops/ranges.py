@@ -372,6 +372,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @function("combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All combinations of `r` elements of a vector, in order: (number, r)."""
+    if type(input) is not Tensor:
+        need_tensor(input, "combinations", "input")
     need_kind("combinations", "r", "int", r)
     need_kind("combinations", "with_replacement", "bool", with_replacement)
     if input.ndim != 1:

@@ -195,6 +195,8 @@ def _start_of(size: Any, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
 @method("sum_to_size")
 def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
+    if not sizes and size is None:
+        raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
     shape = self._value.aval.shape
     lead, size = _start_of(as_size(sizes if size is None else (size,), "sum_to_size"), shape)
     if not size:
@@ -235,6 +237,8 @@ def logsumexp(input: Array, dim: Ints, keepdim: bool = False):
     """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     x = to_float(input)
     axes = axes_of("logsumexp", dim, x.ndim)
+    if isinstance(dim, (tuple, list)) and not dim and x.ndim and x.size and not keepdim:  # what PyTorch makes of that
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * x.ndim}")
     out = log_sum_exp(wide(x), axes).astype(x.dtype)
     return out if keepdim else jnp.squeeze(out, axes)
 

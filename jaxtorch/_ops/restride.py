@@ -120,6 +120,8 @@ def _extent(x: Tensor) -> int:
 @function("as_strided", method=True)
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
+    if type(input) is not Tensor:
+        need_tensor(input, "as_strided", "input")
     given = viewstrides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
@@ -174,6 +176,8 @@ def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset
 @function("as_strided_scatter", method=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """The input with the part that `as_strided` would view replaced."""
+    if type(input) is not Tensor:
+        need_tensor(input, "as_strided_scatter", "input")
     given = viewstrides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
@@ -273,7 +277,8 @@ def _copying(name: str, view: Any) -> None:
     def copied(part: Tensor) -> Tensor:
         fresh = part.clone(memory_format=contiguous_format)
         if fresh._node is not None and part._node is not None:
-            fresh._node.__class__ = node_type(type(part._node).__name__ + "_copy")
+            own = type(part._node).__name__ + "_copy" if name != "narrow" else "NarrowCopyBackward0"
+            fresh._node.__class__ = node_type(own)
         return fresh
 
     copying.__name__ = copying.__qualname__ = name + "_copy"

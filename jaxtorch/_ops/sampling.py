@@ -210,6 +210,8 @@ def multinomial(
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
+    if type(input) is not Tensor:
+        need_tensor(input, "multinomial", "input")
     if num_samples.__class__ is not int:
         need_kind("multinomial", "num_samples", "int", num_samples)
     if replacement is not True and replacement is not False:

@@ -17,7 +17,7 @@ from .._core.limits import flag_overflow
 from .._core.op import Array, Scalar, function, method, op
 from .._core.permissions import warn_expanded
 from .._core.symbols import up_to
-from .._core.tensor import Tensor, strict_out, write_out
+from .._core.tensor import Tensor, need_tensor, strict_out, write_out
 from .._core.value import check_long
 from .._core.views import set_at
 from .._core.warned import once
@@ -181,6 +181,8 @@ def _check_filling(input: Tensor, value: Any) -> None:
 @function("index_fill", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """The input with the slices at the indices filled with a number or 0-d tensor."""
+    if type(input) is not Tensor:
+        need_tensor(input, "index_fill", "input")
     _check_filling(input, value)
     if isinstance(value, Tensor):
         return _index_fill_tensor(input, dim, index, value)

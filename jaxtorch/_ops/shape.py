@@ -17,9 +17,10 @@ from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_na
 from .._core.parameters import need_kind
 from .._core.size import as_size, need_sizes
 from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host
+from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
 from .._core.views import _put_back
+from .casting import computed_in
 from .indexing import _content
 from .rules import diagonal_of
 from .views import _slice, diagonal, select, slice_dim
@@ -59,6 +60,8 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
 @function("tile")
 def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
+    if type(input) is not Tensor:
+        need_tensor(input, "tile", "input")
     dims = as_size(need_sizes("tile", "dims", dims, 2), "tile", "dims")
     return repeat(input, (1,) * (input._value.aval.ndim - len(dims)) + dims)
 
@@ -88,9 +91,12 @@ def repeat_interleave(
         need_kind("repeat_interleave", "repeats", "int", repeats)
     if dim is None:
         input, dim = input.reshape(-1), 0
-    d = strides.wrap_dim(dim, input._value.aval.ndim)
-    if not input._value.aval.ndim:
-        input = input.reshape(1)
+    rank = input._value.aval.ndim
+    if not rank and isinstance(repeats, Tensor):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    d = strides.wrap_dim(dim, rank)
+    if not rank:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     n = input._value.aval.shape[d]
     if not isinstance(repeats, Tensor):
         if repeats < 0:
@@ -171,6 +177,8 @@ _flip.__name__ = _flip.__qualname__ = "flip"  # as those who are asked see it
 @function("fliplr", method=True)
 def fliplr(input: Tensor) -> Tensor:
     """The order reversed along dimension 1."""
+    if type(input) is not Tensor:
+        need_tensor(input, "fliplr", "input")
     if input._value.aval.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(input, (1,))
@@ -179,6 +187,8 @@ def fliplr(input: Tensor) -> Tensor:
 @function("flipud", method=True)
 def flipud(input: Tensor) -> Tensor:
     """The order reversed along dimension 0."""
+    if type(input) is not Tensor:
+        need_tensor(input, "flipud", "input")
     if input._value.aval.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(input, (0,))
@@ -294,7 +304,7 @@ def _replaced(view: Any, input: Any, src: Any, part: Any, **arguments: Any) -> A
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(part.shape)}"
         )
-    return _put_back(view, input, src.astype(input.dtype), arguments)
+    return _put_back(view, input, computed_in(src, dtypes.from_numpy(input.dtype)), arguments)
 
 
 @op(out=False, like_input=True)

@@ -143,15 +143,15 @@ def topk(input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
 def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False):
     """The k-th smallest element along a dimension, counted from 1, and its index."""
     axis = one_axis("kthvalue", dim, input.ndim)
-    refuse("kthvalue_cpu", input, "bool", "complex")
     need_elements("kthvalue", input, axis)
     if not 1 <= k <= (input.shape[axis] if input.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    if not input.ndim:
+        return types.kthvalue((input, jnp.zeros((), np.int64)))
+    refuse("kthvalue_cpu", input, "bool", "complex")
 
     def select(x: Any) -> tuple[Any, Any]:
         values, at = sorted_with(x, axis)
-        if not x.ndim:
-            return values, at
         return lax.slice_in_dim(values, k - 1, k, axis=axis), lax.slice_in_dim(at, k - 1, k, axis=axis)
 
     return types.kthvalue(dropped(*follow(select, input, axis), axis, keepdim))
@@ -223,8 +223,11 @@ def searchsorted(
             "value tensor "
             f"{list(values.shape)}"
         )
-    refuse("searchsorted_out_cpu", rows, "complex", "bool")
-    refuse("searchsorted_out_cpu", values, "complex")
+    if values.size:
+        refuse("searchsorted_out_cpu", rows, "complex", "bool")
+        refuse("searchsorted_out_cpu", values, "complex")
+    elif rows.dtype == bool or "complex" in (kind(rows), kind(values)):
+        return jnp.zeros(values.shape, np.int32 if out_int32 else np.int64)
     if sorter is not None:
         rows = _in_order(rows, sorter)
     found = insertion_points(*_comparable(rows, values), right)
@@ -252,6 +255,8 @@ def bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, rig
     """Which of the intervals between sorted boundaries each value lies in."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    if not input.size:
+        return jnp.zeros(input.shape, np.int32 if out_int32 else np.int64)
     refuse("searchsorted_out_cpu", boundaries, "complex")
     refuse("searchsorted_out_cpu", input, "complex")
     found = insertion_points(*_comparable(boundaries, input), bool(right))

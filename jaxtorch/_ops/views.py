@@ -171,6 +171,7 @@ def _reshape_copy(input: Array, new: Any):
 @function("reshape")
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
+    need_tensor(input, "reshape")
     new = as_size(need_sizes("reshape", "shape", shape, 2), "reshape", "shape")
     if input._layout is None:
         return _view(input, new)
@@ -223,12 +224,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 @function("ravel", method=True)
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
-    return reshape(input.contiguous(), (-1,))
+    return reshape(need_tensor(input, "ravel").contiguous(), (-1,))
 
 
 @function("unflatten", method=True)
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension split into several of the given sizes."""
+    need_tensor(input, "unflatten")
     need_sizes("unflatten", "sizes", sizes, 3)
     return _view(input, strides.unflatten_size(input._value.aval.shape, dim, sizes))
 
@@ -293,6 +295,7 @@ def t(input: Array):
 @function("movedim", method=True, aliases=["moveaxis"])
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """The dimensions at `source` moved to `destination`; the others keep their order."""
+    need_tensor(input, "movedim")
     if source.__class__ is not int and not isinstance(source, (tuple, list)):
         source = strides.wrap_dim(source, input.ndim)
     if destination.__class__ is not int and not isinstance(destination, (tuple, list)):
@@ -573,7 +576,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension."""
     if chunks.__class__ is not int:
         need_kind("chunk", "chunks", "int", chunks)
-    aval = input._value.aval
+    aval = need_tensor(input, "chunk")._value.aval
     if not aval.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, forward, host, strides, viewstrides
+from .._core import apart, dtypes, forward, host, strides, viewstrides
 from .._core.device import cpu, default_device, device
 from .._core.layouts import normal, offset_of
 from .._core.modes import state
@@ -508,34 +508,46 @@ def _count(t: Tensor) -> None:
 @member
 def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
+    if not items and size is None:
+        raise TypeError('resize_() missing 1 required positional arguments: "size"')
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
     given = items if size is None else (size,)
     new = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
     if any(n < 0 for n in new):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(new)}: {list(new)}")
-    aval, offset = self._value.aval, offset_of(self)
+    aval = self._value.aval
     name = getattr(memory_format, "name", memory_format)
     packed = strides.contiguous(new) if name in (None, "contiguous_format") else strides.channels_last(new, name)
     if new == aval.shape:
         return self
     refuse_inference(self)
-    count = int(np.prod(new, dtype=np.int64))
     if self._alias is None and not aval.numel and packed == strides.contiguous(new):
         self._value, self._layout = from_host(np.zeros(new, aval.dtype.np), aval.slot.device)._value, None
         count_write(self)
         return self
+    _in_memory(self, tuple(new), packed)
+    _count(self)
+    return self
+
+
+def _in_memory(self: Tensor, new: tuple[int, ...], packed: Any = None) -> None:
+    """Another shape and strides on the tensor's memory, which grows where it is too small."""
+    aval, offset = self._value.aval, offset_of(self)
+    packed = strides.contiguous(new) if packed is None else packed
+    count = int(np.prod(new, dtype=np.int64))
     alias = alias_of(self)
     needed = (offset + count) * aval.dtype.itemsize if count else 0
     if needed > _extent(alias.storage):
         _grow(alias.storage, needed)
     silent, base, depth = alias.silent, alias.base, alias.depth
-    _count(self)
     _show(self, alias.storage, aval.dtype, new, packed, offset)
     made = self._alias
     assert made is not None
     made.silent, made.base, made.depth = silent, base, depth
-    return self
+
+
+apart.in_memory = _in_memory
 
 
 @member

@@ -157,11 +157,12 @@ def _mapped(
             out = func(*unflatten(leaves, flatten(args)[1]), **kwargs)
             found, specs[0] = flatten(out)
             made = []
+            among = list(zip(leaves, everything, strict=False)), dims[: len(leaves)]
             own = {id(h): (x, d) for h, x, d in zip(leaves, everything, dims, strict=False) if d is not None}
             for x, d in zip(found, _out_dims(func, out_dims, specs[0]), strict=True):
                 _check_out(func, x, d)
                 if d is not None:
-                    made.append(_taped.all_of(level, x, d, *own.get(id(x), (None, 0))))
+                    made.append(_taped.all_of(level, x, d, *own.get(id(x), (None, 0)), among=among))
                     continue
                 if isinstance(x, Tensor) and _taped.one_of(level, x):
                     raise ValueError(_no_out_dim(func))

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from jax._src import core as _core
 
-from .._core import backward, capture, draws, forward, mapped, tape
+from .._core import backward, capture, draws, forward, mapped, strides, tape
 from .._core.captured import Capture
+from .._core.layouts import strides_of
 from .._core.mapped import Level
 from .._core.modes import Untaped, state
 from .._core.op import functions
+from .._core.storage import Alias
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
 from ._journal import Journal
@@ -424,14 +426,70 @@ def one_of(level: Level, t: Tensor) -> bool:
     return mapped.is_mapped_at(level, t._read())
 
 
-def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: int = 0) -> Tensor:
+def _as_view(t: Tensor, made: Tensor, arguments: list[Any], dims: list[int | None]) -> Tensor:
+    """A result as the view of an argument that it is, where that can be said in strides; else as it was made.
+
+    arguments: pairs of what stands for one example of an argument, and the argument.
+    """
+    alias = t._alias
+    if type(alias) is not Alias or t._rg:
+        return made
+    for (one, whole), begin in zip(arguments, dims, strict=True):
+        own = one._alias if isinstance(one, Tensor) else None
+        if begin is None or type(own) is not Alias or own.storage is not alias.storage or own.chain or whole._rg:
+            continue
+        content = whole._read()
+        if mapped.is_mapped(content) or forward.is_dual(content) or whole.dtype is not t.dtype:
+            continue
+        if strides_of(one) != strides.contiguous(one.shape):
+            continue
+        stride = whole.stride()
+        rest = [n for k, n in enumerate(stride) if k != begin % whole.ndim]
+        steps = _steps(t, tuple(one.shape), rest)
+        if steps is not None:
+            offset = whole.storage_offset() + steps[-1]
+            return whole.as_strided(made.shape, (stride[begin], *steps[:-1]), offset)
+    return made
+
+
+def _steps(view: Tensor, shape: tuple[int, ...], rest: list[int]) -> list[int] | None:
+    """The strides of a view of packed memory of that shape, then its offset, where that memory has the strides `rest` in truth;
+    None where a dimension of the view runs over the end of one of the memory's."""
+    sizes: list[int] = []
+    jumps: list[int] = []
+    for n, jump in zip(shape, rest, strict=True):  # dimensions that are one in memory
+        if sizes and jumps[-1] == jump * n:
+            sizes[-1], jumps[-1] = sizes[-1] * n, jump
+        elif n != 1:
+            sizes.append(n)
+            jumps.append(jump)
+    reach, found = [0] * len(sizes), []
+    packed = strides.contiguous(sizes)
+    for count, step in [
+        *[(n - 1, s) for n, s in zip(view.shape, view.stride(), strict=True)],
+        (1, view.storage_offset()),
+    ]:
+        new = 0
+        for k, n in enumerate(packed):
+            times, step = divmod(step, n)
+            reach[k] += times * max(count, 0)
+            new += times * jumps[k]
+        if step and count > 0:
+            return None
+        found.append(new)
+    return found if all(a < b for a, b in zip(reach, sizes, strict=True)) else None
+
+
+def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: int = 0, among: Any = None) -> Tensor:
     """A result for all examples, these along dimension d.
 
     whole: what the result is an example of, along dimension `begin`, if it is an argument: then that is the result, or a view of it.
+    among: arguments of which the result may be a view, see `_as_view`.
     """
     if whole is not None and -whole.ndim <= d < whole.ndim:
         return whole if d % whole.ndim == begin % whole.ndim else whole.movedim(begin, d)
     made = mapped.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
+    made = made if among is None else _as_view(t, made, *among)
     if not -made.ndim <= d < made.ndim:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-made.ndim}, {made.ndim - 1}], but got {d})"

@@ -77,7 +77,7 @@ def sum(
 ) -> Tensor:
     """The sum of the selected elements; 0 where there are none. Integers add up in int64."""
     dtype = _summed(input, dtype)
-    return _f["sum"](_filled(input.to(dtype), mask, 0), _dims(input, dim), bool(keepdim), dtype=dtype)
+    return _f["sum"](_filled(input, mask, 0), _dims(input, dim), bool(keepdim), dtype=dtype)
 
 
 def prod(
@@ -172,7 +172,7 @@ def mean(
         )
     dims, keep = _dims(input, dim), bool(keepdim)
     if mask is None:
-        return input.to(dtype).mean(dims, keep) if dims else input.to(dtype)
+        return input.to(dtype).mean(dims, keep) if dims else input.to(dtype) / 1
     total = sum(input, dims, keepdim=keep, dtype=dtype, mask=mask) if dims else _filled(input.to(dtype), mask, 0)
     return total / _count(input, dims, keep, mask) if dims else total / _checked(input, mask)
 

@@ -7,6 +7,8 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..._ops import attention
+
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 
 WARN_FOR_UNFUSED_KERNELS = False
@@ -38,16 +40,22 @@ def _cur_sdpa_kernel_backends(with_priority: bool = False) -> list[SDPBackend]:
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Ask for certain implementations of attention. Noted without effect: XLA compiles the one there is."""
+    """Ask for certain implementations of attention. XLA compiles the one there is; on the CPU it is refused, as in PyTorch, where
+    none that PyTorch has there is among them."""
     given = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(given, Iterable) or not all(isinstance(b, SDPBackend) for b in given):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
     before = list(_wanted)
-    _wanted[:] = dict.fromkeys(given)
+    _want(list(dict.fromkeys(given)))
     try:
         yield {}
     finally:
-        _wanted[:] = before
+        _want(before)
+
+
+def _want(backends: list[SDPBackend]) -> None:
+    _wanted[:] = backends
+    attention.lacking[:] = [] if SDPBackend.MATH in backends or SDPBackend.FLASH_ATTENTION in backends else [True]
 
 
 def __getattr__(name: str) -> Any:

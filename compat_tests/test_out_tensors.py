@@ -1,0 +1,123 @@
+"""`out=` tensors: which types and which memory PyTorch takes, and what becomes of views where they are resized."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from parity import attempt, parity_test
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+@pytest.mark.parametrize("part", ["whole", "slice", "end", "nothing", "transposed", "detached"])
+@parity_test
+def test_a_resized_tensor_keeps_its_memory(torch: Any, part: str, size: int) -> Any:
+    base = torch.zeros(6)
+    pick = {"whole": base, "slice": base[2:4], "end": base[4:], "nothing": base[:0], "transposed": base.view(2, 3).t(),
+            "detached": base.detach()}  # fmt: skip
+    other, out = base[1:], pick[part]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.add(torch.ones(size), 1, out=out)
+    seen = [base.clone(), other.clone(), out.clone(), out._version]
+    out.fill_(7)
+    base.add_(1)
+    return [*seen, base, other, out, out.stride(), out.storage_offset()]
+
+
+@parity_test
+def test_results_of_several_and_permuted_memory(torch: Any) -> Any:
+    values, places = torch.zeros(4), torch.zeros(4, dtype=torch.int64)
+    firsts = values[1:], places[:]
+    permuted = torch.zeros(6)[:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.sort(torch.tensor([2.0, 1.0]), out=firsts)
+        torch.add(torch.ones(2, 3).t(), 1, out=permuted)
+    firsts[0][0] = 9
+    return values, places, *firsts, permuted
+
+
+CALLS = {
+    "clamp by numbers": lambda torch, x, out: torch.clamp(x, 0, 2.5, out=out),
+    "clamp by one number": lambda torch, x, out: torch.clamp(x, None, 2, out=out),
+    "clamp by tensors": lambda torch, x, out: torch.clamp(x, torch.zeros(2), torch.ones(2), out=out),
+    "clamp_min": lambda torch, x, out: torch.clamp_min(x, 1, out=out),
+    "clamp_max": lambda torch, x, out: torch.clamp_max(x, torch.ones(2), out=out),
+    "abs": lambda torch, x, out: torch.abs(x, out=out),
+    "abs of complex": lambda torch, x, out: torch.abs(x + 1j, out=out),
+    "round": lambda torch, x, out: torch.round(x, out=out),
+    "sum": lambda torch, x, out: torch.sum(x, 0, dtype=torch.float32, out=out[0]),
+    "mean": lambda torch, x, out: torch.mean(x, 0, dtype=torch.float32, out=out[0]),
+    "cumsum": lambda torch, x, out: torch.cumsum(x, 0, dtype=torch.float32, out=out),
+    "cumsum of its own": lambda torch, x, out: torch.cumsum(x, 0, out=out),
+    "hfft": lambda torch, x, out: torch.fft.hfft(x, out=out),
+    "irfftn": lambda torch, x, out: torch.fft.irfftn(x, out=out),
+    "bmm": lambda torch, x, out: torch.bmm(x.view(1, 1, 2), x.view(1, 2, 1), out=out[:1].view(1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("name", CALLS)
+@parity_test
+def test_types(torch: Any, name: str, dtype: str) -> Any:
+    def texts(body: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return body()
+            except RuntimeError as error:
+                return str(error)
+
+    out = lambda: torch.zeros(2, dtype=getattr(torch, dtype))  # noqa: E731
+    found = [texts(lambda: CALLS[name](torch, torch.ones(2, dtype=torch.float64), out()))]
+    return [*found, attempt(lambda: CALLS[name](torch, torch.ones(2), out()))]
+
+
+OWN = {
+    "cross": lambda torch, x: torch.cross(x, x + 1, dim=0, out=x),
+    "linalg.cross": lambda torch, x: torch.linalg.cross(x.view(1, 3), x.view(1, 3) + 1, out=x.view(1, 3)),
+    "take_along_dim": lambda torch, x: torch.take_along_dim(x, torch.tensor([0, 0, 1]), 0, out=x),
+    "add": lambda torch, x: torch.add(x, 1, out=x),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+@parity_test
+def test_an_input_as_the_result(torch: Any, name: str) -> Any:
+    x = torch.tensor([1.0, 2.0, 4.0])
+    return attempt(lambda: OWN[name](torch, x)), x
+
+
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("name", ["sum", "nansum", "prod", "cumsum", "cumprod"])
+@parity_test
+def test_sums_in_integers_have_no_gradient(torch: Any, name: str, grad: bool) -> Any:
+    x = torch.tensor([1.5, 2.0], requires_grad=True)
+
+    def text(**named: Any) -> Any:
+        try:
+            return getattr(torch, name)(x, 0, **named)
+        except RuntimeError as error:
+            return str(error)
+
+    with torch.set_grad_enabled(grad):
+        return [text(dtype=torch.int64), text(dtype=torch.uint8), text(dtype=torch.float64), text()]
+
+
+@pytest.mark.parametrize("name", ["logical_and_", "logical_or_", "logical_xor_", "logical_not_"])
+@parity_test
+def test_logic_in_place_is_beside_autograd(torch: Any, name: str) -> Any:
+    others = () if name == "logical_not_" else (torch.tensor([0.0, 1.0]),)
+    leaf = torch.tensor([0.0, 3.0], requires_grad=True)
+    before = leaf._version
+    same = getattr(leaf, name)(*others) is leaf
+    x = torch.tensor([0.0, 3.0], requires_grad=True)
+    y = x * 2
+    getattr(y, name)(*others)
+    (y * torch.tensor([3.0, 4.0])).sum().backward()
+    z = torch.tensor([0.0, 3.0], requires_grad=True).exp()
+    getattr(z, name)(*others)
+    return leaf, same, leaf._version - before, y, x.grad, attempt(lambda: z.sum().backward())
