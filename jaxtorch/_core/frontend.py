@@ -25,17 +25,8 @@ from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import (
-    FLOATS,
-    Parameter,
-    freeze,
-    key_part,
-    marked,
-    need_kind,
-    once_given,
-    plain,
-    refuse_kind,
-    refuse_sizes,
-)
+    FLOATS, Parameter, freeze, key_part, marked, need_kind, once_given, plain, refuse_kind, refuse_sizes,
+)  # fmt: skip
 from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
@@ -51,7 +42,6 @@ _BOUNDED = {"clamp": ("min", "max"), "clamp_min": ("min",), "clamp_max": ("max",
 """Operands that, as numbers, must fit the type that the operation computes in."""
 _ROUNDED = frozenset(("add", "sub", "rsub", "clamp", "clamp_min", "clamp_max"))
 """Operations whose numbers must fit a type of half precision; others compute in float32."""
-
 
 _TOLD_APART = {"bool": "bool", "bool | None": "bool", "int": "int", "int | None": "int"}
 """Annotations of arguments whose kind is looked at in every call, and the kind."""
