@@ -25,7 +25,16 @@ from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import (
-    FLOATS, Parameter, freeze, key_part, marked, need_kind, once_given, plain, refuse_kind, refuse_sizes,
+    FLOATS,
+    Parameter,
+    freeze,
+    key_part,
+    marked,
+    need_kind,
+    once_given,
+    plain,
+    refuse_kind,
+    refuse_sizes,
 )  # fmt: skip
 from .size import need_sizes
 from .sparsity import NoContent, answers
