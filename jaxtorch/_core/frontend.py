@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import autocasting, modes, permissions, warned
+from . import autocasting, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, SEPARATE, refuse_shared
 from .capture import unobserved
@@ -24,18 +24,7 @@ from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
-from .parameters import (
-    FLOATS,
-    Parameter,
-    freeze,
-    key_part,
-    marked,
-    need_kind,
-    once_given,
-    plain,
-    refuse_kind,
-    refuse_sizes,
-)  # fmt: skip
+from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
 from .size import need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
@@ -83,7 +72,8 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
-            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes, "_FLOATS": FLOATS, "_MARKED": marked,
+            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
+            "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked,
         }  # fmt: skip
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
@@ -193,7 +183,7 @@ class _Source:
         names = self._operand_names()
         operands = f"({''.join(n + ', ' for n in names)})" if fixed else "_ops"
         keys = [f"_v{i}.aval" if fixed else f"_k{i}" for i in range(op.n_operands)]
-        self.add(f"_key = ({', '.join([*keys, *[key_part(p) for p in op.statics]])},)")
+        self.add(f"_key = ({', '.join([*keys, *[parameters.key_part(p) for p in op.statics]])},)")
         self.add("try:")
         self.add("_e = _ENTRIES[_key]", 2)
         self.add("except (KeyError, TypeError):")
@@ -215,7 +205,7 @@ class _Source:
             default = next(
                 (f"_default_{p.name}" for p in op.params if p.name == torch_name and not p.required), "_MISSING"
             )
-            self.namespace["_ONCE_GIVEN"] = once_given
+            self.namespace["_ONCE_GIVEN"] = parameters.once_given
             given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
             self.add(f"if {alias} is not _MISSING: {torch_name} = {given}")
         for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
@@ -488,7 +478,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     worse error than a wrong argument.
     """
     n = op.n_operands
-    statics = list(map(plain, key[n:]))
+    statics = list(map(parameters.plain, key[n:]))
     for i, (p, given) in enumerate(zip(op.statics, statics, strict=True)):
         if given is _MISSING:
             raise _missing(op, p.name)
@@ -507,7 +497,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
             raise ValueError(f"{given} is not a valid value for reduction")
         elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":
             refuse_kind(op.name, p, given)
-    key = (*key[:n], *map(marked, freeze(statics)))
+    key = (*key[:n], *map(parameters.marked, freeze(statics)))
     if modes.state.casts is not None and not inplace and op.cast_entries is not None:
         return autocasting.entry(op, key), key
     entry = (op.inplace_entries if inplace else op.entries).get(key)
