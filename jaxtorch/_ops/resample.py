@@ -89,17 +89,6 @@ def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: fl
     return np.minimum(index, size - 1), weight / weight.sum(1, keepdims=True), inside
 
 
-def _apply_taps(x: Any, axis: int, index: Any, weight: Any) -> Any:
-    after = (1,) * (x.ndim - axis - 1)
-    if weight is None:
-        return jnp.take(x, index[:, 0], axis=axis)
-    parts = [
-        jnp.take(x, index[:, i], axis=axis) * jnp.asarray(weight[:, i], x.dtype).reshape(-1, *after)
-        for i in range(index.shape[1])
-    ]
-    return functools.reduce(jnp.add, parts)
-
-
 def _resampled_pixels(x: Any, size: Any, kernel: str, align_corners: bool, factors: Any, antialias: bool) -> Any:
     """(N, C, H, W) of uint8: rows, then columns, each with whole-numbered weights of 15 bits and rounded to uint8."""
     for axis in (3, 2):
@@ -119,7 +108,8 @@ def _resampled_pixels(x: Any, size: Any, kernel: str, align_corners: bool, facto
         while bits < 22 and int(0.5 + weight.max() * 2 ** (bits + 1)) < 2**15:
             bits += 1
         whole = np.trunc(weight * 2**bits + np.copysign(0.5, weight)).astype(np.int32)
-        total = _apply_taps(x.astype(jnp.int32), axis, index, whole) + (1 << (bits - 1))
+        along = Taps(old, index, whole)
+        total = sums(x.astype(jnp.int32), [along, None] if axis == 2 else [along]) + (1 << (bits - 1))
         x = jnp.clip(total >> bits, 0, 255).astype(jnp.uint8)
     return x
 
