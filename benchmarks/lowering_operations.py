@@ -46,7 +46,7 @@ def operations() -> dict[str, Operation]:
     """Name -> a function and the shapes of its arguments."""
     h, t, b = 256, 64, 16
     mask = jnp.asarray(np.where(np.arange(128) < 100, 0, -np.inf).astype(np.float32)[None, None])
-    heads, small = [(64, 128, 32)] * 3, (16, 64, 32, 32)
+    heads, small = [(16, 4, 128, 32)] * 3, (16, 64, 32, 32)
     attention = functools.partial(_heads_p.bind, inner=1)
     valid = jnp.asarray(np.arange(t)[:, None] < 4 * np.arange(1, b + 1), np.float32)
     return {

@@ -437,13 +437,15 @@ def test_recurrent_layers_with_unusual_numbers(monkeypatch: pytest.MonkeyPatch, 
 
 @built
 @pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("examples", [1, 2])
 @pytest.mark.parametrize(
     "heads,rows,columns,width,out", [(2, 7, 7, 5, 4), (2, 130, 130, 32, 32), (3, 33, 70, 40, 33), (1, 1, 9, 16, 16)]
 )
 def test_attention(
-    monkeypatch: pytest.MonkeyPatch, heads: int, rows: int, columns: int, width: int, out: int, causal: bool
+    monkeypatch: pytest.MonkeyPatch, examples: int, heads: int, rows: int, columns: int, width: int, out: int, causal: bool
 ) -> None:
-    q, k, v = arrays((heads, rows, width), (heads, columns, width), (heads, columns, out))
+    shapes = (heads, rows, width), (heads, columns, width), (heads, columns, out)
+    q, k, v = arrays(*((examples, *shape) for shape in shapes))
     same_as_xla(
         monkeypatch, lambda q, k, v: _heads_p.bind(q * 0.2, k, v, causal=causal, inner=1), q, k, v, rounding=1e-4
     )
@@ -457,19 +459,21 @@ def test_attention_with_a_mask(
     monkeypatch: pytest.MonkeyPatch, heads: int, masks: int, inner: int, mask_rows: int, rows: int, columns: int
 ) -> None:
     monkeypatch.setattr(native, "SMALL", 0)
-    q, k, v, mask = arrays((heads, rows, 20), (heads, columns, 20), (heads, columns, 33), (masks, mask_rows, columns))
+    examples = (heads // 2, 2)
+    shapes = (*examples, rows, 20), (*examples, columns, 20), (*examples, columns, 33), (masks, mask_rows, columns)
+    q, k, v, mask = arrays(*shapes)
     mask = jnp.where(mask > 1, -jnp.inf, mask).at[0, 0].set(-jnp.inf)  # one row sees nothing
     fn = lambda q, k, v: _heads_p.bind(q * 0.2, k, v, mask, causal=False, inner=inner)  # noqa: E731
-    assert not np.asarray(jax.jit(fn)(q, k, v))[0, 0].any()
+    assert not np.asarray(jax.jit(fn)(q, k, v))[0, 0, 0].any()
     same_as_xla(monkeypatch, fn, q, k, v, rounding=1e-4)
 
 
 @built
 def test_attention_to_what_is_not_finite() -> None:
-    q, k, v = arrays((1, 4, 8), (1, 6, 8), (1, 6, 8))
-    k = k.at[0, 2].set(jnp.nan)
+    q, k, v = arrays((1, 1, 4, 8), (1, 1, 6, 8), (1, 1, 6, 8))
+    k = k.at[0, 0, 2].set(jnp.nan)
     got = jax.jit(lambda *a: native.attention(*a, causal=True, inner=1))(q, k, v)
-    assert np.isfinite(got[0, :2]).all() and np.isnan(got[0, 2:]).all()
+    assert np.isfinite(got[0, 0, :2]).all() and np.isnan(got[0, 0, 2:]).all()
 
 
 @built

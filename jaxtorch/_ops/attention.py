@@ -122,7 +122,8 @@ def _spans(scores: tuple[int, ...], mask: tuple[int, ...]) -> bool:
 
 def _headwise(query: Any, key: Any, value: Any, mask: Any, batch: Any, causal: bool) -> Any:
     """Attention in single precision, each head by itself."""
-    heads = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(-1, *x.shape[-2:]) for x in (query, key, value)]
+    split = (math.prod(batch[:-1]), *batch[-1:]) if batch else (1, 1)
+    heads = [jnp.broadcast_to(x, (*batch, *x.shape[-2:])).reshape(*split, *x.shape[-2:]) for x in (query, key, value)]
     inner = 1
     if mask is not None:
         if mask.dtype == jnp.bool_:
@@ -136,7 +137,7 @@ def _headwise(query: Any, key: Any, value: Any, mask: Any, batch: Any, causal: b
         mask = jnp.broadcast_to(mask, (*batch[first:last], rows, key.shape[-2]))
         heads.append(mask.astype(jnp.float32).reshape(-1, rows, key.shape[-2]))
     out = _heads_p.bind(*heads, causal=causal, inner=inner)
-    return out.reshape(*batch, *out.shape[1:])
+    return out.reshape(*batch, *out.shape[2:])
 
 
 def _heads(q: Any, k: Any, v: Any, mask: Any = None, *, causal: bool, inner: int) -> Any:
@@ -147,9 +148,9 @@ def _heads(q: Any, k: Any, v: Any, mask: Any = None, *, causal: bool, inner: int
     if causal:
         scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
     if mask is None:
-        return jnp.matmul(softmax_of(scores, 2), v)
+        return jnp.matmul(softmax_of(scores, 3), v)
     n = mask.shape[0]
-    parted = scores.reshape(scores.shape[0] // (n * inner), n, inner, *scores.shape[1:]) + mask[:, None]
+    parted = scores.reshape(math.prod(scores.shape[:2]) // (n * inner), n, inner, *scores.shape[2:]) + mask[:, None]
     return jnp.matmul(_masked_softmax(parted).reshape(scores.shape), v)
 
 

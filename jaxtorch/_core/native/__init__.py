@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-VERSION = 18  # of the calls in handlers.cpp; a library built from another version is not used
+VERSION = 19  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves
     resample samples samples_back sort sort_long running""".split()
@@ -241,18 +241,27 @@ def rnn_back(g_hs: Any, hs: Any, w: Any, *valid: Any, relu: bool, reverse: bool)
 
 
 def attention(q: Any, k: Any, v: Any, *mask: Any, causal: bool, inner: int) -> Any:
-    """softmax(q @ k.T + mask) @ v for q (heads, L, E), k (heads, S, E), v (heads, S, Ev); causal: row i sees the columns up to i.
+    """softmax(q @ k.T) @ v for q (N, heads, L, E), k (N, heads, S, E), v (N, heads, S, Ev); causal: row i sees the columns up to i.
 
-    mask: none, or (masks, L or 1, S), of which head i has number i // inner % masks. A row that is masked entirely gives 0.
+    mask: none, or (masks, L or 1, S), of which head i of all has number i // inner % masks. A row that is masked entirely gives 0.
+    In memory the heads of a row lie side by side, as linear layers give and take them.
     """
-    call = _call("attention", (*q.shape[:2], v.shape[2]))
-    return call(q, k, v, *mask, causal=causal, inner=np.int64(inner))
+    call = _call("attention", _turned(q.shape[:3], v.shape[3]))
+    return jnp.swapaxes(call(*_side_by_side(q, k, v), *mask, causal=causal, inner=np.int64(inner)), 1, 2)
 
 
 def attention_back(g: Any, q: Any, k: Any, v: Any, *mask: Any, causal: bool, inner: int) -> Any:
     """The gradients of q, k and v."""
-    call = _call("attention_back", q.shape, k.shape, v.shape)
-    return call(g, q, k, v, *mask, causal=causal, inner=np.int64(inner))
+    call = _call("attention_back", *(_turned(x.shape[:3], x.shape[3]) for x in (q, k, v)))
+    return _side_by_side(*call(*_side_by_side(g, q, k, v), *mask, causal=causal, inner=np.int64(inner)))
+
+
+def _turned(shape: Any, width: int) -> tuple[int, ...]:
+    return shape[0], shape[2], shape[1], width
+
+
+def _side_by_side(*arrays: Any) -> list[Any]:
+    return [jnp.swapaxes(x, 1, 2) for x in arrays]
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, eps: float, groups: int = 0) -> Any:

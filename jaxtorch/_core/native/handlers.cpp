@@ -252,11 +252,11 @@ ffi::Error rnn_back(ffi::ThreadPool pool, Sequence g_hs, Sequence hs, Rows w, ff
   return run_back(pool, plain_loops(relu), of, g_hs, g_xw, g_h0);
 }
 
-// `q` and the like: (heads, rows, width).
-AttentionArrays attention_arrays(const Sequence& q, const Sequence& k, const Sequence& v, const ffi::RemainingArgs& rest, bool causal, int64_t inner) {
+// `q` and the like: (examples, rows, heads of each, width).
+AttentionArrays attention_arrays(const Array& q, const Array& k, const Array& v, const ffi::RemainingArgs& rest, bool causal, int64_t inner) {
   AttentionArrays of{};
-  of.heads = q.dimensions()[0], of.rows = q.dimensions()[1], of.columns = k.dimensions()[1];
-  of.width = q.dimensions()[2], of.out_width = v.dimensions()[2], of.causal = causal;
+  of.apart = q.dimensions()[2], of.heads = q.dimensions()[0] * of.apart, of.rows = q.dimensions()[1], of.columns = k.dimensions()[1];
+  of.width = q.dimensions()[3], of.out_width = v.dimensions()[3], of.causal = causal;
   of.q = q.typed_data(), of.k = k.typed_data(), of.v = v.typed_data();
   if (rest.size()) {
     const Sequence mask = *rest.get<Sequence>(0);
@@ -265,15 +265,15 @@ AttentionArrays attention_arrays(const Sequence& q, const Sequence& k, const Seq
   return of;
 }
 
-ffi::Error attention(ffi::ThreadPool pool, Sequence q, Sequence k, Sequence v, ffi::RemainingArgs rest, SequenceOut out, bool causal, int64_t inner) {
+ffi::Error attention(ffi::ThreadPool pool, Array q, Array k, Array v, ffi::RemainingArgs rest, ArrayOut out, bool causal, int64_t inner) {
   AttentionArrays of = attention_arrays(q, k, v, rest, causal, inner);
   of.out = out->typed_data();
   kernels()->attention(of, {&run_tasks, &pool, pool.num_threads()});
   return ffi::Error::Success();
 }
 
-ffi::Error attention_back(ffi::ThreadPool pool, Sequence g, Sequence q, Sequence k, Sequence v, ffi::RemainingArgs rest, SequenceOut g_q,
-                          SequenceOut g_k, SequenceOut g_v, bool causal, int64_t inner) {
+ffi::Error attention_back(ffi::ThreadPool pool, Array g, Array q, Array k, Array v, ffi::RemainingArgs rest, ArrayOut g_q, ArrayOut g_k, ArrayOut g_v,
+                          bool causal, int64_t inner) {
   AttentionArrays of = attention_arrays(q, k, v, rest, causal, inner);
   of.g = g.typed_data(), of.g_q = g_q->typed_data(), of.g_k = g_k->typed_data(), of.g_v = g_v->typed_data();
   kernels()->attention_back(of, {&run_tasks, &pool, pool.num_threads()});
@@ -437,7 +437,7 @@ XLA_FFI_Error* jaxtorch_running(XLA_FFI_CallFrame*);
 #pragma GCC visibility pop
 }
 
-int jaxtorch_native_version() { return 18; }
+int jaxtorch_native_version() { return 19; }
 
 int jaxtorch_native_supported() { return jaxtorch::kernels() != nullptr; }
 
@@ -472,10 +472,10 @@ HANDLER(rnn, .Arg<Sequence>().Arg<Rows>().Arg<Rows>().RemainingArgs() .Ret<Seque
 HANDLER(rnn_back, .Arg<Sequence>().Arg<Sequence>().Arg<Rows>().RemainingArgs() .Ret<Sequence>().Ret<Rows>() .Attr<bool>("relu").Attr<bool>("reverse"));
 HANDLER(pick, .Arg<Rows>().Arg<Integers>() .Ret<Rows>());
 HANDLER(add_picked, .Arg<Rows>().Arg<Integers>() .Ret<Rows>());
-HANDLER(attention, .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs() .Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
+HANDLER(attention, .Arg<Array>().Arg<Array>().Arg<Array>().RemainingArgs() .Ret<Array>() .Attr<bool>("causal").Attr<int64_t>("inner"));
 HANDLER(attention_back,
-        .Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().Arg<Sequence>().RemainingArgs()
-            .Ret<Sequence>().Ret<Sequence>().Ret<Sequence>() .Attr<bool>("causal").Attr<int64_t>("inner"));
+        .Arg<Array>().Arg<Array>().Arg<Array>().Arg<Array>().RemainingArgs()
+            .Ret<Array>().Ret<Array>().Ret<Array>() .Attr<bool>("causal").Attr<int64_t>("inner"));
 HANDLER(layer_norm, .Arg<Rows>().Arg<Row>().Arg<Row>() .Ret<Rows>() .Attr<float>("eps").Attr<int64_t>("groups"));
 HANDLER(layer_norm_back, .Arg<Rows>().Arg<Rows>().Arg<Row>() .Ret<Rows>().Ret<Row>().Ret<Row>() .Attr<float>("eps").Attr<int64_t>("groups"));
 HANDLER(sums, .Arg<Rows>() .Ret<Row>());

@@ -81,11 +81,12 @@ struct PickArrays {
   float* out;
 };
 
-// Attention: q (heads, rows, width), k (heads, columns, width), v (heads, columns, out_width); causal: a row sees no later column.
+// Attention: q (examples, rows, apart, width), k (examples, columns, apart, width), v (examples, columns, apart, out_width), of heads =
+// examples * apart; causal: a row sees no later column.
 struct AttentionArrays {
-  int64_t heads, rows, columns, width, out_width;
+  int64_t heads, apart, rows, columns, width, out_width;
   bool causal;
-  const float *q, *k, *v, *g;  // g: the gradient of the result (heads, rows, out_width)
+  const float *q, *k, *v, *g;  // g: the gradient of the result, which is like q
   const float* mask;           // (masks, rows or 1, columns), added to what the softmax is of, or null; a row of -inf alone gives 0
   int64_t masks, mask_rows, inner;  // the mask of a head is number head / inner % masks
   float *out, *g_q, *g_k, *g_v;
