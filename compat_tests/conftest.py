@@ -21,12 +21,12 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 SAMPLED = {
-    "test_optim_db.py": 8, "test_distributions.py": 5,
-    "test_ops.py": 8, "test_views.py": 3, "test_strides.py": 4, "test_random_streams.py": 2, "test_creation.py": 2,
+    "test_optim_db.py": 12, "test_distributions.py": 8,
+    "test_ops.py": 12, "test_views.py": 4, "test_strides.py": 6, "test_random_streams.py": 2, "test_creation.py": 2,
     "test_construction.py": 2, "test_module_containers.py": 2, "test_module.py": 2, "test_random_ops.py": 2,
-    "test_op_db.py": 40, "test_rnn.py": 6, "test_transformer.py": 3, "test_module_db.py": 14, "test_nn_utils.py": 3,
+    "test_op_db.py": 60, "test_rnn.py": 6, "test_transformer.py": 3, "test_module_db.py": 20, "test_nn_utils.py": 3,
     "test_nn_rest.py": 3, "test_checkpoints.py": 2, "test_sparse.py": 8, "test_numpy_rules.py": 4,
-    "test_overwritten_db.py": 20, "test_second_backward_db.py": 20, "test_native.py": 2, "test_programs.py": 2,
+    "test_overwritten_db.py": 20, "test_second_backward_db.py": 20, "test_native.py": 4, "test_programs.py": 2,
     "test_function_db.py": 12, "test_foreach_db.py": 80, "test_hop_db.py": 2,
     "test_taps.py": 6, "test_native_blocks.py": 6, "test_native_orders.py": 3, "test_new_shapes.py": 3, "test_small_code.py": 2,
     "test_many_runs.py": 3,
@@ -34,7 +34,7 @@ SAMPLED = {
 }  # fmt: skip
 """Of each of these files, one test in so many runs unless `--whole` is given: the same ones every time."""
 
-IN_IMMEDIATE_MODE = 3
+IN_IMMEDIATE_MODE = 4
 """In immediate mode, whose operations are the same, one test in so many of these runs."""
 
 
