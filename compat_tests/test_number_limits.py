@@ -36,7 +36,11 @@ REFUSED = """u.clamp(max=300); u.clamp_min(-300); u.clamp_(max=300); s.clamp(0, 
     torch.cumsum(u, 0, dtype=3); F.one_hot(torch.tensor([0, 1]), 2.5)
     b * 2**63; b + 2**63; b / 2**63; b == 2**63; 2**63 - b; torch.where(m, b, 2**63); b.clamp(2**63); torch.result_type(b, 2**63)
     torch.promote_types(torch.bool, torch.uint64); torch.promote_types(torch.complex64, torch.uint32)
-    b + torch.ones(2, dtype=torch.uint64); c * torch.ones(2, dtype=torch.uint16)"""
+    b + torch.ones(2, dtype=torch.uint64); c * torch.ones(2, dtype=torch.uint16)
+    h.sum(10**30); h.roll(-(10**30)); h.reshape(2**63); h.repeat(10**30); h.cumsum(10**30); h.expand(1, 2).tril(10**30)
+    h.softmax(10**30); h.unsqueeze(10**30); h.topk(10**30); F.one_hot(torch.tensor([0]), 10**30); h.norm(dtype=torch.int64)
+    h.norm('nuc', dtype=torch.int64)
+    torch.jit.trace(lambda x: {'k': x + 1}, (h,)); torch.jit.trace(lambda x: (x, {'k': x + 1}), (h,))"""
 
 
 def calls(text: str) -> list[str]:

@@ -7,6 +7,7 @@ captured anew.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import sys
@@ -30,11 +31,15 @@ from .border import Border
 from .capturing import Capture, Captured, Source, Uncapturable
 from .conditions import Condition, Conditions, described, pictured
 from .graphing import Graph
+from .memory import Before, Met
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
 
 ATTEMPTS = 3
 """So often is the capture of one kind of call tried."""
+
+DISTURBED = 20
+"""So often is it tried again because other threads were computing."""
 
 EAGER_KINDS = 4
 """So many kinds of calls are observed when they first come; later ones when they come again."""
@@ -62,36 +67,24 @@ class Variant:
     """A captured call: its replay, the conditions under which it stands, and objects whose identity they rely on.
 
     fits: a quick look whether arguments are of this kind, where they are plain tensors; `modes` are those of the kind.
-    own:  the ids of tensors that the call reaches otherwise than as arguments, and of what owns their memory; `met` says
-          which of the arguments were among them.
+    meeting: which of the arguments the call also reaches otherwise; `met` says which they were.
     """
 
-    __slots__ = ("replay", "conditions", "objects", "fits", "modes", "own", "met")
+    __slots__ = ("replay", "conditions", "objects", "fits", "modes", "meeting", "met")
 
-    def __init__(self, replay: Replay, conditions: Conditions, called: Signature, own: list[Tensor]) -> None:
-        self.own = {id(t) for t in own} | {id(_owner(t)) for t in own}
-        self.met = self._meeting(called.tensors)
+    def __init__(
+        self, replay: Replay, conditions: Conditions, called: Signature, meeting: tuple[Met, list[int]]
+    ) -> None:
+        self.meeting, self.met = meeting
         self.replay = replay
         self.conditions = conditions
         self.objects = called.objects
-        self.fits = None if any(self.met) else _fitting(called, self.own)
+        self.fits = None if any(self.met) else _fitting(called, self.meeting)
         self.modes = environment()
-
-    def _meeting(self, arguments: list[Tensor]) -> list[int]:
-        own = self.own
-        return [id(x) if id(x) in own else id(_owner(x)) if id(_owner(x)) in own else 0 for x in arguments]
 
     def meets(self, arguments: list[Tensor]) -> bool:
         """Are the same of the arguments also reached otherwise as when the call was captured?"""
-        return self._meeting(arguments) == self.met
-
-
-def _owner(t: Tensor) -> Any:
-    """What stands for a tensor's memory: the tensor that reads its storage whole, or the storage."""
-    if t._alias is None:
-        return t
-    owner = t._alias.storage.owner()
-    return t._alias.storage if owner is None else owner
+        return self.meeting(arguments) == self.met
 
 
 class Trial:
@@ -100,12 +93,12 @@ class Trial:
     recorded: it could be, but its results need the graph of each operation.
     """
 
-    __slots__ = ("seen", "codes", "attempts", "reason", "variants", "recorded")
+    __slots__ = ("seen", "codes", "attempts", "disturbed", "reason", "variants", "recorded")
 
     def __init__(self) -> None:
         self.seen = False
         self.codes: set[Any] = set()
-        self.attempts = 0
+        self.attempts = self.disturbed = 0
         self.reason: str | None = None
         self.variants: list[Variant] = []
         self.recorded = False
@@ -252,33 +245,38 @@ class Compiled:
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
         grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
         outlined, modes_before = outline((args, kwargs)), environment()
-        work = Capture(called.tensors)
+        work, memory = Capture(called.tensors), Before([t for t, _ in tensors.values()], called.tensors)
         trial.attempts += 1
-        result, seen = capturing.record(lambda: observing.observe(lambda: self.fn(*args, **kwargs)), work)
-        border.close()
-        try:
-            if seen.reason is not None:
-                raise Uncapturable(seen.reason)
-            if not seen.codes <= trial.codes:
-                trial.codes |= seen.codes
-                raise Uncapturable("each call runs other code")
-            if environment() != modes_before:
-                raise Uncapturable("it changes a mode (gradients, types, devices) and leaves it changed")
-            if outline((args, kwargs)) != outlined:
-                raise Uncapturable("it changes its arguments")
-            made = capturing.settle(work, result, conditions)
-            _check_reached(made, tensors)
-            replay = Replay(made)
-            replay.first(made)
-            if any(isinstance(r, capturing.Result) and capturing.is_alive(r.node) for r in made.tensors):
-                if self.again:
-                    trial.recorded = True
-                    return result
-                replay.graph = Graph(work, made, trial.codes)
-        except (Uncapturable, Unbuildable) as error:
-            if trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
-                self._give_up(trial, str(error))
-            return result
+        with contextlib.ExitStack() as held:
+            result, seen = capturing.record(
+                lambda: observing.observe(lambda: self.fn(*args, **kwargs)), work, memory.look, held
+            )
+            border.close()
+            try:
+                if seen.reason is not None:
+                    raise Uncapturable(seen.reason)
+                if not seen.codes <= trial.codes:
+                    trial.codes |= seen.codes
+                    raise Uncapturable("each call runs other code")
+                if environment() != modes_before:
+                    raise Uncapturable("it changes a mode (gradients, types, devices) and leaves it changed")
+                if outline((args, kwargs)) != outlined:
+                    raise Uncapturable("it changes its arguments")
+                made = capturing.settle(work, result, conditions)
+                _check_reached(made, tensors)
+                replay = Replay(made)
+                replay.first(made)
+                if any(isinstance(r, capturing.Result) and capturing.is_alive(r.node) for r in made.tensors):
+                    if self.again:
+                        trial.recorded = True
+                        return result
+                    replay.graph = Graph(work, made, trial.codes)
+            except (Uncapturable, Unbuildable) as error:
+                if str(error).startswith(engine.ELSEWHERE) and trial.disturbed < DISTURBED:
+                    trial.attempts, trial.disturbed = trial.attempts - 1, trial.disturbed + 1
+                elif trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
+                    self._give_up(trial, str(error))
+                return result
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
         named = any("grad" in code.co_names for code in trial.codes)
         if uses_grad or named:
@@ -288,7 +286,10 @@ class Compiled:
             before += [c for c in grads if named or _may_have(c.place) or id(c.place) in stepped]
         kept = _listening() + made.kept + [c for c in before if id(c.place) not in made.moved]
         kept += [Condition("typed", c.now, None, pictured(c.now()), c.path) for c, _ in made.places]
-        trial.variants.append(Variant(replay, Conditions(kept), called, [t for t, _ in tensors.values()]))
+        memory.settled(made)
+        kept += memory.conditions(made)
+        meeting = memory.meeting([t for t, _ in tensors.values()], called.tensors)
+        trial.variants.append(Variant(replay, Conditions(kept), called, meeting))
         trial.attempts = 0
         logger.info("torch.compile: captured a call of %s, %d conditions", self.title, len(kept))
         return result
@@ -299,12 +300,12 @@ def _may_have(t: Tensor) -> bool:
     return t._rg or isinstance(t, Parameter)
 
 
-def _fitting(called: Signature, own: set[int]) -> Any:
+def _fitting(called: Signature, meeting: Met) -> Any:
     """`fits(args)` for a call whose arguments were plain tensors; None for others."""
     avals = called.key
     if not called.tensors or len(avals) != len(called.tensors) or any(type(a) is not Aval for a in avals):
         return None
-    scope: dict[str, Any] = {"Tensor": Tensor, "own": own}
+    scope: dict[str, Any] = {"Tensor": Tensor, "own": meeting.own, "grads": meeting.grads}
     parts = [f"len(args) == {len(avals)}"]
     for i, aval in enumerate(avals):
         scope[f"a{i}"] = aval
@@ -313,6 +314,8 @@ def _fitting(called: Signature, own: set[int]) -> Any:
             "and t._layout is None and t._grad is None and id(t) not in own"
         )
     parts += [f"args[{i}] is not args[{j}]" for i in range(len(avals)) for j in range(i)]
+    if meeting.owners:
+        parts.append("grads().isdisjoint(map(id, args))")
     return define(f"def fits(args):\n    return {' and '.join(parts)}", scope, "fits")
 
 

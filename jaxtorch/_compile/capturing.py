@@ -13,12 +13,13 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from sys import getrefcount
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from .._core import capture as engine
-from .._core import program, random
+from .._core import program, random, runner
 from .._core.checks import user_line
 from .._core.device import _slots
 from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
@@ -92,10 +93,8 @@ class Capture:
     """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
 
     def __init__(self, arguments: list[Tensor]) -> None:
-        for t in _tensors():  # initialisations leave views of memory that is otherwise gone
-            owned_again(t)
-        program.flush_all()
         self.arguments = arguments
+        self.thread = get_ident()
         self.reason: str | None = None
         self.drawn: list[tuple[Any, Any, Any, tuple[Any, ...]]] = []
         self.updated: list[tuple[str, engine.Again, list[str], list[Value]]] = []
@@ -106,6 +105,12 @@ class Capture:
         self.before: list[tuple[Tensor, Value, int, Any, tuple[Any, ...]]] = []
         self.by_value: dict[int, Source] = {}
         self.of_grad: dict[int, Tensor] = {}
+
+    def begin(self) -> None:
+        """Note the state before the call, with nothing pending."""
+        for t in _tensors():  # initialisations leave views of memory that is otherwise gone
+            owned_again(t)
+        program.flush_all()
         self._look_around()
 
     # -- told by the engine
@@ -306,13 +311,20 @@ class Captured:
         self.handles: list[Tensor] = []
 
 
-def record(call: Callable[[], Any], work: Capture) -> Any:
-    """Run a call as a capture: the result, whose values are pending in one program unless `work.reason` says otherwise."""
-    engine.active, before = work, random.on_draw
-    random.on_draw = work.drew
+def record(call: Callable[[], Any], work: Capture, begun: Callable[[], None], then: contextlib.ExitStack) -> Any:
+    """Run a call as a capture: the result, whose values are pending in one program unless `work.reason` says otherwise.
+
+    begun: called when the call is about to run. `then` holds the engine's lock when it has: no other thread adds to that program.
+    """
+    with runner.lock:
+        work.begin()
+        begun()
+        engine.active, before = work, random.on_draw
+        random.on_draw = work.drew
     try:
         return call()
     finally:
+        then.enter_context(runner.lock)
         engine.active, random.on_draw = None, before
 
 

@@ -21,7 +21,8 @@ class Condition:
 
     kind: 'item' (place[key] is value), 'slot' (of a list), 'absent', 'cell', 'attribute', 'class', 'sequence', 'keys',
           'length', 'set', 'empty', 'array'; 'tensor' and 'grad' are about a tensor's type and whether it has a gradient,
-          'typed' about what kind of thing is there. Numbers and strings need only be equal and of the same type.
+          'typed' about what kind of thing is there, 'memory' about where several tensors are (memory.py).
+          Numbers and strings need only be equal and of the same type.
     path: how the user's program would name the place.
     """
 
@@ -65,7 +66,7 @@ class Condition:
                 return frozenset(place)
             case "array":
                 return place
-            case "typed":
+            case "typed" | "memory":
                 return place()
             case _:
                 return place
@@ -96,7 +97,7 @@ class Condition:
                 return not now
             case "sequence" | "values":
                 return len(now) == len(value) and all(same(a, b) for a, b in zip(now, value, strict=True))
-            case "keys" | "set":
+            case "keys" | "set" | "memory":
                 return now == value
             case "array":
                 return _same_array(now, value)
@@ -140,6 +141,8 @@ class Condition:
                 return f"len({name}p) == {len(self.value)} and all(map(is_, {name}p.values(), {name}v))"
             case "keys":
                 return f"[*{name}p] == {name}v"
+            case "memory":
+                return f"{name}p() == {name}v"
             case "grad":
                 return f"({name}p._grad is None) is {name}v"
             case _:

@@ -6,6 +6,7 @@ is the program of the node's backward: a function of what the nodes had saved an
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,9 @@ class _Watcher:
 
     reason: str | None = None
 
+    def __init__(self) -> None:
+        self.thread = get_ident()
+
     def broke(self, reason: str) -> None:
         """Backward did something that cannot be part of a program."""
         if self.reason is None:
@@ -257,12 +261,17 @@ class _Watcher:
 
 
 def _leaves(roots: list[Any]) -> list[Any]:
-    """The leaf tensors that graphs end in. Uncapturable where a hook waits on the way."""
+    """The leaf tensors that graphs end in, in the order in which backward gives them their gradients: that shows where a hook on
+    one of them raises. Uncapturable where a hook waits on the way."""
     found: dict[int, Any] = {}
-    for node in nodes_below(roots):
+    for node in sorted(nodes_below(roots), key=lambda n: -n.seq):
         if node.pre_hooks or node.post_hooks or node.node_pre_hooks or node.retains:
             raise Uncapturable("a hook waits on the graph of a tensor inside")
-        found.update({id(t): t for t in node.ends if not isinstance(t, Node)})
+        for edge in backward.as_they_arrive(node):
+            t = None if edge is None else edge[0]
+            if t is not None and not isinstance(t, Node):
+                found.pop(id(t), None)
+                found[id(t)] = t
     return list(found.values())
 
 

@@ -338,7 +338,7 @@ class _Walk:
                 if edge is not None and (capture is None or capture.wants(edge)):
                     send(edge[0], edge[1], g) if g is not None else self.lack(edge[0])
         if self.waiting is not None:
-            self.arrived(_as_they_arrive(node))
+            self.arrived(as_they_arrive(node))
 
     def send(self, target: Any, index: int, g: Any) -> None:
         """Add a gradient to the place an edge leads to."""
@@ -386,7 +386,7 @@ class _Walk:
                     hook(leaf)
 
 
-def _as_they_arrive(node: Any) -> list[Any]:
+def as_they_arrive(node: Any) -> list[Any]:
     """A node's edges in the order in which PyTorch's reach the leaves: in linear layers the bias comes before the weight."""
     edges, names = node.edges, getattr(getattr(node.form, "entry", None), "operand_names", ())
     if "weight" in names and "bias" in names and node.form.name not in OF_LAYERS:

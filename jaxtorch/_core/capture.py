@@ -7,10 +7,14 @@ values breaks the capture instead, after which recording goes on as usual.
 from __future__ import annotations
 
 import sys
+from threading import get_ident
 from typing import Any
 
 active: Any = None
 """None, or the capture of the call that runs now; see `_compile/capturing.py`."""
+
+ELSEWHERE = "another thread computes meanwhile"
+"""Why a capture is broken by what another thread records: the call may well be captured another time."""
 
 staging: Any = None
 """None, or the function of `torch.func` that is being traced whole; see `staging.py`."""
@@ -18,6 +22,12 @@ staging: Any = None
 
 observer: Any = None
 """None, or the profiling function that watches what Python code the call runs; see `_compile/observing.py`."""
+
+
+def overheard() -> None:
+    """Break the capture that is active if another thread than its own records an operation: it would become a part of it."""
+    if active is not None and active.thread != get_ident():
+        active.broke(ELSEWHERE)
 
 
 class unobserved:

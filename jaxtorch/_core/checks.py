@@ -187,16 +187,16 @@ class _Abandoned:
     """What an exception raised here ends: all that has run since the innermost `try` or `with` of the program was entered."""
 
     def __init__(self) -> None:
-        self.frame, self.target = 0, None
+        self.frame, self.code, self.target = 0, None, None
         for frame, code, at in running():
             if not code.co_filename.startswith((_PACKAGE, "<jaxtorch")):
-                self.frame, self.target = frame, _handler(code, at)
+                self.frame, self.code, self.target = frame, code, _handler(code, at)
                 if self.target is not None:
                     break
 
     def __contains__(self, where: Place) -> bool:
         for frame, code, at in where.frames:
-            if frame == self.frame:
+            if frame == self.frame and code is self.code:  # the number of a frame that is gone is given out again
                 seen: list[int | None] = [_handler(code, at)]
                 while (
                     seen[-1] is not None and seen[-1] not in seen[:-1]

@@ -25,7 +25,7 @@ from .limits import check_common, check_number, computed_in
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
-from .size import need_sizes
+from .size import check_long, need_sizes
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, python_number, wrap_number
@@ -493,6 +493,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
             statics[i] = (number.__class__, python_number(number))
         elif p.note == "Real":
             check_number(given.item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
+        elif p.note in ("int", "int | None"):
+            check_long(number)
         elif p.name == "reduction" and not isinstance(given, str):
             raise ValueError(f"{given} is not a valid value for reduction")
         elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .size import kind_name, need_sizes
+from .size import check_long, kind_name, need_sizes
 from .value import python_number
 
 _KINDS = {
@@ -175,6 +175,8 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         bad = given.ndim or not np.issubdtype(given.dtype, np.integer)
     else:
         bad = given is None or type(given) is object or isinstance(given, _REFUSED[wanted])
+    if wanted == "int":
+        check_long(given)
     if bad and (hasattr(given, "_value") or not hasattr(type(given), "__torch_function__")):
         raise TypeError(
             f"{function.lstrip('_')}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {kind_name(given)}"

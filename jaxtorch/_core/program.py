@@ -98,6 +98,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
             return outs
     if len(_threads) > 1 and not alone:
         with runner.lock:
+            capture.overheard()
             return emit(kernel, values, True)
     bad = False
     if kernel.checks and kernel.guards is not None:

@@ -77,6 +77,16 @@ def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
     return tuple([s if type(s) is int else _size(s, name, argument, i) for i, s in enumerate(items)])
 
 
+LONG = 1 << 63
+"""Whole numbers from here on are too large for an argument, and so are those below its negative."""
+
+
+def check_long(given: Any) -> None:
+    """ValueError for a whole number that is too large for an argument."""
+    if type(given) is int and not -LONG <= given < LONG:
+        raise ValueError("Overflow when unpacking long long")
+
+
 def need_sizes(function: str, argument: str, given: Any, position: int = 0, alone: bool = False) -> Any:
     """`given`, where it is a tuple or list of ints, as PyTorch takes it for sizes or dimensions; TypeError where not.
 
@@ -84,8 +94,16 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
     """
     if isinstance(given, (tuple, list)):
         for place, item in enumerate(given):
-            if type(item) is not int and not (place and type(item) is bool) and _no_whole_number(item):
+            if type(item) is int:
+                if not -LONG <= item < LONG:
+                    raise TypeError(
+                        f"{function}(): argument '{argument}' failed to unpack the object at pos {place + 1} with error "
+                        '"Overflow when unpacking long long"'
+                    )
+            elif not (place and type(item) is bool) and _no_whole_number(item):
                 refuse_size(function, argument, position, place, item)
+    elif type(given) is int and alone:
+        check_long(given)
     elif (
         _no_whole_number(given)
         or not (alone or hasattr(type(given), "__torch_function__"))

@@ -320,17 +320,16 @@ def hardsigmoid(input: Array):
     return in_single(lambda x: _limited(x + 3, np.float32(0), np.float32(6)) / 6)(input)
 
 
-@in_single
+@derivatives(lambda t, ans, x: t * jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1)).astype(x.dtype))
 def _hardswish(x: Any) -> Any:
-    middle = x * (x + 3) / 6
-    return jnp.where(x <= -3, x * 0, jnp.where(x < 3, middle, x))
+    return x * jnp.minimum(jnp.maximum(x + 3, 0), 6) / 6
 
 
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def hardswish(input: Array):
     """input * hardsigmoid(input)."""
     _needs_float("hardswish_cpu", input)
-    return jnp.where(input <= -3, jnp.zeros_like(input), _hardswish(input))
+    return in_single(_hardswish)(input)
 
 
 # -- shrinkage, gates --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .._core import dtypes
 from .._core.op import Array, Ints, Number, function, functions, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, write_out
@@ -112,6 +113,11 @@ def norm(
     dtype: Any = None,
 ) -> Tensor:
     """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        kind_of = "matrix" if p == "nuc" else "vector"
+        raise RuntimeError(
+            f"linalg.{kind_of}_norm: dtype should be floating point or complex, but got {dtypes.scalar_name(dtype)}"
+        )
     if isinstance(p, str) and p != "fro":
         if p != "nuc":
             raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")

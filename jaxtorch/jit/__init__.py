@@ -126,7 +126,8 @@ def trace(
     owner = getattr(func, "__self__", None)
     if builtins.isinstance(owner, Module) and func.__name__ == "forward":
         func = owner
-    _traced.run(func, example_inputs, example_kwarg_inputs, check_trace)
+    strict = args[2] if len(args) > 2 else kwargs.get("strict", True)
+    _traced.run(func, example_inputs, example_kwarg_inputs, check_trace, strict)
     return _traced.traced_module(func) if builtins.isinstance(func, Module) else _traced.traced_function(func)
 
 

@@ -74,8 +74,10 @@ def _copied(value: Any) -> Any:
     return value
 
 
-def run(fn: Callable[..., Any], inputs: Any, keywords: Any, checked: bool) -> None:
-    """Call a function as often as PyTorch's tracer: once, and three times more where it compares (two of these are traces too)."""
+def run(fn: Callable[..., Any], inputs: Any, keywords: Any, checked: bool, strict: bool = False) -> None:
+    """Call a function as often as PyTorch's tracer: once, and three times more where it compares (two of these are traces too).
+
+    strict: refuse results in dictionaries."""
     if inputs is None and keywords is None:
         return
     args, kwargs = (), keywords or {}
@@ -84,7 +86,16 @@ def run(fn: Callable[..., Any], inputs: Any, keywords: Any, checked: bool) -> No
     elif inputs is not None:
         args = tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,)
     for _ in range(4 if checked else 1):
-        fn(*_copied(args), **_copied(kwargs))
+        result = fn(*_copied(args), **_copied(kwargs))
+        if strict and _has_dict(result):
+            raise RuntimeError(
+                "Encountering a dict at the output of the tracer might cause the trace to be incorrect, this is only valid if the "
+                "container structure does not change based on the module's inputs; pass strict=False to trace() to allow it"
+            )
+
+
+def _has_dict(result: Any) -> bool:
+    return type(result) is dict or (isinstance(result, (tuple, list)) and any(map(_has_dict, result)))
 
 
 def traced_module(module: Any, methods: Any = ()) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class RuleOptimizer(Optimizer):
                 if not state:
                     state.update(self._begin(p, group))
                 states.append(state)
-            for counts, where in by_counts(states, self._counts).items():
+            for counts, where in _in_turn(states, self._counts):
                 static, numbers, after = self._step_numbers(group, counts[0] + 1.0, *counts[1:])
                 chosen = [states[i] for i in where]
                 set_counts(chosen, self._counts, (counts[0] + 1.0, *after))
@@ -104,6 +104,15 @@ def by_counts(states: list[dict[str, Any]], names: tuple[str, ...]) -> dict[tupl
     for i, state in enumerate(states):
         groups.setdefault(counts_of(state, names), []).append(i)
     return groups
+
+
+def _in_turn(states: list[dict[str, Any]], names: tuple[str, ...]) -> Iterator[tuple[tuple[float, ...], list[int]]]:
+    """`by_counts`; of a parameter that is named several times, one after the other, as each step counts."""
+    if len({*map(id, states)}) == len(states):
+        yield from by_counts(states, names).items()
+        return
+    for i, state in enumerate(states):
+        yield counts_of(state, names), [i]
 
 
 def counts_of(state: dict[str, Any], names: tuple[str, ...]) -> tuple[float, ...]:

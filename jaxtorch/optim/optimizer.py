@@ -47,6 +47,7 @@ from ._borrowed import (
     _view_as_real,  # noqa: F401
 )
 from ._joining import joined
+from ._sharing import meet
 
 
 class _Required:
@@ -433,6 +434,10 @@ def update(
     devices take an instruction for each. `again` lets `torch.compile` replay the step: without it, it is not captured.
     With `graph` the update is an operation that autograd knows.
     """
+    if len(params) > 1 and meet(params, grads):
+        for i, p in enumerate(params):
+            update(name, rule, static, [p], [grads[i]], [[kind[i]] for kind in states], numbers, again, graph)
+        return
     values = [p._read() for p in params]
     try:
         values += [g._read() for g in grads]
