@@ -52,7 +52,18 @@ def _places(t: Any, x: Any) -> Any:
     return t.arange(len(x)) // 2
 
 
+def _recurrent(t: Any, x: Any, kind: str, gates: int) -> Any:
+    weights = [t.linspace(-1, 1, 2 * gates * x.shape[1]).reshape(2 * gates, -1),
+               t.linspace(-1, 1, 4 * gates).reshape(2 * gates, 2), t.ones(2 * gates), t.ones(2 * gates)]  # fmt: skip
+    first = t.zeros(1, 1, 2)
+    first = [first, first + 1] if kind == "lstm" else first
+    return getattr(t, kind)(x.unsqueeze(1), first, weights, True, 1, 0.0, False, False, False)[0]
+
+
 BODIES: dict[str, Callable[[Any, Any], Any]] = {
+    "lstm": lambda t, x: _recurrent(t, x, "lstm", 4),
+    "gru": lambda t, x: _recurrent(t, x, "gru", 3),
+    "rnn_tanh": lambda t, x: _recurrent(t, x, "rnn_tanh", 1),
     "mul": lambda t, x: x * 2 + x * x,
     "div": lambda t, x: x / 3,
     "exp": lambda t, x: x.exp(),
@@ -232,7 +243,7 @@ def _traced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 EASY = """mul exp relu gelu clamp where softmax layer_norm sum mean std max matmul linear cdist reshape transpose cat slice
 index index_select gather index_add scatter_add embedding cross_entropy mse tril eye arange attention cholesky
-write_column write_row""".split()
+write_column write_row lstm gru rnn_tanh""".split()
 
 
 @pytest.mark.skipif(program.IMMEDIATE, reason="some kernels that run at once are traced for each size")

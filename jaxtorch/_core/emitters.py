@@ -19,7 +19,8 @@ from jax._src import core as _core
 
 from .context import caching
 
-OLDER = {"xla_cpu_use_fusion_emitters": False}
+OLDER = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 2}
+"""LLVM's third level takes longer for them, and what it makes of pooling and batch normalisation runs half as fast."""
 ROUNDED = {"xla_allow_excess_precision": False}
 PRODUCTS_ONLY = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 DEEP = 7

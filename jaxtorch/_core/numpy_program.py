@@ -10,7 +10,7 @@ import numpy as np
 from jax._src import core as _core
 from jax.extend import core as jex_core
 
-from . import numpy_indexing, numpy_linalg  # noqa: F401  # enter their rules
+from . import numpy_indexing, numpy_linalg, numpy_recurrent  # noqa: F401  # enter their rules
 from .context import x64
 from .numpy_rules import RULES, Rule, rule
 from .tracing import EXPANDED, expanded
@@ -117,7 +117,7 @@ class NumpyProgram:
         for eqn in _needed(jaxpr):
             name = eqn.primitive.name
             ins = tuple([self._slot(names, v) for v in eqn.invars])
-            if name in _CALLS or name in EXPANDED:
+            if name in _CALLS or (name in EXPANDED and not _is_written(eqn)):
                 inner = _expanded(eqn) if name in EXPANDED else eqn.params.get("jaxpr") or eqn.params["call_jaxpr"]
                 body, values = getattr(inner, "jaxpr", inner), getattr(inner, "consts", ())
                 local = dict(zip(body.invars, ins, strict=True))
@@ -168,6 +168,11 @@ class NumpyProgram:
             for i in dead:
                 env[i] = None
         return [env[i] for i in self.outputs]
+
+
+def _is_written(eqn: Any) -> bool:
+    """Has an equation that stands for others a rule of its own?"""
+    return eqn.primitive.name in RULES and numpy_recurrent.is_written_out(eqn)
 
 
 def _needed(jaxpr: Any) -> list[Any]:

@@ -25,7 +25,16 @@ from .products import plus_row, times_transposed
 
 def previous(states: Any, first: Any, reverse: bool) -> Any:
     """For each step, the state that it began with."""
-    return jnp.concatenate([states[1:], first[None]] if reverse else [first[None], states[:-1]])
+    n = states.shape[0]
+    rest = lax.slice_in_dim(states, 1, n) if reverse else lax.slice_in_dim(states, 0, n - 1)
+    return jnp.concatenate([rest, first[None]] if reverse else [first[None], rest])
+
+
+def last(states: Any, reverse: bool) -> Any:
+    """The states after the last step: of the first time if it goes backward. Without `states[-1]`, which JAX spells otherwise
+    for a length that stands for others."""
+    n = 1 if reverse else states.shape[0]
+    return lax.squeeze(lax.slice_in_dim(states, n - 1, n), (0,))
 
 
 def times_weight(change: Any, w: Any) -> Any:
@@ -142,7 +151,7 @@ linear_in(_lstm_back_p, _plain_back, 2)
 @functools.partial(jax.custom_jvp, nondiff_argnums=(6,))
 def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse: bool) -> Any:
     """All hidden states (T, B, H or projection), and the last cell state."""
-    if w_hr is None and len(xw):
+    if w_hr is None and xw.shape[0]:
         return tuple(_lstm_states_p.bind(xw, h0, c0, w, *_given(valid), reverse=reverse))
     (_, c), (hs, _, _) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
     return hs, c
@@ -152,11 +161,11 @@ def lstm_scan(xw: Any, h0: Any, c0: Any, w: Any, w_hr: Any, valid: Any, reverse:
 def _lstm_tangent(reverse: bool, primals: Any, tangents: Any) -> Any:
     xw, h0, c0, w, w_hr, valid = primals
     dxw, dh0, dc0, dw, dw_hr, _ = tangents
-    if w_hr is None and len(xw):
+    if w_hr is None and xw.shape[0]:
         hs, cs, gates = _lstm_p.bind(xw, h0, c0, w, *_given(valid), reverse=reverse)
         dp = dxw + times_transposed(previous(hs, h0, reverse), dw)
         dhs, dc_last = _lstm_tangent_p.bind(dp, dh0, dc0, gates, cs, c0, w, *_given(valid), reverse=reverse)
-        return (hs, cs[0 if reverse else -1]), (dhs, dc_last)
+        return (hs, last(cs, reverse)), (dhs, dc_last)
     (_, c_last), (hs, cs, gates) = _lstm_run(xw, h0, c0, w, w_hr, valid, reverse)
     dp = dxw + previous(hs, h0, reverse) @ dw.T
     dm = None if w_hr is None else (gates[3] * jnp.tanh(cs)) @ dw_hr.T

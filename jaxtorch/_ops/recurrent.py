@@ -58,7 +58,7 @@ def _lstm_layer(
     xw = _affine(input, w_ih, b_ih, b_hh)
     check_types(h0, w_hh, b_hh)
     hs, c = scans.lstm_scan(xw, h0, c0, w_hh, w_hr, _valid(input, lengths), reverse)
-    return jnp.copy(hs), hs[0 if reverse else -1], c  # backward needs hs, and programs may write to the result
+    return jnp.copy(hs), scans.last(hs, reverse), c  # backward needs hs, and programs may write to the result
 
 
 @op(function=False, method=False, out=False, grad=_name)
@@ -74,9 +74,9 @@ def _gru_layer(
 ):
     """(T, B, I) -> all hidden states (T, B, H), the last one."""
     check_types(h0, w_hh, b_hh)
-    bias = jnp.zeros(len(w_hh), w_hh.dtype) if b_hh is None else b_hh
+    bias = jnp.zeros(w_hh.shape[0], w_hh.dtype) if b_hh is None else b_hh
     hs = scans.gru_scan(_affine(input, w_ih, b_ih), h0, w_hh, bias, _valid(input, lengths), reverse)
-    return jnp.copy(hs), hs[0 if reverse else -1]
+    return jnp.copy(hs), scans.last(hs, reverse)
 
 
 @op(function=False, method=False, out=False, grad=_name)
@@ -95,7 +95,7 @@ def _rnn_layer(
     xw = _affine(input, w_ih, b_ih, b_hh)
     check_types(h0, w_hh, b_hh)
     hs = scans.rnn_scan(xw, h0, w_hh, _valid(input, lengths), nonlinearity, reverse)
-    return jnp.copy(hs), hs[0 if reverse else -1]
+    return jnp.copy(hs), scans.last(hs, reverse)
 
 
 def _layer(kind: str, x: Tensor, states: list[Tensor], weights: Any, lengths: Any, reverse: bool) -> Any:
