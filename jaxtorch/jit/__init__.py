@@ -3,8 +3,8 @@
 Scripting and tracing in PyTorch make a program out of a function or a module, mainly to run it without Python or faster.
 jaxtorch records and compiles what runs in any case, so `script`, `trace` and `freeze` give modules of the same Python and tensors,
 with settings of their own, `script` with TorchScript's exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced"
-function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. Saving and
-loading TorchScript files raises NotImplementedError.
+function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. `load` reads the
+archives that PyTorch writes; saving raises NotImplementedError.
 """
 
 from __future__ import annotations
@@ -227,8 +227,17 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """NotImplementedError: there is no TorchScript interpreter."""
-    raise _missing("torch.jit.load")
+    """The module that a TorchScript archive holds, written by PyTorch or by `save`.
+
+    f: a path, or an object with `read`. map_location: None (where it was saved), a string or a device. _extra_files: a dict whose
+    values are replaced by the bytes of the archive's extra files of its keys' names.
+
+    The source in the archive is compiled to Python once. It can call operations and what the archive defines, nothing else: files
+    that ask for more raise RuntimeError. An operation that jaxtorch lacks raises NotImplementedError where it is called.
+    """
+    from ._reading import load
+
+    return load(f, map_location, _extra_files)
 
 
 @contextmanager
