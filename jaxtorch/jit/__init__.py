@@ -4,7 +4,7 @@ Scripting and tracing in PyTorch make a program out of a function or a module, m
 jaxtorch records and compiles what runs in any case, so `script`, `trace` and `freeze` give modules of the same Python and tensors,
 with settings of their own, `script` with TorchScript's exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced"
 function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. `load` reads the
-archives that PyTorch writes; saving raises NotImplementedError.
+archives that PyTorch writes, `save` writes traced modules that `torch.fx` can trace.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ def trace(
     if builtins.isinstance(owner, Module) and func.__name__ == "forward":
         func = owner
     _traced.run(func, example_inputs, example_kwarg_inputs, check_trace)
-    return _traced.traced_module(func) if builtins.isinstance(func, Module) else _traced.traced_function(func)
+    if not builtins.isinstance(func, Module):
+        return _traced.traced_function(func)
+    return _traced.traced_module(func, example=_traced.positional(example_inputs, example_kwarg_inputs))
 
 
 def trace_module(
@@ -222,8 +224,16 @@ _wait = wait
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """NotImplementedError: there is no TorchScript to write."""
-    raise _missing("torch.jit.save")
+    """Write a traced module, or one that `load` gave, as an archive that PyTorch and jaxtorch load.
+
+    f: a path, or an object with `write`. NotImplementedError, which names it, for what cannot be written: scripted and frozen
+    modules, control flow that depends on values, layers and functions whose TorchScript is not known.
+    """
+    from ._writing import save
+
+    if not builtins.isinstance(m, ScriptModule):
+        raise TypeError(f"torch.jit.save expects a ScriptModule, not {type(m).__name__}")
+    save(m, f, _extra_files)
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
