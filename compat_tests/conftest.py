@@ -29,7 +29,7 @@ SAMPLED = {
     "test_overwritten_db.py": 20, "test_second_backward_db.py": 20, "test_native.py": 4, "test_programs.py": 2,
     "test_function_db.py": 12, "test_foreach_db.py": 80, "test_hop_db.py": 2,
     "test_taps.py": 6, "test_native_blocks.py": 6, "test_native_orders.py": 3, "test_new_shapes.py": 3, "test_small_code.py": 2,
-    "test_many_runs.py": 3,
+    "test_many_runs.py": 3, "test_torchscript_files.py": 2, "test_torchscript_saving.py": 2,
     "test_training_events.py": 4,
 }  # fmt: skip
 """Of each of these files, one test in so many runs unless `--whole` is given: the same ones every time."""

@@ -250,7 +250,7 @@ def test_scripted_modules_name_their_class_and_are_not_saved() -> None:
     made: Any = jaxtorch.jit.script(_Ours())
     assert made.original_name == torch.jit.script(torch.nn.Linear(1, 1)).original_name.replace("Linear", "_Ours")
     for call in (made.save, made.save_to_buffer):
-        with pytest.raises(NotImplementedError, match=r"torch\.jit\.ScriptModule\.save"):
+        with pytest.raises(NotImplementedError, match=r"torch\.jit\.script"):
             call("file")
 
 

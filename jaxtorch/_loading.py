@@ -12,6 +12,7 @@ import pickle
 import struct
 import sys
 import tarfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -95,9 +96,8 @@ class _Archive:
                 raise ValueError(f"{info.compress_size} bytes would expand to {info.file_size}")
             return self._read(info)
 
-    def storage(self, key: str, nbytes: int, mmap: bool) -> Any:
-        """The bytes of a storage, of which the pickle says how many there are."""
-        name = f"data/{key}"
+    def storage(self, name: str, nbytes: int, mmap: bool) -> Any:
+        """The bytes of a storage's record, of which the pickle says how many there are."""
         if self.folder + name not in self.names:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found")
         with _reading(f"file {name}"):
@@ -145,11 +145,30 @@ def _check_version(archive: _Archive) -> None:
         )
 
 
+def _scripted_module(file: IO[bytes], map_location: Any, reader: type) -> Any:
+    """The module of a TorchScript archive, which `torch.jit.load` reads."""
+    from .jit import load
+
+    if reader is RestrictedUnpickler:
+        raise RuntimeError(
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. Use ``torch.jit.load``, or pass "
+            "weights_only=False."
+        )
+    warnings.warn(
+        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+        "'torch.jit.load' directly to silence this warning)",
+        UserWarning,
+        stacklevel=4,
+    )
+    file.seek(0)
+    return load(file, map_location)
+
+
 def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, options: dict[str, Any]) -> Any:
     """Read an object in the zip format; with `mmap`, storages are mapped from the file as they are used."""
     archive = _Archive(file)
     if f"{archive.folder}constants.pkl" in archive.names:
-        raise RuntimeError("the file is a TorchScript archive: jaxtorch has no torch.jit.load yet")
+        return _scripted_module(file, map_location, reader)
     _check_version(archive)
     swap = _swapped(archive)
     storages: dict[str, LoadedStorage] = {}
@@ -158,7 +177,7 @@ def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, optio
         _, kind, key, location, count = _checked(pid)[:5]
         found = storages.get(key)
         if found is None:
-            content = archive.storage(key, _nbytes(kind, count), mmap)
+            content = archive.storage(f"data/{key}", _nbytes(kind, count), mmap)
             found = storages[key] = LoadedStorage(typed(content, kind, count, swap), kind.dtype, location)
             place(found, map_location)
         return found

@@ -3,8 +3,8 @@
 Scripting and tracing in PyTorch make a program out of a function or a module, mainly to run it without Python or faster.
 jaxtorch records and compiles what runs in any case, so `script`, `trace` and `freeze` give modules of the same Python and tensors,
 with settings of their own, `script` with TorchScript's exceptions, and the decorators mark nothing. Unlike in PyTorch, a "traced"
-function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. Saving and
-loading TorchScript files raises NotImplementedError.
+function keeps its control flow, and errors that the TorchScript compiler would find appear when the function runs. `load` reads the
+archives that PyTorch writes, `save` writes traced modules that `torch.fx` can trace.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def trace(
         func = owner
     strict = args[2] if len(args) > 2 else kwargs.get("strict", True)
     _traced.run(func, example_inputs, example_kwarg_inputs, check_trace, strict)
-    return _traced.traced_module(func) if builtins.isinstance(func, Module) else _traced.traced_function(func)
+    if not builtins.isinstance(func, Module):
+        return _traced.traced_function(func)
+    return _traced.traced_module(func, example=_traced.positional(example_inputs, example_kwarg_inputs))
 
 
 def trace_module(
@@ -223,13 +225,30 @@ _wait = wait
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
-    """NotImplementedError: there is no TorchScript to write."""
-    raise _missing("torch.jit.save")
+    """Write a traced module, or one that `load` gave, as an archive that PyTorch and jaxtorch load.
+
+    f: a path, or an object with `write`. NotImplementedError, which names it, for what cannot be written: scripted and frozen
+    modules, control flow that depends on values, layers and functions whose TorchScript is not known.
+    """
+    from ._writing import save
+
+    if not builtins.isinstance(m, ScriptModule):
+        raise TypeError(f"torch.jit.save expects a ScriptModule, not {type(m).__name__}")
+    save(m, f, _extra_files)
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
-    """NotImplementedError: there is no TorchScript interpreter."""
-    raise _missing("torch.jit.load")
+    """The module that a TorchScript archive holds, written by PyTorch or by `save`.
+
+    f: a path, or an object with `read`. map_location: None (where it was saved), a string or a device. _extra_files: a dict whose
+    values are replaced by the bytes of the archive's extra files of its keys' names.
+
+    The source in the archive is compiled to Python once. It can call operations and what the archive defines, nothing else: files
+    that ask for more raise RuntimeError. An operation that jaxtorch lacks raises NotImplementedError where it is called.
+    """
+    from ._reading import load
+
+    return load(f, map_location, _extra_files)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import traceback
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from .._jit_internal import FunctionModifiers, get_torchscript_modifier
 from ..nn import Module
@@ -113,13 +113,17 @@ class Compiled:
         """The name of the class of the module that was scripted."""
         return type(self).__name__
 
-    def save(self, f: Any, **kwargs: Any) -> NoReturn:
-        """NotImplementedError: there is no TorchScript to write."""
-        raise missing("torch.jit.ScriptModule.save")
+    def save(self, f: Any, _extra_files: Any = None, **kwargs: Any) -> None:
+        """Write it as `torch.jit.save` does."""
+        from ._writing import save
 
-    def save_to_buffer(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """NotImplementedError: there is no TorchScript to write."""
-        raise missing("torch.jit.ScriptModule.save_to_buffer")
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: Any = None, **kwargs: Any) -> bytes:
+        """The bytes of its archive."""
+        from ._writing import content_of
+
+        return content_of(self, "archive", _extra_files)
 
 
 class Scripted(Compiled):

@@ -98,8 +98,18 @@ def _has_dict(result: Any) -> bool:
     return type(result) is dict or (isinstance(result, (tuple, list)) and any(map(_has_dict, result)))
 
 
-def traced_module(module: Any, methods: Any = ()) -> Any:
-    """A module with the tensors of the given one that runs as this would now. methods: which other ones are to run so."""
+def positional(inputs: Any, keywords: Any) -> tuple[Any, ...] | None:
+    """An example of positional arguments, as a tuple of tensors that nobody else writes to; None where there are others."""
+    if inputs is None or keywords is not None or isinstance(inputs, dict):
+        return None
+    return _copied(tuple(inputs) if isinstance(inputs, (list, tuple)) else (inputs,))
+
+
+def traced_module(module: Any, methods: Any = (), example: Any = None) -> Any:
+    """A module with the tensors of the given one that runs as this would now. methods: which other ones are to run so.
+
+    example: the arguments it was traced with, by which `save` knows the types of its values.
+    """
     if isinstance(module, Compiled):
         return module
     made = again(module, {}, _kind(type(module)))
@@ -109,6 +119,7 @@ def traced_module(module: Any, methods: Any = ()) -> Any:
             if "_hooks" in name and isinstance(value, dict):
                 value.clear()  # they run in the program
     made.__dict__["_program"] = program
+    made.__dict__["_example"] = example
     for name in methods:
         made.__dict__[name] = getattr(program, name)
     return made
