@@ -47,6 +47,23 @@ def test_activation_in_place(norm: str, activation: str) -> None:
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
+def _penalty(torch: Any, norm: str, affine: bool) -> Any:
+    """The gradients of a gradient penalty, as critics have it."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 4, 5, 6, requires_grad=True)
+    y = torch.nn.LeakyReLU(0.2, inplace=True)(NORMS[norm](torch.nn, affine)(x * 2))
+    (slope,) = torch.autograd.grad(y, x, torch.rand(2, 4, 5, 6), create_graph=True)
+    ((slope.norm(2, dim=1) - 1) ** 2).mean().backward()
+    return x.grad.numpy()
+
+
+@pytest.mark.parametrize("norm", ["batch", "instance", "group", "layer"])
+def test_activation_in_place_differentiated_twice(norm: str) -> None:
+    for affine in (False, True):
+        got, expected = _penalty(torch, norm, affine), _penalty(reference, norm, affine)
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize("torch", [torch, reference], ids=["jaxtorch", "torch"])
 @pytest.mark.parametrize("norm", ["batch", "instance", "group", "layer"])
 def test_overwritten_input(torch: Any, norm: str) -> None:

@@ -47,12 +47,16 @@ def _copy(g: Any, name: str) -> Any:
     """A gradient that has a graph as a tensor of its own: `.grad` shares no memory with what hooks and callers hold."""
     if is_sparse(g):
         return g.clone()
-    aval = g._read().aval
+    return _tensor.apply_entry(_copy_entry(g._read().aval, name), [g])
+
+
+def _copy_entry(aval: Any, name: str) -> Entry:
+    """The entry that copies a value of one type; name: of its node in a graph."""
     entry = _copies.get((aval, name))
     if entry is None:
         entry = _copies[aval, name] = Entry(None, Kernel("copy", lambda a: (a,), (aval,), aval.slot), None)
         entry.grad_name = name
-    return _tensor.apply_entry(entry, [g])
+    return entry
 
 
 class _Plain:
@@ -127,11 +131,11 @@ class _Graph:
         if form.has_extra:
             entry = form.full_backward(present)
             inputs = saved[len(form.roots) : len(form.roots) + len(form.in_avals)]
-            operands = [_with_history(v, edges.get(i)) for i, v in enumerate(inputs)]
+            operands = [_with_history(_readable(form, v, "in", i), edges.get(i)) for i, v in enumerate(inputs)]
         else:
             entry = form.backward(present)
             operands = [
-                _with_history(v, edges.get(k) if kind == "in" else (node, k))
+                _with_history(_readable(form, v, kind, k), edges.get(k) if kind == "in" else (node, k))
                 for v, (kind, k) in zip(saved, form.roots, strict=False)
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
@@ -144,6 +148,18 @@ class _Graph:
                 if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
                     out._node, out._index, out._rg = None, 0, False
         return outs
+
+
+def _readable(form: Any, v: Value, kind: str, k: int) -> Value:
+    """A saved value as the node of a gradient may keep it: what PyTorch does not save may have been written over, then as now."""
+    if v.guard is None or not getattr(form, "is_unsaved", _checked)(kind, k):
+        return v
+    return emit(_copy_entry(v.aval, "").kernel, [v])[0]
+
+
+def _checked(kind: str, k: int) -> bool:
+    """`is_unsaved` of a form that has none."""
+    return False
 
 
 def _with_history(v: Value, edge: Any) -> Any:
