@@ -438,12 +438,9 @@ def test_recurrent_layers_with_unusual_numbers(monkeypatch: pytest.MonkeyPatch, 
 @built
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("examples", [1, 2])
-@pytest.mark.parametrize(
-    "heads,rows,columns,width,out", [(2, 7, 7, 5, 4), (2, 130, 130, 32, 32), (3, 33, 70, 40, 33), (1, 1, 9, 16, 16)]
-)
-def test_attention(
-    monkeypatch: pytest.MonkeyPatch, examples: int, heads: int, rows: int, columns: int, width: int, out: int, causal: bool
-) -> None:
+@pytest.mark.parametrize("sizes", [(2, 7, 7, 5, 4), (2, 130, 130, 32, 32), (3, 33, 70, 40, 33), (1, 1, 9, 16, 16)])
+def test_attention(monkeypatch: pytest.MonkeyPatch, examples: int, sizes: tuple[int, ...], causal: bool) -> None:
+    heads, rows, columns, width, out = sizes
     shapes = (heads, rows, width), (heads, columns, width), (heads, columns, out)
     q, k, v = arrays(*((examples, *shape) for shape in shapes))
     same_as_xla(
