@@ -12,6 +12,7 @@ from .._core import dtypes
 from .._core.checks import Nonzero, flag
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
 from .._core.tensor import Tensor, need_tensor
+from .division import quotient
 from .rules import (
     check_negation,
     check_subtraction,
@@ -164,10 +165,10 @@ def _between(input: Any, end: Any, weight: Any) -> Any:
 # -- quotients and remainders
 
 
-@derivatives(lambda t, ans, x, y: t / y, lambda t, ans, x, y: -t * ((x / y) / y))
+@derivatives(lambda t, ans, x, y: quotient(t, y), lambda t, ans, x, y: -t * quotient(quotient(x, y), y))
 def divide(x: Any, y: Any) -> Any:
     """The true quotient, with a derivative that does not square the divisor."""
-    return x / y
+    return quotient(x, y)
 
 
 def _flag_zero(y: Any) -> None:
