@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple  # noqa: UP035 - TorchScript's
 
-import numpy as np
 import pytest
 import torch
 
@@ -17,6 +16,7 @@ import jaxtorch
 from jaxtorch._core.op import functions, methods
 from jaxtorch.jit import _operations
 from jaxtorch.jit._same_names import SAME
+from torchscript_kit import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*deprecated", "ignore::torch.jit.TracerWarning")
 
@@ -27,28 +27,13 @@ def _mine(x: Any) -> Any:
     return type(x)(map(_mine, x)) if isinstance(x, (list, tuple)) else x
 
 
-def _same(found: Any, wanted: Any) -> None:
-    if isinstance(wanted, torch.Tensor):
-        assert str(found.dtype) == str(wanted.dtype)
-        np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=2e-4, atol=2e-5)
-    elif isinstance(wanted, (list, tuple)):
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
-            _same(a, b)
-    elif isinstance(wanted, dict):
-        assert list(found) == list(wanted)
-        _same(list(found.values()), list(wanted.values()))
-    else:
-        assert found == wanted and type(found) is type(wanted)
-
-
 def _both(module: Any, path: Path, *args: Any) -> tuple[Any, Any]:
     """The module, saved by PyTorch, as both load it; their outputs and states are the same."""
     torch.jit.save(module, path)
     ours, theirs = jaxtorch.jit.load(path), torch.jit.load(path)
     given = _mine(args)
-    _same(ours(*given), theirs(*args))
-    _same({n: t.detach() for n, t in ours.state_dict().items()}, theirs.state_dict())
+    same(ours(*given), theirs(*args))
+    same({n: t.detach() for n, t in ours.state_dict().items()}, theirs.state_dict())
     assert repr(ours) == repr(theirs) and ours.training == getattr(theirs, "training", False)
     return ours, theirs
 
@@ -157,10 +142,10 @@ def test_control_flow_containers_and_classes(tmp_path: Path, capsys: pytest.Capt
     for more in ((3, True), (1, False), (5, True, 2)):
         x = torch.randn(2, 3)
         mine = _mine(x)
-        _same(ours(mine, *more), theirs(x, *more))
+        same(ours(mine, *more), theirs(x, *more))
     x = torch.randn(2)
-    _same(ours.other([(1, _mine(x))]), theirs.other([(1, x)]))
-    _same(ours.other([]), theirs.other([]))
+    same(ours.other([(1, _mine(x))]), theirs.other([(1, x)]))
+    same(ours.other([]), theirs.other([]))
     assert ours.setting == theirs.setting and ours.original_name == theirs.original_name
     with pytest.raises(jaxtorch.jit.Error, match=r"builtins\.ValueError: n is"):
         ours(jaxtorch.ones(1, 2, 3))
@@ -201,8 +186,8 @@ def test_training_goes_on(tmp_path: Path, traced: bool) -> None:
             m(data[:, :, :6]).pow(2).sum().backward()
             optimizer.step()
         m.eval()
-    _same(ours(_mine(x)), theirs(x))
-    _same(ours.state_dict(), theirs.state_dict())
+    same(ours(_mine(x)), theirs(x))
+    same(ours.state_dict(), theirs.state_dict())
 
 
 class Recurrent(torch.nn.Module):
@@ -224,7 +209,7 @@ def test_recurrent_layers(tmp_path: Path, traced: bool) -> None:
     ours(_mine(x))[2].sum().backward()
     theirs(x)[2].sum().backward()
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
-        _same(a.grad, b.grad)
+        same(a.grad, b.grad)
 
 
 class Encoder(torch.nn.Module):
@@ -258,8 +243,8 @@ def test_frozen_modules_extra_files_and_streams(tmp_path: Path) -> None:
     ours = jaxtorch.jit.load(stream, map_location="cpu", _extra_files=found)
     assert found == {"a.txt": b"bytes", "none": b""}
     given = _mine(x)
-    _same(jaxtorch.jit.freeze(ours)(given).numpy().tolist(), ours(given).detach().numpy().tolist())
-    _same(jaxtorch.jit.optimize_for_inference(ours)(given).numpy().tolist(), ours(given).detach().numpy().tolist())
+    same(jaxtorch.jit.freeze(ours)(given).numpy().tolist(), ours(given).detach().numpy().tolist())
+    same(jaxtorch.jit.optimize_for_inference(ours)(given).numpy().tolist(), ours(given).detach().numpy().tolist())
 
 
 def test_errors_of_files(tmp_path: Path) -> None:

@@ -5,34 +5,19 @@ from __future__ import annotations
 import io
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import jaxtorch
 from jaxtorch import nn
 from jaxtorch.nn import functional as F
+from torchscript_kit import same
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*deprecated")
 
 
 def _theirs(x: Any) -> Any:
     return torch.from_numpy(x.detach().numpy().copy())
-
-
-def _same(found: Any, wanted: Any) -> None:
-    if isinstance(wanted, torch.Tensor):
-        assert str(found.dtype) == str(wanted.dtype)
-        np.testing.assert_allclose(found.detach().numpy(), wanted.detach().numpy(), rtol=2e-4, atol=1e-5)
-    elif isinstance(wanted, (list, tuple)):
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
-            _same(a, b)
-    elif isinstance(wanted, dict):
-        assert list(found) == list(wanted)
-        _same(list(found.values()), list(wanted.values()))
-    else:
-        assert found == wanted and type(found) is type(wanted)
 
 
 class Convolutional(nn.Module):
@@ -104,15 +89,15 @@ def test_pytorch_loads_what_is_saved(kind: Any, example: Any) -> None:
     assert extra == {"about.txt": b"text"} and theirs.original_name == kind.__name__
     for n in (2, 5):
         x = example(n)
-        _same(traced(x), theirs(_theirs(x)))
-    _same(traced.state_dict(), theirs.state_dict())
+        same(traced(x), theirs(_theirs(x)))
+    same(traced.state_dict(), theirs.state_dict())
     file.seek(0)
     ours = jaxtorch.jit.load(file)
     with jaxtorch.no_grad():
         for p in ours.parameters():
             p.mul_(0.5)
     again = torch.jit.load(io.BytesIO(ours.save_to_buffer()))
-    _same(ours(x), again(_theirs(x)))
+    same(ours(x), again(_theirs(x)))
 
 
 def test_training_batch_norm_and_pathless_files(tmp_path: Any) -> None:
@@ -123,8 +108,8 @@ def test_training_batch_norm_and_pathless_files(tmp_path: Any) -> None:
     assert int(module[1].num_batches_tracked) == count  # saving has run nothing of the module's own
     theirs = torch.jit.load(tmp_path / "m.pt")
     x = jaxtorch.randn(4, 1, 6, 6)
-    _same(traced(x), theirs(_theirs(x)))
-    _same(traced.state_dict(), theirs.state_dict())
+    same(traced(x), theirs(_theirs(x)))
+    same(traced.state_dict(), theirs.state_dict())
 
 
 class Branching(nn.Module):

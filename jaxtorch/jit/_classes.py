@@ -12,12 +12,12 @@ from typing import Any, NoReturn
 from .._core.tensor import Tensor
 from ..nn import Module, Parameter
 from . import _operations
-from ._scripted import Compiled, _converting, missing
+from ._scripted import Compiled, Recursive, _converting, missing
 from ._source import METHOD, Refused, Translator, chain_of, parsed
 from ._values import LANGUAGE
 
 
-class Loaded(Compiled, Module):
+class Loaded(Recursive, Compiled, Module):
     """A module of a TorchScript archive."""
 
     _archive_class: Any = None
@@ -25,13 +25,6 @@ class Loaded(Compiled, Module):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with _converting:
             return super().__call__(*args, **kwargs)
-
-    def _get_name(self) -> str:
-        return "RecursiveScriptModule"
-
-    def extra_repr(self) -> str:
-        """The name of the class that was scripted or traced."""
-        return f"original_name={self.original_name}"
 
     @property
     def original_name(self) -> str:

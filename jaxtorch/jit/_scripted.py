@@ -126,6 +126,19 @@ class Compiled:
         return content_of(self, "archive", _extra_files)
 
 
+class Recursive:
+    """What a module prints that stands for another: PyTorch's class of these, and the class of that one."""
+
+    original_name: Any
+
+    def _get_name(self) -> str:
+        return "RecursiveScriptModule"
+
+    def extra_repr(self) -> str:
+        """The name of the class that was scripted or traced."""
+        return f"original_name={self.original_name}"
+
+
 class Scripted(Compiled):
     """What the classes of scripted modules have. What is copied by pickle is a module of the class that was scripted."""
 

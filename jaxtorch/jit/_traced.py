@@ -11,7 +11,7 @@ from typing import Any
 
 from .._core.tensor import Tensor
 from ..nn import Module, Parameter
-from ._scripted import Compiled, again, functions
+from ._scripted import Compiled, Recursive, again, functions
 
 
 class _Running(Compiled):
@@ -37,15 +37,8 @@ class Traced(_Running):
         return made
 
 
-class Frozen(_Running, Module):
+class Frozen(Recursive, _Running, Module):
     """A module whose parameters have become constants."""
-
-    def _get_name(self) -> str:
-        return "RecursiveScriptModule"
-
-    def extra_repr(self) -> str:
-        """The name of the class that was scripted or traced."""
-        return f"original_name={self.original_name}"
 
     @property
     def original_name(self) -> str:
