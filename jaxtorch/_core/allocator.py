@@ -22,6 +22,8 @@ from . import native
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
 _SETTINGS = ((_ARENA_MAX, 2), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+_MMAP_THRESHOLD = -3
+_IN_WORKERS = ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 1 << 28))  # glibc allows no larger a threshold
 _LONG_COMPILATION = 0.1  # seconds: of kernels alone, which take less, there are many in a row
 _ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
@@ -50,6 +52,22 @@ def keep_freed_memory() -> bool:
         _ask_for_huge_pages(libc)
     _release_after_compilations(libc)
     return True
+
+
+def keep_freed_memory_of_worker() -> bool:
+    """In a process that computes with NumPy alone: glibc keeps up to 256 MiB that are free; False where that does not apply.
+
+    By default it keeps about two of the largest arrays that were freed: the samples of a batch would fault their pages in anew.
+    """
+    if (
+        os.environ.get("JAXTORCH_ALLOCATOR", "") == "default"
+        or not sys.platform.startswith("linux")
+        or _settled_by_user()
+    ):
+        return False
+    libc = ctypes.CDLL(None)
+    gnu = hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")
+    return gnu and all(libc.mallopt(name, value) == 1 for name, value in _IN_WORKERS)
 
 
 class _Kept:

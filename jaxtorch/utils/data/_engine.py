@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import capture, cold, hostmode, neighbours, runner
+from jaxtorch._core import allocator, capture, cold, hostmode, neighbours, runner
 from jaxtorch._core import random as _core_random
 from jaxtorch._core.device import cpu
 from jaxtorch._core.program import flush, forget_all
@@ -20,6 +20,7 @@ from jaxtorch._core.tensor import Tensor, from_host
 
 __all__ = [
     "Tensor",
+    "allocator",
     "as_tensor",
     "default_generator",
     "draw_seed",

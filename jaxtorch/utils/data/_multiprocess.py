@@ -20,7 +20,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from . import _engine
-from ._utils import transport
+from ._utils import blocks, transport
 from ._utils.worker import RESUME, DeferredJob, Ended, Failure, Resumed, WorkerJob, worker_main
 from .dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
 
@@ -67,16 +67,18 @@ class _Worker:
             results_out.close()
         self.active = True
         self.outstanding = 0
+        self.blocks = blocks.Borrowed()
 
     def put(self, task: tuple[int, Any]) -> None:
         """Sends a task; a dead worker is noticed when its result is awaited."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.tasks.send(task)
+            self.tasks.send((*task, self.blocks.news()))
 
     def close(self) -> None:
         self.active = False
         self.tasks.close()
         self.results.close()
+        self.blocks.clear()
 
     def death(self) -> RuntimeError:
         """The error for a worker whose pipe ended."""
@@ -235,7 +237,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
         worker = by_connection[ready[0]]
         try:
-            return worker, transport.receive(worker.results)
+            return worker, transport.receive(worker.results, worker.blocks)
         except (EOFError, ConnectionResetError):
             error = worker.death()
             self._shutdown_workers(grace=0.0)

@@ -1,14 +1,13 @@
 """How a worker's batch reaches the main process.
 
 Everything is pickled with protocol 5; the data of arrays and tensors stays out of the pickle. Small arrays go
-through the pipe. Each big one lies in an anonymous shared memory file whose descriptor is sent: with no name,
-nothing leaks when a process dies. `allocate` lets a worker collate straight into such a file, without a copy.
+through the pipe. Each big one lies in a block of shared memory (blocks.py). `allocate` lets a worker collate straight into
+one, without a copy.
 """
 
 from __future__ import annotations
 
 import io
-import mmap
 import os
 import pickle
 from collections import deque
@@ -20,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from .. import _engine
+from .blocks import Block, Borrowed, Lent
 
 __all__ = ["SHARED_MINIMUM", "allocate", "receive", "send", "use_shared_memory"]
 
-SHARED_MINIMUM = 1 << 22
+SHARED_MINIMUM = 1 << 18
 """Bytes from which an array is worth a shared memory file: below, the pipe costs less."""
 
 KEPT_MINIMUM, KEPT_MAXIMUM = 1 << 22, 1 << 26
@@ -33,8 +33,8 @@ _HELD_HERE = 2  # references to a block that nobody else holds, where it is coun
 _kept: deque[np.ndarray] = deque(maxlen=3)
 _sharing = False
 _worker = False
-_blocks: dict[int, tuple[int, int]] = {}
-"""In a worker, the shared arrays of the batch being made: address -> (file descriptor, bytes)."""
+_lent = Lent()
+"""In a worker, its shared memory."""
 
 
 def use_shared_memory() -> None:
@@ -46,20 +46,6 @@ def use_shared_memory() -> None:
 
 def in_worker() -> bool:
     return _worker
-
-
-def _map_shared(descriptor: int, size: int) -> np.ndarray:
-    return np.frombuffer(mmap.mmap(descriptor, size), dtype=np.uint8)
-
-
-def _new_shared(size: int) -> tuple[int, np.ndarray]:
-    descriptor = os.memfd_create("jaxtorch-batch")
-    try:
-        os.ftruncate(descriptor, size)
-        return descriptor, _map_shared(descriptor, size)
-    except BaseException:
-        os.close(descriptor)
-        raise
 
 
 def _kept_block(size: int) -> np.ndarray:
@@ -86,16 +72,12 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         return _kept_block(size).view(dtype).reshape(shape)
     if not _sharing or size < SHARED_MINIMUM or dtype.hasobject:
         return np.empty(shape, dtype)
-    descriptor, data = _new_shared(size)
-    _blocks[data.ctypes.data] = (descriptor, size)
-    return data.view(dtype).reshape(shape)
+    return _lent.take(size).data.view(dtype).reshape(shape)
 
 
-def forget_blocks() -> None:
-    """Closes the files of `allocate`; what is mapped stays readable."""
-    for descriptor, _ in _blocks.values():
-        os.close(descriptor)
-    _blocks.clear()
+def came_back(free: list[int], forgotten: list[int]) -> None:
+    """In a worker: the main process holds these blocks no more (see `Borrowed.news`)."""
+    _lent.came_back(free, forgotten)
 
 
 def _rebuild_array(data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -129,49 +111,51 @@ class _BatchPickler(pickle.Pickler):
 
 
 def send(connection: Any, message: Any) -> None:
-    """Sends one message; big arrays as descriptors of shared memory."""
+    """Sends one message; big arrays as blocks of shared memory."""
     buffers: list[pickle.PickleBuffer] = []
     stream = io.BytesIO()
-    try:
-        _BatchPickler(stream, protocol=5, buffer_callback=buffers.append).dump(message)
-        descriptors: list[int] = []
-        parts: list[Any] = []
-        layout: list[tuple[bool, int]] = []
-        for buffer in buffers:
-            data = np.frombuffer(buffer.raw(), dtype=np.uint8)
-            shared = _sharing and data.nbytes >= SHARED_MINIMUM
-            layout.append((shared, data.nbytes))
-            if not shared:
-                parts.append(data)
-                continue
-            block = _blocks.get(data.ctypes.data)
-            if block is None or block[1] != data.nbytes:
-                descriptor, target = _new_shared(data.nbytes)
-                target[:] = data
-                _blocks[target.ctypes.data] = block = (descriptor, data.nbytes)
-            descriptors.append(block[0])
-        connection.send_bytes(pickle.dumps((layout, stream.getvalue()), protocol=5))
-        for part in parts:
-            if part.nbytes:
-                connection.send_bytes(part)
-        for descriptor in descriptors:
-            reduction.send_handle(connection, descriptor, os.getppid())
-    finally:
-        forget_blocks()
+    _BatchPickler(stream, protocol=5, buffer_callback=buffers.append).dump(message)
+    parts: list[Any] = []
+    blocks: list[Block] = []
+    descriptors: list[int] = []
+    in_message: dict[
+        int, Block
+    ] = {}  # by the addresses of what they hold: arrays that share memory do so when they arrive
+    layout: list[tuple[bool, int, int | None, bool]] = []
+    for buffer in buffers:
+        data = np.frombuffer(buffer.raw(), dtype=np.uint8)
+        shared = _sharing and data.nbytes >= SHARED_MINIMUM
+        if not shared:
+            layout.append((False, data.nbytes, None, False))
+            parts.append(data)
+            continue
+        block = in_message.get(data.ctypes.data)
+        if block is None or len(block.data) != data.nbytes:
+            block = in_message[data.ctypes.data] = _lent.holding(data)
+        descriptor = block.descriptor if block.number is None or block not in blocks else None
+        if descriptor is not None:
+            descriptors.append(descriptor)
+        layout.append((True, data.nbytes, block.number, descriptor is not None))
+        blocks.append(block)
+    connection.send_bytes(pickle.dumps((layout, _lent.dropped(), stream.getvalue()), protocol=5))
+    for part in parts:
+        if part.nbytes:
+            connection.send_bytes(part)
+    for descriptor in descriptors:
+        reduction.send_handle(connection, descriptor, os.getppid())
+    _lent.sent(blocks)
 
 
-def receive(connection: Any) -> Any:
+def receive(connection: Any, borrowed: Borrowed) -> Any:
     """Receives one message of `send`; EOFError when the sender has died. Array data is not copied."""
-    layout, body = pickle.loads(connection.recv_bytes())
-    small = [bytearray(connection.recv_bytes()) if not shared and size else b"" for shared, size in layout]
+    layout, dropped, body = pickle.loads(connection.recv_bytes())
+    borrowed.dropped(dropped)
+    small = [bytearray(connection.recv_bytes()) if not shared and size else b"" for shared, size, _, _ in layout]
     buffers: list[Any] = []
-    for (shared, size), part in zip(layout, small, strict=True):
+    for (shared, size, number, new), part in zip(layout, small, strict=True):
         if not shared:
             buffers.append(part)
             continue
-        descriptor = reduction.recv_handle(connection)
-        try:
-            buffers.append(_map_shared(descriptor, size))
-        finally:
-            os.close(descriptor)
+        descriptor = reduction.recv_handle(connection) if new else None
+        buffers.append(borrowed.arrived(number, size, descriptor))
     return pickle.loads(body, buffers=buffers)

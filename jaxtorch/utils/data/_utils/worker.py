@@ -164,6 +164,7 @@ def worker_main(deferred: Any, worker_id: int, tasks_in: Any, results_out: Any, 
         _engine.hostmode.active = True
         _engine.forget_all()
         gc.freeze()  # leaves the parent's objects alone: no page copies, no JAX buffer freed here
+        _engine.allocator.keep_freed_memory_of_worker()
     transport.use_shared_memory()
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read_tasks, args=(tasks_in, tasks), daemon=True).start()
@@ -186,7 +187,8 @@ def _serve(job: WorkerJob, worker_id: int, tasks: queue.SimpleQueue[Any], result
         failure = Failure(error, where)
     ended = False
     while (task := tasks.get()) is not None:
-        number, index = task
+        number, index, (free, forgotten) = task
+        transport.came_back(free, forgotten)
         answer: Any
         if number == RESUME:
             ended, failure, answer = False, None, Resumed()
