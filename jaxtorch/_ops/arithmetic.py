@@ -180,14 +180,14 @@ def _whole_quotient(x: Any, y: Any) -> Any:
     """`x / y` rounded down, exact for integers."""
     if kind(x) == "int":
         _flag_zero(y)
-        quotient, rest = lax.div(x, y), lax.rem(x, y)
-        return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), quotient - 1, quotient)
+        found, rest = lax.div(x, y), lax.rem(x, y)
+        return jnp.where((rest != 0) & ((rest < 0) != (y < 0)), found - 1, found)
     rest = lax.rem(x, y)
-    quotient = (x - rest) / y
-    quotient = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
-    down = jnp.floor(quotient)
-    down = jnp.where(quotient - down > 0.5, down + 1, down)
-    whole = jnp.where(quotient != 0, down, jnp.copysign(jnp.zeros_like(quotient), x / y))
+    found = quotient(x - rest, y)
+    found = jnp.where((rest != 0) & ((y < 0) != (rest < 0)), found - 1, found)
+    down = jnp.floor(found)
+    down = jnp.where(found - down > 0.5, down + 1, down)
+    whole = jnp.where(found != 0, down, jnp.copysign(jnp.zeros_like(found), x / y))
     return jnp.where(y == 0, x / y, whole)
 
 
@@ -203,8 +203,8 @@ def _stored_quotient(x: Any, y: Any) -> Any:
     """`x / y` rounded to its type before the next step; XLA would keep a half precision one in float32."""
     info = jnp.finfo(x.dtype)
     if info.bits != 16:
-        return x / y
-    return lax.reduce_precision(x.astype(jnp.float32) / y.astype(jnp.float32), info.nexp, info.nmant)
+        return quotient(x, y)
+    return lax.reduce_precision(quotient(x.astype(jnp.float32), y.astype(jnp.float32)), info.nexp, info.nmant)
 
 
 def _rounded(x: Any, y: Any, mode: str) -> Any:

@@ -6,12 +6,15 @@ numbers that divide evenly then may be no whole number, and `(x / 41).floor()` i
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
+
+from .._core.symbols import scalar
 
 _div_p = jex_core.Primitive("div")
 """Like JAX's, by whose name the engine's own ways of running programs know it: they divide as they should."""
@@ -23,6 +26,15 @@ def quotient(x: Any, y: Any) -> Any:
     if x.dtype != y.dtype or not jnp.issubdtype(x.dtype, jnp.floating):
         return x / y
     return _div_p.bind(*jnp.broadcast_arrays(x, y))
+
+
+def average(x: Any, axes: tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """The mean over some axes (all) of floating-point or complex numbers, so that the mean of equal ones is that number; of half
+    precision it is taken in float32."""
+    half = jnp.issubdtype(x.dtype, jnp.floating) and jnp.finfo(x.dtype).bits == 16
+    total = jnp.sum(x.astype(jnp.float32) if half else x, axes, keepdims=keepdims)
+    count = math.prod(x.shape if axes is None else [x.shape[axis] for axis in axes])
+    return quotient(total, scalar(count, total.dtype)).astype(x.dtype)
 
 
 def _rounded_once(x: Any, y: Any) -> Any:

@@ -14,6 +14,7 @@ from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
+from .division import quotient
 from .rules import kind, unsupported
 from .sorting import insertion_points
 from .underived import underived
@@ -55,7 +56,7 @@ def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0):
     _check_bins("histc", bins)
     x = input.reshape(-1)
     low, high = _ends("histc", x, min, max, 1)
-    place = jnp.floor((x - low) / (high - low) * bins)
+    place = jnp.floor(quotient((x - low) * bins, high - low))
     inside = (x >= low) & (x <= high)
     place = jnp.clip(jnp.where(inside, place, 0), 0, bins - 1).astype(np.int64)
     return _tally(place, inside, None, bins, x.dtype)

@@ -13,6 +13,7 @@ from .._core import dtypes
 from .._core.checks import Within, flag
 from .._core.op import Array, Arrays, op
 from .activation import log_softmax_of
+from .division import average
 from .norm import broadcast_shape
 from .rules import (
     check_mean,
@@ -59,7 +60,7 @@ def reduced(x: Any, reduction: str) -> Any:
     if reduction == "sum":
         return jnp.sum(x, dtype=jnp.int64 if kind(x) in ("int", "bool") else None)
     check_mean(x)
-    return jnp.mean(x)
+    return average(x)
 
 
 def named(plain: str, none: str, total: str = "SumBackward0", mean: str = "MeanBackward0") -> Any:

@@ -14,6 +14,7 @@ from jax import lax
 from .._core import native
 from .._core.op import Array, Number, op
 from .._core.structseq import types
+from .division import quotient
 from .primitives import natively, primitive, with_tangent
 from .rules import derivatives, in_single, kind, masked, real_only, refuse, unbroken, zeros_mask
 
@@ -104,7 +105,13 @@ def log(input: Array):
 @derivatives(lambda t, ans, x: t / (x * math.log(2)))
 @in_single
 def _log2(x: Any) -> Any:
-    return jnp.log2(x)
+    """Exact for powers of two, whose mantissa is 0."""
+    found = jnp.log2(x)
+    if kind(x) == "complex":
+        return found
+    info = jnp.finfo(x.dtype)
+    bits = lax.bitcast_convert_type(x, np.int32 if info.bits == 32 else np.int64)
+    return jnp.where(bits & ((1 << info.nmant) - 1) == 0, _nearest(found), found)
 
 
 @op(promote="float", inplace=True)
@@ -113,10 +120,24 @@ def log2(input: Array):
     return _log2(input)
 
 
+@functools.cache
+def _powers_of_ten(dtype: Any) -> tuple[int, Any]:
+    """The exponent of the first, and all of a type's normal numbers."""
+    lowest, highest = (-37, 38) if dtype == np.float32 else (-307, 308)
+    return lowest, np.array([float(f"1e{n}") for n in range(lowest, highest + 1)], dtype)
+
+
 @derivatives(lambda t, ans, x: t / (x * math.log(10)))
 @in_single
 def _log10(x: Any) -> Any:
-    return jnp.log10(x)
+    """Exact for powers of ten."""
+    found = jnp.log10(x)
+    if kind(x) == "complex":
+        return found
+    lowest, powers = _powers_of_ten(x.dtype)
+    nearest = _nearest(found)
+    place = jnp.clip(nearest, lowest, lowest + len(powers) - 1).astype(np.int32) - lowest
+    return jnp.where(x == jnp.asarray(powers).at[place].get(mode="promise_in_bounds"), nearest, found)
 
 
 @op(promote="float", inplace=True)
@@ -353,8 +374,8 @@ def _nearest(x: Any) -> Any:
 def _round_decimals(x: Any, decimals: int) -> Any:
     scale = jnp.asarray(10.0 ** abs(decimals), x.dtype)
     if decimals > 0:
-        return _nearest(x * scale) / scale
-    return _nearest(x / scale) * scale
+        return quotient(_nearest(x * scale), scale)
+    return _nearest(quotient(x, scale)) * scale
 
 
 @op(inplace=True, elementwise=True)

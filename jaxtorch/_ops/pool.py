@@ -17,6 +17,7 @@ from jax import lax
 from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
 from .._core.symbols import up_to
+from .division import quotient
 from .rules import kind, refuse, to_float, unsupported
 
 _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
@@ -300,7 +301,7 @@ def _window_sum(x: Any, axis: int, count: int, kernel: int, stride: int) -> Any:
     if kernel > _UNROLLED:
         dims, steps = [1] * x.ndim, [1] * x.ndim
         dims[axis], steps[axis] = kernel, stride
-        out = lax.reduce_window(x, jnp.zeros((), x.dtype), lax.add, dims, steps, "VALID")
+        out = lax.reduce_window(x, x.dtype.type(0), lax.add, dims, steps, "VALID")
         return lax.slice_in_dim(out, 0, count, 1, axis)
     return functools.reduce(jnp.add, _slices(x, axis, count, kernel, stride, 1))
 
@@ -364,7 +365,7 @@ def _avg_pool(
             counts = counts.flat[0]
     if jnp.issubdtype(dtype, jnp.integer):
         return lax.div(total, jnp.broadcast_to(jnp.asarray(counts, dtype), total.shape))  # towards zero
-    return (total / jnp.asarray(counts, total.dtype)).astype(dtype)
+    return quotient(total, jnp.asarray(counts, total.dtype)).astype(dtype)
 
 
 def check_averaged(x: Any, n: int) -> None:

@@ -14,6 +14,7 @@ from .._core.checks import flag
 from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
 from .._core.symbols import up_to
+from .division import average, quotient
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported
 from .taps import Taps, sums
@@ -80,7 +81,7 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
     if kernel is not None:
         if all(s == 1 for s in sizes):
             axes = tuple(range(x.ndim - n, x.ndim))
-            return in_single(lambda v: jnp.mean(v, axes, keepdims=True))(x)
+            return average(x, axes, keepdims=True)
         if x.size:
             return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
 
@@ -91,7 +92,7 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
             v, [Taps(size, index, None, inside) for size, (index, inside) in zip(x.shape[-n:], windows, strict=True)]
         )
         for i, (_, inside) in enumerate(windows):
-            v = v / jnp.asarray(inside.sum(1), v.dtype).reshape(-1, *(1,) * (n - i - 1))
+            v = quotient(v, jnp.asarray(inside.sum(1), v.dtype).reshape(-1, *(1,) * (n - i - 1)))
         return v
 
     return in_single(averaged)(x)

@@ -17,6 +17,7 @@ from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
 from .casting import computed_in
+from .division import quotient
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
 
 # -- dimensions
@@ -145,7 +146,7 @@ def mean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dtype:
     axes = axes_of("mean", dim, x.ndim)
     n = extent(x, axes)
     total = jnp.sum(wide(x), axes, keepdims=bool(keepdim))
-    return (total / scalar(n, total.dtype)).astype(x.dtype)
+    return quotient(total, scalar(n, total.dtype)).astype(x.dtype)
 
 
 @op(grad="DivBackward0")
@@ -161,7 +162,7 @@ def nanmean(input: Array, dim: Ints | None = None, keepdim: bool = False, *, dty
     axes = axes_of("nanmean", dim, x.ndim)
     there = ~jnp.isnan(x)
     total = _sum(zeros_mask(there, x), axes, keepdim)
-    return total / jnp.sum(there, axes, keepdims=bool(keepdim)).astype(x.dtype)
+    return quotient(total, jnp.sum(there, axes, keepdims=bool(keepdim)).astype(x.dtype))
 
 
 @op(grad=full_or_dims("Prod"), saved=["input", "result"])

@@ -16,6 +16,7 @@ from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
 from .._core.warned import warn
+from .division import quotient
 from .reductions import (
     UNSET,
     axes_of,
@@ -36,7 +37,7 @@ from .sorting import dropped, sorted_with
 def _deviations(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     """The mean, its axes kept, and the distances from it."""
     n = extent(x, axes)
-    mean = jnp.sum(x, axes, keepdims=True) / scalar(n, x.dtype)
+    mean = quotient(jnp.sum(x, axes, keepdims=True), scalar(n, x.dtype))
     return mean, x - mean
 
 
@@ -62,7 +63,7 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
     def computed(x: Any) -> Any:
         far = _deviations(x, axes)[1]
         total = jnp.sum(_real_product(far, far), axes, keepdims=True)
-        found = total / scalar(freedom, total.dtype)
+        found = quotient(total, scalar(freedom, total.dtype))
         return jnp.sqrt(found) if root else found
 
     return computed(x)
@@ -84,7 +85,7 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
         )
         freedom = 0.0
     found = variance(x, axes, freedom, root)
-    mean = jnp.sum(x, axes, keepdims=True) / scalar(extent(x, axes), x.dtype)
+    mean = quotient(jnp.sum(x, axes, keepdims=True), scalar(extent(x, axes), x.dtype))
     if not keepdim:
         found, mean = jnp.squeeze(found, axes), jnp.squeeze(mean, axes)
     half = input.dtype != x.dtype
@@ -408,7 +409,7 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
             w = given if w is None else w * given
     if w is None:
         total: Any = np.array(n, dtypes.from_numpy(rows.dtype).to_real().np)
-        mean = jnp.sum(rows, 1, keepdims=True) / scalar(n, rows.dtype)
+        mean = quotient(jnp.sum(rows, 1, keepdims=True), scalar(n, rows.dtype))
         divisor = total - np.array(correction, total.dtype)
     else:
         total = jnp.sum(w)
@@ -421,7 +422,7 @@ def _covariance(name: str, input: Any, correction: Any, fweights: Any, aweights:
     far = rows - mean
     weighted = far if w is None else far * w
     far = far.astype(weighted.dtype)
-    found = (weighted @ jnp.conj(far).T) / jnp.maximum(divisor, 0).astype(weighted.dtype)
+    found = quotient(weighted @ jnp.conj(far).T, jnp.maximum(divisor, 0).astype(weighted.dtype))
     return jnp.squeeze(found)
 
 
