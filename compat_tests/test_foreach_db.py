@@ -131,7 +131,8 @@ def disagreements(name: str, check: Callable[[Call], Any], dtype: str) -> list[s
     entry, lines = ENTRIES[name], []
     for k, sample in enumerate(op_db_kit.samples(entry, dtype, False)):
         if dtype in HALF and "alpha" in sample.kwargs:
-            sample.kwargs["alpha"] = 2.0  # the last few elements are rounded after `alpha * other` too in PyTorch: that is exact
+            # PyTorch rounds the last few elements after `alpha * other` too: that is exact.
+            sample.kwargs["alpha"] = 2.0
 
         def body(torch: Any, sample: Any = sample) -> Any:
             return check(Call(torch, entry, sample))
