@@ -147,3 +147,32 @@ def test_memory_that_an_operand_has_in_part(torch: Any, name: str, shift: int) -
     base = torch.tensor([2.0, 0.5, 0.25, 3.0, 1.0])
     x, out = base[:4].view(2, 2), base[shift : shift + 4].view(2, 2)
     return attempt(lambda: [*PARTS[name](torch, x, out)]), base
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "add(a, c, out=a)",
+        "add(c, a, out=a)",
+        "where(c > 0, c, a, out=a)",
+        "exp(a, out=c)",
+        "mul(a, 2, out=a)",
+        "lerp(a, c, c, out=a)",
+    ],
+)
+@parity_test
+def test_an_operand_is_not_resized(torch: Any, call: str) -> Any:
+    a, c = torch.ones(3), torch.ones(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        error = attempt(lambda: eval("torch." + call))
+    return getattr(error, "kind", None), a, c
+
+
+@parity_test
+def test_a_resized_leaf_still_requires_a_gradient(torch: Any) -> Any:
+    leaf = torch.arange(6.0).view(2, 3).requires_grad_()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.cumsum(torch.ones(3), 0, out=leaf)
+    return leaf.requires_grad, leaf.is_leaf, leaf.shape

@@ -239,7 +239,10 @@ class _Source:
         if op.name in ACCUMULATING:
             self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
         given, named = self._given(), NAMED.get(op.name, repr(op.name))
-        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named})", 2)
+        self.add(
+            f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named}{f', ({tensors},)' * op.elementwise})",
+            2,
+        )
 
     def _write_permission(self) -> None:
         """May the first operand be written to?"""

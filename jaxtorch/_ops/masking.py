@@ -80,7 +80,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         need_tensor(input, "where", "input", 2)
         need_tensor(other, "where", "other", 3)
         refuse_parts(out, (condition, input, other))
-        return write_out(out, _chosen(condition, input, other), "where")
+        return write_out(out, _chosen(condition, input, other), "where", (condition, input, other))
     return _chosen(condition, input, other)
 
 
