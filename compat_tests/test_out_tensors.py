@@ -121,3 +121,58 @@ def test_logic_in_place_is_beside_autograd(torch: Any, name: str) -> Any:
     z = torch.tensor([0.0, 3.0], requires_grad=True).exp()
     getattr(z, name)(*others)
     return leaf, same, leaf._version - before, y, x.grad, attempt(lambda: z.sum().backward())
+
+
+PARTS = {
+    "cumsum": lambda torch, x, out: torch.cumsum(x, 0, out=out),
+    "logcumsumexp": lambda torch, x, out: torch.logcumsumexp(x, 0, out=out),
+    "sort": lambda torch, x, out: torch.sort(x, 0, out=(out, torch.zeros(2, 2, dtype=torch.int64))),
+    "topk": lambda torch, x, out: torch.topk(x, 2, out=(out, torch.zeros(2, 2, dtype=torch.int64))),
+    "max": lambda torch, x, out: torch.max(x, 0, out=(out[0], torch.zeros(2, dtype=torch.int64))),
+    "where": lambda torch, x, out: torch.where(x > 1, x, x, out=out),
+    "stack": lambda torch, x, out: torch.stack([x[0], x[1]], out=out),
+    "addmm": lambda torch, x, out: torch.addmm(x, torch.ones(2, 2), torch.ones(2, 2), out=out),
+    "outer": lambda torch, x, out: torch.outer(x[0], x[0], out=out),
+    "renorm": lambda torch, x, out: torch.renorm(x, 2, 0, 1.0, out=out),
+    "diff": lambda torch, x, out: torch.diff(x.reshape(4)[:3], out=out[0]),
+    "scatter": lambda torch, x, out: torch.scatter(x, 0, torch.zeros(1, 2, dtype=torch.int64), x, out=out),
+    "index_add": lambda torch, x, out: torch.index_add(x, 0, torch.tensor([0, 1]), torch.ones(2, 2), out=out),
+}
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("name", PARTS)
+@parity_test
+def test_memory_that_an_operand_has_in_part(torch: Any, name: str, shift: int) -> Any:
+    base = torch.tensor([2.0, 0.5, 0.25, 3.0, 1.0])
+    x, out = base[:4].view(2, 2), base[shift : shift + 4].view(2, 2)
+    return attempt(lambda: [*PARTS[name](torch, x, out)]), base
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "add(a, c, out=a)",
+        "add(c, a, out=a)",
+        "where(c > 0, c, a, out=a)",
+        "exp(a, out=c)",
+        "mul(a, 2, out=a)",
+        "lerp(a, c, c, out=a)",
+    ],
+)
+@parity_test
+def test_an_operand_is_not_resized(torch: Any, call: str) -> Any:
+    a, c = torch.ones(3), torch.ones(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        error = attempt(lambda: eval("torch." + call))
+    return getattr(error, "kind", None), a, c
+
+
+@parity_test
+def test_a_resized_leaf_still_requires_a_gradient(torch: Any) -> Any:
+    leaf = torch.arange(6.0).view(2, 3).requires_grad_()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.cumsum(torch.ones(3), 0, out=leaf)
+    return leaf.requires_grad, leaf.is_leaf, leaf.shape

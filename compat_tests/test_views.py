@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -540,3 +541,31 @@ def test_what_is_assigned_over_cannot_be_saved() -> None:
             lib.zeros(3)[0:2] = lib.ones(3)
         with pytest.raises(RuntimeError, match="overflow"):
             lib.zeros(3, dtype=lib.uint8)[0] = 256
+
+
+SHOWN = """x[0]; x[:, 1]; x[..., 0]; x[None]; x[:]; x.select(0, 1); x.narrow(0, 0, 1); x.view(6); x.reshape(3, 2); x.expand(2, 2, 3)
+    x.as_strided((2,), (1,)); x.split(1)[0]; x.unbind()[1]; x.chunk(2, 1)[0]; x.diagonal(); x.t(); x.unfold(1, 2, 1); x.unsqueeze(0)
+    x.squeeze(); x.permute(1, 0); x.detach(); x.data; x.view_as(x); x.flatten(); x.real; x.mT; x.movedim(0, 1)[1:]; x[0][1:]"""
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+@pytest.mark.parametrize("kind", ["leaf", "leaf of constant memory", "view of a leaf", "result", "view of that leaf"])
+@parity_test
+def test_which_views_without_gradients_require_one(torch: Any, kind: str, mode: str) -> Any:
+    """What counts is the tensor that the memory was first seen as: a leaf may be a view of one that requires no gradient."""
+    seen = []
+    for call in re.split(r"[;\n]\s*", SHOWN):
+        x = torch.arange(6.0) if kind == "leaf of constant memory" or kind == "view of that leaf" else torch.ones(6)
+        if kind == "leaf":
+            x = torch.ones(2, 3, requires_grad=True)
+        elif kind == "view of a leaf":
+            x = x.requires_grad_().view(2, 3)
+        elif kind == "result":
+            x = (x.requires_grad_() * 2).view(2, 3)
+        else:
+            x = x.view(2, 3).requires_grad_()
+            x = x[:] if kind == "view of that leaf" else x
+        with getattr(torch, mode)():
+            shown = eval(call)
+        seen.append((call, shown.requires_grad, shown.is_leaf, shown._is_view()))
+    return seen

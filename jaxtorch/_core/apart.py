@@ -8,6 +8,7 @@ from typing import Any
 
 from . import strides
 from .layouts import offset_of, strides_of
+from .permissions import check_overlap
 from .runner import is_tracer
 from .storage import HELD
 from .tensor import Tensor, check_writable
@@ -15,6 +16,12 @@ from .value import Value
 
 SEPARATE = frozenset(("kthvalue", "index_select", "gather", "take", "cross", "linalg_cross"))
 """Operations whose `out=` tensor may share no memory with an input."""
+PARTLY = frozenset(
+    """cumsum cumprod logcumsumexp renorm addmv addr addmm addbmm baddbmm index_add index_copy index_reduce diff
+    linalg_solve_triangular scatter_add scatter_reduce frexp mode topk sort msort aminmax
+    _median_along _nanmedian_along _max_dim _min_dim""".split()
+)
+"""Operations, not elementwise, whose `out=` tensors may share no part of an operand's memory, but may be the operand."""
 ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
 NAMED = {
@@ -25,6 +32,13 @@ NAMED = {
     "abs": "'abs|complex' if getattr(input, 'is_complex', bool)() else 'abs'",
 } | {name: repr(name + "|dtype") for name in ACCUMULATING}
 """Operations whose arguments decide which types their `out=` may have: the name to look that up by (`strict_out`)."""
+
+
+def refuse_parts(out: Any, inputs: Any) -> None:
+    """Raise PyTorch's error where an `out=` tensor shares a part of an input's memory."""
+    for target in out if isinstance(out, (tuple, list)) else (out,):
+        if getattr(target, "_alias", None) is not None:
+            check_overlap(target, inputs)
 
 
 def refuse_shared(out: Any, inputs: Any) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import autocasting, modes, parameters, permissions, warned
 from . import tensor as _tensor
-from .apart import ACCUMULATING, NAMED, SEPARATE, refuse_shared
+from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .capture import unobserved
 from .dtypes import as_dtype
 from .layouts import lay_channels, lay_like, lay_out
@@ -71,8 +71,8 @@ class _Source:
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
-            "_KIND": refuse_kind, "_APART": refuse_shared, "_NEED_TENSOR": _tensor.need_tensor, "_UNCAST": autocasting.uncast,
-            "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
+            "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts, "_NEED_TENSOR": _tensor.need_tensor,
+            "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
             "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked,
         }  # fmt: skip
         signature, passed = self._signature()
@@ -232,10 +232,17 @@ class _Source:
             self.add(f"_APART(out, ({tensors},))", 2)
         elif op.elementwise:
             self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
+        elif op.name in PARTLY:
+            self.add(f"_PARTS(out, ({tensors},))", 2)
+            if op.name in permissions.READ_WHILE_WRITTEN:
+                self.add(f"_WHOLLY(out, ({', '.join([p.name for p in op.operands[1:]])},))", 2)
         if op.name in ACCUMULATING:
             self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
         given, named = self._given(), NAMED.get(op.name, repr(op.name))
-        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named})", 2)
+        self.add(
+            f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named}{f', ({tensors},)' * op.elementwise})",
+            2,
+        )
 
     def _write_permission(self) -> None:
         """May the first operand be written to?"""

@@ -123,7 +123,7 @@ class Op:
             entry.out_float = (False,) * entry.n_out
         elif self.name in _PIVOTED:
             entry.out_float = (False, *entry.out_float[1:])
-        elif self.name in _ACCUMULATED and not entry.out_float[0] and flat[0].dtype.is_floating_point:
+        elif self.name in _ACCUMULATED and not entry.out_float[0] and dtypes.category(flat[0].dtype) > 1:
             entry.out_float = (True,)  # as its gradient is asked for: PyTorch refuses that (`grad_form`)
         entry.operand_names = tuple(names)
         if self.saved or self.unsaved:

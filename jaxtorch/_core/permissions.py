@@ -66,7 +66,7 @@ def warn_expanded(t: Tensor, name: str) -> bool:
     return expanded
 
 
-_READ_WHILE_WRITTEN = frozenset(
+READ_WHILE_WRITTEN = frozenset(
     """index_add index_copy index_reduce _index_fill_number _index_fill_tensor put _scatter_src _scatter_value _scatter_src_reduce
     _scatter_value_reduce scatter_add scatter_reduce""".split()
 )
@@ -75,7 +75,7 @@ _READ_WHILE_WRITTEN = frozenset(
 
 def overlap_test(name: str, target: str, others: str) -> str:
     """The Python text of the test for shared memory, in an operation's form in place."""
-    if name in _READ_WHILE_WRITTEN:
+    if name in READ_WHILE_WRITTEN:
         return f"_WHOLLY({target}, ({others},))"
     return f"if {target}._alias is not None: _OVERLAP({target}, ({others},))"
 

@@ -81,10 +81,11 @@ LONG = 1 << 63
 """Whole numbers from here on are too large for an argument, and so are those below its negative."""
 
 
-def check_long(given: Any) -> None:
-    """ValueError for a whole number that is too large for an argument."""
+def check_long(given: Any) -> Any:
+    """`given`; ValueError for a whole number that is too large for an argument."""
     if type(given) is int and not -LONG <= given < LONG:
         raise ValueError("Overflow when unpacking long long")
+    return given
 
 
 def need_sizes(function: str, argument: str, given: Any, position: int = 0, alone: bool = False) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .size import kind_name
+from .size import check_long, kind_name
 from .symbols import Extent
 
 Ints = tuple[int, ...]
@@ -47,6 +47,7 @@ def wrap_dim(dim: int, ndim: int, scalar: bool = True) -> int:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         bound = 1
     if not -bound <= dim < bound:
+        check_long(dim)
         raise IndexError(f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {dim})")
     return dim + bound if dim < 0 else dim
 

@@ -468,8 +468,8 @@ def _plain(name: str) -> str:
     return name.partition("|")[0]
 
 
-def write_out(out: Any, result: Any, name: str) -> Any:
-    """Store a result in the `out=` tensor (or tensors)."""
+def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
+    """Store a result in the `out=` tensor (or tensors), which is not resized where it is one of these operands."""
     if isinstance(result, tuple):
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(
@@ -497,6 +497,10 @@ def write_out(out: Any, result: Any, name: str) -> Any:
         raise RuntimeError(
             f"result type {dtypes.scalar_name(source.dtype)} can't be cast to the desired output type "
             f"{dtypes.scalar_name(target.dtype)}"
+        )
+    if source.shape != target.shape and any(x is out for x in operands):
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(source.shape)}"
         )
     from .apart import store_out
 

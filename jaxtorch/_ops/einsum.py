@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._core import autocasting, strides
+from .._core.apart import refuse_parts
 from .._core.op import function, functions
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor, need_tensor, write_out
@@ -545,4 +546,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     if vec2.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.ndim}-D")
     result = input.reshape((input.shape[0], 1)) * vec2
-    return result if out is None else write_out(out, result, "outer")
+    if out is None:
+        return result
+    refuse_parts(out, (input, vec2))
+    return write_out(out, result, "outer")

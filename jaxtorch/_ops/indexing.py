@@ -163,7 +163,8 @@ def _view_of(base: Tensor, steps: Any) -> tuple[Tensor, _Recipe]:
     out._alias = view_alias(base, alias, (*alias.chain, *recipe.chain) if alias.chain else recipe.chain)
     if alias.base is not None:
         alias.read(base)
-    if base._rg:
+    first = out._alias.base
+    if base._rg and (state.grad or (first is not None and first._rg)):
         belong_nowhere(out)
     return out, recipe
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.apart import refuse_shared
+from .._core.apart import refuse_parts, refuse_shared
 from .._core.layouts import suggests
 from .._core.modes import state
 from .._core.op import Arrays, function, numpy_names, op
@@ -140,6 +140,8 @@ def stack(tensors: Any, dim: int = 0, *, out: Tensor | None = None) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
                 f"{list(t._value.aval.shape)} at entry {i}"
             )
+    if out is not None:
+        refuse_parts(out, tensors)
     try:
         arrays = _on_host(tensors)
     except NoContent:

@@ -231,7 +231,8 @@ def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: floa
     check_subtraction(input, target)
     negative = jnp.any(var < 0).astype(jnp.int64)
     flag(negative, lambda code: ValueError("var has negative entry/entries"))
-    limited = var + lax.stop_gradient(jnp.maximum(var, np.asarray(eps, var.dtype)) - var)
+    least = np.asarray(eps, var.dtype)
+    limited = var + lax.stop_gradient(jnp.where(var < least, least - var, 0))
     loss = 0.5 * (jnp.log(limited) + (input - target) ** 2 / limited)
     if full:
         loss = loss + np.asarray(0.5 * math.log(2 * math.pi), loss.dtype)

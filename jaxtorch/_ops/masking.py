@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
-from .._core.apart import refuse_shared
+from .._core.apart import refuse_parts, refuse_shared
 from .._core.checks import flag
 from .._core.layouts import memory_places
 from .._core.limits import check_common, flag_overflow
@@ -79,7 +79,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     if out is not None:
         need_tensor(input, "where", "input", 2)
         need_tensor(other, "where", "other", 3)
-        return write_out(out, _chosen(condition, input, other), "where")
+        refuse_parts(out, (condition, input, other))
+        return write_out(out, _chosen(condition, input, other), "where", (condition, input, other))
     return _chosen(condition, input, other)
 
 

@@ -470,7 +470,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-08):
     for x in (x1, x2):
         norm = vector_norm(x, 2, axis, keepdims=True)
         # PyTorch limits the norm outside of autograd's sight: its derivative is 1 below eps, too.
-        units.append(x / (norm + lax.stop_gradient(jnp.maximum(norm, np.asarray(eps, norm.dtype)) - norm)))
+        least = np.asarray(eps, norm.dtype)
+        units.append(x / (norm + lax.stop_gradient(jnp.where(norm < least, least - norm, 0))))
     return jnp.sum(units[0] * units[1], axis)
 
 

@@ -15,6 +15,7 @@ from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.parameters import need_kind
+from .._core.size import LONG
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
@@ -55,6 +56,15 @@ def _check_range(start: Any, end: Any, step: Any) -> None:
         raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end < start) if step > 0 else (end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+
+
+def _check_width(bounds: Any, dtype: Any) -> None:
+    """PyTorch's errors for bounds and steps that are no int64."""
+    for n in bounds:
+        if n.__class__ is int and not -LONG <= n < 2 * LONG:
+            raise OverflowError("int too big to convert" if n > 0 else "can't convert negative int to unsigned")
+    if not dtype.is_floating_point:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
 
 
 @op(name="_arange", function=False, method=False, out=False, differentiable=False)
@@ -103,6 +113,8 @@ def arange(
     whole = first.__class__ is int and last.__class__ is int and by.__class__ is int
     _check_range(first, last, by)
     dtype = out_dtype(dtype, out, dtypes.int64 if whole else None)
+    if not (-LONG <= first < LONG and -LONG <= last < LONG and -LONG <= by < LONG):
+        _check_width((first, last, by), dtype)
     if dtype in _NO_RANGE:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.scalar_name(dtype)}'")
     if dtype is dtypes.int64 and not whole:
@@ -110,7 +122,8 @@ def arange(
             raise ValueError("step must be nonzero")
         n = _steps(int(first), int(last), int(by), True)
     else:
-        n = _steps(first, last, by, whole)
+        whole = whole and dtype is dtypes.int64
+        n = _steps(first, last, by, True) if whole else _steps(float(first), float(last), float(by), False)
     t = _arange(first, by, n, dtype, devices.resolve(device).device)
     return (
         finish_factory(t, out, requires_grad, "arange", fill=True)

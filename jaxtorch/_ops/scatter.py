@@ -13,6 +13,7 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
+from .._core.apart import refuse_parts, refuse_shared
 from .._core.limits import flag_overflow
 from .._core.op import Array, Scalar, function, method, op
 from .._core.permissions import warn_expanded
@@ -216,7 +217,7 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     shape = input.shape
     d = strides.wrap_dim(dim, input.ndim)
     input, index, source = _lifted(input, index, source)
-    _check_rows("index_reduce", input, d, index, source)
+    _check_rows("index_reduce_", input, d, index, source)
     n = input.shape[d]
     flag_outside(index, 0, n, _out_of_bounds(0, n))
     first = _reduced(jnp.moveaxis(input, d, 0), jnp.moveaxis(source, d, 0), (index,), reduce, include_self)
@@ -336,7 +337,11 @@ def scatter(
     reduce: 'add' or 'multiply' combines them with what is there.
     """
     result = _scatter_any(False, input, dim, index, src, value, reduce)
-    return result if out is None else write_out(out, result, "scatter")
+    if out is None:
+        return result
+    refuse_parts(out, (input,))
+    refuse_shared(out, (index, src))
+    return write_out(out, result, "scatter")
 
 
 @method("scatter_")

@@ -15,7 +15,7 @@ from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
 from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
 from .._core.parameters import need_kind
-from .._core.size import as_size, need_sizes
+from .._core.size import as_size, check_long, need_sizes
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
@@ -366,6 +366,7 @@ def _the_way(name: str, *ways: Any) -> Any:
         if isinstance(way, Tensor) and way.dtype is not dtypes.int64:
             found = dtypes.scalar_name(way.dtype)
             raise RuntimeError(f"{name} expected tensor_indices_or_sections to have dtype of long, but got {found}")
+        check_long(way)
         if way.__class__ is not int and not (isinstance(way, Tensor) and way.ndim):
             need_kind(name, "indices_or_sections", "int", way)
     return _numbers(given[0])

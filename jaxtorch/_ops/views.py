@@ -12,7 +12,7 @@ from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
 from .._core.parameters import need_kind
-from .._core.size import as_size, need_sizes, one_by_one
+from .._core.size import as_size, check_long, need_sizes, one_by_one
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
 from .._core.viewrules import ViewRule, expand_write
@@ -454,7 +454,7 @@ def slice_dim(t: Tensor, dim: int, start: int | None, stop: int | None, step: in
 @function("narrow", method=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
-    size = input._value.aval.shape
+    size, length, start = input._value.aval.shape, check_long(length), check_long(start)
     if isinstance(start, Tensor):
         if start.ndim or dtypes.category(start.dtype) != 1:
             raise RuntimeError("narrow(): start must be a 0-dimensional integral Tensor")
@@ -536,7 +536,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
             need_sizes("split_with_sizes", "split_sizes", split_size_or_sections, 2)
         elif split_size_or_sections.numel() != 1:
             raise TypeError("split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not Tensor")
-    size = int(split_size_or_sections)
+    size = check_long(int(split_size_or_sections))
     if not aval.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
@@ -579,7 +579,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     aval = need_tensor(input, "chunk")._value.aval
     if not aval.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
-    if chunks <= 0:
+    if check_long(chunks) <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     d = strides.wrap_dim(dim, aval.ndim)
     n = aval.shape[d]

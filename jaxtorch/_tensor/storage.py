@@ -544,7 +544,7 @@ def _in_memory(self: Tensor, new: tuple[int, ...], packed: Any = None) -> None:
     _show(self, alias.storage, aval.dtype, new, packed, offset)
     made = self._alias
     assert made is not None
-    made.silent, made.base, made.depth = silent, base, depth
+    made.silent, made.base, made.depth, made.own = silent, base, depth, alias.own
 
 
 apart.in_memory = _in_memory
