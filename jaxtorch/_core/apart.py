@@ -8,7 +8,7 @@ from typing import Any
 
 from . import strides
 from .layouts import offset_of, strides_of
-from .permissions import check_overlap
+from .permissions import READ_WHILE_WRITTEN, check_apart, check_overlap
 from .runner import is_tracer
 from .storage import HELD
 from .tensor import Tensor, check_writable
@@ -34,11 +34,14 @@ NAMED = {
 """Operations whose arguments decide which types their `out=` may have: the name to look that up by (`strict_out`)."""
 
 
-def refuse_parts(out: Any, inputs: Any) -> None:
-    """Raise PyTorch's error where an `out=` tensor shares a part of an input's memory."""
+def refuse_parts(out: Any, inputs: Any, name: str = "") -> None:
+    """Raise PyTorch's error where an `out=` tensor shares a part of an input's memory; name: the operation's, where that is
+    one that may share none at all with inputs behind the first."""
     for target in out if isinstance(out, (tuple, list)) else (out,):
         if getattr(target, "_alias", None) is not None:
             check_overlap(target, inputs)
+        if name in READ_WHILE_WRITTEN:
+            check_apart(target, inputs[1:])
 
 
 def refuse_shared(out: Any, inputs: Any) -> None:

@@ -233,16 +233,12 @@ class _Source:
         elif op.elementwise:
             self.add(f"if getattr(out, '_alias', None) is not None: _OVERLAP(out, ({tensors},))", 2)
         elif op.name in PARTLY:
-            self.add(f"_PARTS(out, ({tensors},))", 2)
-            if op.name in permissions.READ_WHILE_WRITTEN:
-                self.add(f"_WHOLLY(out, ({', '.join([p.name for p in op.operands[1:]])},))", 2)
+            self.add(f"_PARTS(out, ({tensors},), {op.name!r})", 2)
         if op.name in ACCUMULATING:
             self.add("if dtype is None: dtype = getattr(out, 'dtype', None)", 2)
         given, named = self._given(), NAMED.get(op.name, repr(op.name))
-        self.add(
-            f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named}{f', ({tensors},)' * op.elementwise})",
-            2,
-        )
+        operands = f", ({tensors},)" * op.elementwise
+        self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named}{operands})", 2)
 
     def _write_permission(self) -> None:
         """May the first operand be written to?"""
