@@ -52,6 +52,15 @@ def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_t
     np.testing.assert_array_equal(one.alone(x)[0], one.jitted(x)[0])
 
 
+def test_a_very_large_program_is_made_by_the_newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = [kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)]
+    size = sum(kernel.size for kernel in kernels)
+    monkeypatch.setattr(emitters, "MOST", size)
+    assert emitters.chosen(kernels) == emitters.OLDER
+    monkeypatch.setattr(emitters, "MOST", size - 1)
+    assert emitters.chosen(kernels) is None
+
+
 def test_functions_that_are_called_again_are_repetitions() -> None:
     inner = jax.jit(lambda x: jnp.sin(x) * 3 + 1)
     again = jax.make_jaxpr(lambda x: inner(inner(inner(x))) * 2)(1.0).jaxpr

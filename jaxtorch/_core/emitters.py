@@ -4,7 +4,8 @@ that what XLA's library of kernels cannot do is not given to it.
 The newer ones, XLA's default, make a module of MLIR and one of LLVM for each kind of fused operation: about 1 MiB each, all held
 until the program is compiled. The older ones write the whole program into one module, in half the time for each fused operation
 and with a fraction of the memory, and their results and speed are the same; but fused operations that are alike are compiled
-each for itself, and some operations become slow loops. So they make programs in which little is repeated, without such operations.
+each for itself, and some operations become slow loops. So they make programs in which little is repeated, without such operations,
+and which are not very large: there much is alike that no kernel tells of (an optimizer's updates of parameters of one shape).
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ DEEP = 7
 """Dimensions from which on YNNPACK's sums over a product that was broadcast in the middle end the process (jaxlib 0.10.2)."""
 REPEATED = 0.4
 """The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
+MOST = 2000
+"""Equations of a program that the older ones make: beyond, the newer take from half to three quarters of the time."""
 
 _LOOPS = frozenset("argmax argmin reduce cumsum cumprod cummax cummin cumlogsumexp".split())
 
@@ -78,8 +81,9 @@ def chosen(kernels: Sequence[Any]) -> dict[str, Any] | None:
     """XLA's options for a program of these kernels; None for its defaults."""
     if not all(kernel.by_older_emitters for kernel in kernels):
         return None
+    size = sum(kernel.size for kernel in kernels)
     once = sum(kernel.size_once for kernel in {*kernels})
-    if once < (1 - REPEATED) * sum(kernel.size for kernel in kernels):
+    if size > MOST or once < (1 - REPEATED) * size:
         return None
     return OLDER if known(OLDER) else None
 
