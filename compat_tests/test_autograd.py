@@ -303,8 +303,9 @@ def test_tensor_hooks(torch: Any) -> Any:
 def _after(torch: Any, result: Any) -> Any:
     """What backward says of a hook that returns this after accumulation, and the gradient."""
     x = leaf(torch)
+    before = x._post_accumulate_grad_hooks
     x.register_post_accumulate_grad_hook(lambda t: result)
-    return attempt(lambda: (x * 2).sum().backward()), x.grad
+    return before, len(x._post_accumulate_grad_hooks), attempt(lambda: (x * 2).sum().backward()), x.grad
 
 
 @parity_test
