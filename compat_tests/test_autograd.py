@@ -296,7 +296,16 @@ def test_tensor_hooks(torch: Any) -> Any:
         log, x.grad, y.grad,
         attempt(lambda: torch.ones(2).register_hook(print)),
         attempt(lambda: y.register_post_accumulate_grad_hook(print)),
+        *(_after(torch, result) for result in (None, (1,), torch.ones(2), False)),
     )  # fmt: skip
+
+
+def _after(torch: Any, result: Any) -> Any:
+    """What backward says of a hook that returns this after accumulation, and the gradient."""
+    x = leaf(torch)
+    before = x._post_accumulate_grad_hooks
+    x.register_post_accumulate_grad_hook(lambda t: result)
+    return before, len(x._post_accumulate_grad_hooks), attempt(lambda: (x * 2).sum().backward()), x.grad
 
 
 @parity_test

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parity import attempt, parity_test
+from parity import attempt, candidate, parity_test
 
 BINARY = "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift eq ne lt le gt ge".split()
 CHANGING = "iadd isub imul ifloordiv imod ipow iand ior ixor ilshift irshift".split()
@@ -178,3 +178,11 @@ def test_gradients_in_a_mode(torch: Any) -> Any:
         found = torch.autograd.grad(y, x, retain_graph=True)
         torch.autograd.backward(y)
     return found, x.grad, seen
+
+
+def test_no_function_is_both_overridable_and_ignored() -> None:
+    """As in PyTorch: libraries that wrap every function check it."""
+    overrides = candidate().overrides
+    ignored = overrides.get_ignored_functions()
+    assert ignored.isdisjoint(overrides.get_testing_overrides())
+    assert ignored.isdisjoint(f for functions in overrides.get_overridable_functions().values() for f in functions)

@@ -164,3 +164,57 @@ def test_functions_have_pytorchs_names_in_files(name: str) -> None:
 
         assert called(found["f"], reader) == called(operator.attrgetter(name)(writer), writer)
         assert found["type"] is str
+
+
+class Here(pickle.Unpickler):
+    """Takes what a pickle names in PyTorch from jaxtorch, as a program does whose `torch` it is."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        ours_too = module == "torch" or module.startswith("torch.")
+        return super().find_class("jax" + module if ours_too else module, name)
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+def test_pythons_pickles_of_pytorch_are_read(protocol: int) -> None:
+    def things(t: Any) -> dict[str, Any]:
+        x = t.arange(6.0).reshape(2, 3)
+        return {
+            "transposed": x.t(), "part": x[1], "half": x.bfloat16(), "complex": x * 1j, "leaf": x.clone().requires_grad_(),
+            "sparse": x.to_sparse(), "type": x.dtype, "size": x.shape, "device": x.device,
+            "parameter": t.nn.Parameter(x[0]), "storage": t.storage.TypedStorage([1.0, 2.0], _internal=True),
+        }  # fmt: skip
+
+    found = Here(io.BytesIO(pickle.dumps(things(theirs), protocol))).load()
+    for name, wanted in things(ours).items():
+        got = found[name]
+        assert type(got) is type(wanted) and str(got) == str(wanted), name
+        assert getattr(got, "requires_grad", None) == getattr(wanted, "requires_grad", None), name
+    assert found["transposed"].stride() == (1, 3)
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@zipped
+def test_storages_in_files(new: bool) -> None:
+    """Memory saved itself, across and beside a tensor on it: what is read back shares, and has the same type."""
+
+    def kinds(t: Any) -> Any:
+        x = t.arange(4.0)
+        typed = t.storage.TypedStorage(wrap_storage=x.untyped_storage(), dtype=x.dtype, _internal=True)
+        return [{"x": x, "s": typed}, typed] + [t.ones(2).untyped_storage()] * new  # PyTorch reads none in old files
+
+    for writer, reader in ((theirs, ours), (ours, theirs), (ours, ours)):
+        for obj, own in zip(kinds(writer), kinds(reader), strict=True):
+            file = io.BytesIO()
+            writer.save(obj, file, _use_new_zipfile_serialization=new)
+            file.seek(0)
+            found = reader.load(file, weights_only=False)
+            if isinstance(found, dict):
+                assert type(found["s"]) is reader.storage.TypedStorage and list(found["s"]) == [0, 1, 2, 3]
+                found["s"][1] = 9.0
+                assert found["x"].tolist() == [0, 9, 2, 3]
+            else:
+                assert type(found) is reader.storage.TypedStorage
+                assert found.nbytes() == own.nbytes() and found.tolist()[-1] in (3.0, 63)
+    with pytest.raises(RuntimeError, match="view the same data as different types"):
+        x = ours.ones(2)
+        ours.save([x, x.untyped_storage()], io.BytesIO())

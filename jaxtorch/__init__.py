@@ -162,7 +162,7 @@ _PRIVATE = (
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
 
 _LATE = {
-    "compile": "_compile", "vmap": "func", "load": "serialization", "save": "serialization",
+    "compile": "_compile", "_disable_dynamo": "_compile", "vmap": "func", "load": "serialization", "save": "serialization",
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "Tag": "_library.tags",
     "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "StorageBase": "storage", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit",

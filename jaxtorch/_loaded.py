@@ -6,6 +6,7 @@ import math
 import os
 import pickle
 import reprlib
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,8 @@ from ._core.size import Size
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import _SCHEMES, _layout, qscheme
 from ._saving import OWN_PRIORITY, STORAGES, packages
+from ._tensor.storage import TypedStorage
+from ._tensor.storage import of as storage_of
 from ._utils import _rebuild_sparse_tensor
 from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
 
@@ -96,6 +99,19 @@ class LoadedStorage:
             self.owner = from_host(flat).to(self.target)
         whole = self.owner if self.owner.dtype is d else self.owner.view(d)
         return views.detached(whole.as_strided(size, stride, offset))
+
+
+def hand_out(storages: dict[str, LoadedStorage]) -> None:
+    """The file has been read: make those storages public ones that the program holds itself, beside tensors on them."""
+    while storages:
+        found: Any = storages.popitem()[1]
+        if sys.getrefcount(found) > 2:
+            if found.owner is None:
+                found.owner = from_host(found.flat).to(found.target)
+            memory, d = storage_of(found.owner), found.dtype or dtypes.uint8
+            found.__dict__.clear()
+            found.__class__ = TypedStorage
+            found.__init__(wrap_storage=memory, dtype=d, _internal=True)
 
 
 class StorageView:

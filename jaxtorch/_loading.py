@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from ._core.op import functions
-from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, place, shortened, typed
+from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
 from ._saving import MAGIC, PROTOCOL, skipping
 from ._unpickling import RestrictedUnpickler, unpickle
 from .utils.serialization import config
@@ -182,7 +182,9 @@ def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, optio
             place(found, map_location)
         return found
 
-    return unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, reader, options)
+    result = unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, reader, options)
+    hand_out(storages)
+    return result
 
 
 def pickle_of_zip(file: IO[bytes]) -> bytes:
@@ -257,7 +259,9 @@ def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[
         storage = storages[key]
         storage.flat, storage.owner = _content(file, StorageKind(storage.dtype), swap, storage.flat.size), None
     file.seek(begin)
-    return unpickle(file, storage_of, reader, options)
+    result = unpickle(file, storage_of, reader, options)
+    hand_out(storages)
+    return result
 
 
 # -- the tar format, of before PyTorch 0.1.10

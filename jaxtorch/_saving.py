@@ -30,6 +30,7 @@ from ._core.sparsity import is_sparse, lacks_content
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import layout, memory_format, qscheme
 from ._tensor.conversion import to_numpy
+from ._tensor.storage import TypedStorage, UntypedStorage
 from .nn.parameter import Parameter
 from .utils.serialization import config
 
@@ -106,9 +107,16 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
         self.memories: dict[int, _Memory] = {}
 
     def persistent_id(self, obj: Any) -> Any:
-        if type(obj) is not _Memory:
+        name: str | None = None
+        if type(obj) is TypedStorage:
+            obj = self._of_storage(obj._untyped_storage, obj.dtype)
+            name = obj.storage
+        elif type(obj) is UntypedStorage:
+            obj = self._of_storage(obj, dtypes.uint8)
+        elif type(obj) is _Memory:
+            name = obj.storage
+        else:
             return None
-        name = obj.storage
         kind = _name("torch", name) if name else _name("torch.storage", "UntypedStorage")
         count = obj.content.nbytes // (obj.dtype.itemsize if name else 1)
         pid = ("storage", kind, obj.key, obj.location, count)
@@ -210,22 +218,40 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
         anchor: Any = t if alias is None else alias.storage
         found = self.memories.get(id(anchor))
         if found is None:
-            if alias is None:
-                flat = host._laid_out(to_numpy(t), t._layout)
-            elif anchor.host is not None:
-                flat = anchor.host.flat
-            else:
-                flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
-                checks.raise_pending()
+            flat = host._laid_out(to_numpy(t), t._layout) if alias is None else _flat(anchor)
             location = location_of(t.untyped_storage()) if packages else str(aval.slot.device)
             found = _Memory(str(len(self.memories)), flat, aval.dtype, location, anchor)
             self.memories[id(anchor)] = found
-        elif found.dtype is not aval.dtype:
-            raise RuntimeError(
-                "Cannot save multiple tensors or storages that view the same data as different types: "
-                f"{found.dtype} and {aval.dtype}"
-            )
-        return found
+        return _as(found, aval.dtype)
+
+    def _of_storage(self, storage: UntypedStorage, d: dtype) -> _Memory:
+        """The memory of a storage that is saved itself, read as elements of that type."""
+        anchor = storage._storage
+        found = self.memories.get(id(anchor))
+        if found is None:
+            location = location_of(storage) if packages else str(storage.device)
+            found = _Memory(str(len(self.memories)), _flat(anchor).view(d.np), d, location, anchor)
+            self.memories[id(anchor)] = found
+        return _as(found, d)
+
+
+def _flat(anchor: Any) -> np.ndarray[Any, Any]:
+    """The elements of memory that several tensors may share."""
+    if anchor.host is not None:
+        return anchor.host.flat
+    flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
+    checks.raise_pending()
+    return flat
+
+
+def _as(found: _Memory, d: dtype) -> _Memory:
+    """The memory, which is saved as elements of one type only."""
+    if found.dtype is not d:
+        raise RuntimeError(
+            "Cannot save multiple tensors or storages that view the same data as different types: "
+            f"{found.dtype} and {d}"
+        )
+    return found
 
 
 def _describes(memory: _Memory, t: Tensor) -> bool:

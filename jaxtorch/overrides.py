@@ -236,16 +236,21 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that ask, by the namespace they are in."""
     import importlib
 
-    found: dict[Any, list[Callable[..., Any]]] = {Tensor: [item for _, item in _of_tensor()]}
+    ignored = get_ignored_functions()
+    found: dict[Any, list[Callable[..., Any]]] = {Tensor: [item for _, item in _of_tensor() if item not in ignored]}
     for label, _, item in _of_modules():
+        if item in ignored:
+            continue
         module = importlib.import_module((__package__ or "") + label.removeprefix("torch"))
         found.setdefault(module, []).append(item)
     return found
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """For every function that asks, one with its parameters that answers -1."""
+    """For every function that asks and is not among `get_ignored_functions`, one with its parameters that answers -1."""
     import inspect
+
+    ignored = get_ignored_functions()
 
     def dummy(function: Callable[..., Any]) -> Callable[..., Any]:
         def answer(*args: Any, **kwargs: Any) -> int:
@@ -255,7 +260,8 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
         answer.__signature__ = inspect.signature(function)
         return answer
 
-    return {item: dummy(item) for item in (*_all(), *(item for _, name, item in _of_init() if name in _IN_INIT))}
+    asking = (*_all(), *(item for _, name, item in _of_init() if name in _IN_INIT))
+    return {item: dummy(item) for item in asking if item not in ignored}
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:

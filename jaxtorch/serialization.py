@@ -35,6 +35,8 @@ LONG_SIZE, INT_SIZE, SHORT_SIZE = (struct.calcsize(f"={c}") for c in "lih")
 MAP_SHARED, MAP_PRIVATE = getattr(_mmap, "MAP_SHARED", None), getattr(_mmap, "MAP_PRIVATE", None)
 STORAGE_KEY_SEPARATOR = ","
 
+_get_layout = _loaded._get_layout  # by which PyTorch's pickles name it
+
 FileLike = str | os.PathLike[str] | IO[bytes]
 MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 

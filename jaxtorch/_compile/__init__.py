@@ -125,3 +125,10 @@ def compile(
     if isinstance(model, Module):
         return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit, again))
     return calling.compiled(model, fullgraph, recompile_limit, again)
+
+
+def _disable_dynamo(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any:
+    """`torch.compiler.disable`, under the name by which PyTorch's own files ask for it and other packages' optimizers do too."""
+    from ..compiler import disable
+
+    return disable(fn, recursive)

@@ -25,7 +25,7 @@ from .handed import hand_out, keep, let_go
 from .modes import Anomaly, state, watch
 from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
-from .tape import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks
+from .tape import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks, refuse_result
 from .value import Aval, Value
 from .views import find_place, own_copy
 
@@ -398,8 +398,8 @@ class _Walk:
             for hook in sorted(leaf._post_hooks.values(), key=_of_node):
                 if type(hook) is NodeHook:
                     hook((), _tensors([g], mode))
-                else:
-                    hook(leaf)
+                elif (result := hook(leaf)) is not None:
+                    refuse_result(result)
 
 
 def as_they_arrive(node: Any) -> list[Any]:

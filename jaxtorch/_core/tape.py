@@ -340,6 +340,15 @@ class NodeHook:
         return self.hook(*grads)
 
 
+def refuse_result(result: Any) -> None:
+    """Raise PyTorch's errors for what a hook returned that runs after a gradient has been accumulated."""
+    from .tensor import Tensor
+
+    if isinstance(result, Tensor):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+
+
 leaf_hooks: list[bool] = []
 """Not empty once some leaf has had a hook: then leaves get their gradients as soon as these are complete."""
 

@@ -218,6 +218,8 @@ class Tensor:
     def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any: ...
     def _nnz(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
+    @property
+    def _post_accumulate_grad_hooks(self) -> Any: ...
     def _pow_(self, exponent: Any) -> Any:
         """In-place form of `_pow`."""
     def _pow_number_(self, exponent: Any) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 from .._absent import absent as _absent
 
-_names = _absent(__name__, "FakeTensor FakeTensorMode", "use tensors on the device 'meta'")
+_names = _absent(__name__, "FakeTensor FakeTensorMode FakeTensorConverter", "use tensors on the device 'meta'")
 FakeTensor: Any = _names["FakeTensor"]
 FakeTensorMode: Any = _names["FakeTensorMode"]
+FakeTensorConverter: Any = _names["FakeTensorConverter"]
 
 
 @contextmanager

@@ -175,6 +175,11 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
     return handle
 
 
+MEMBERS["_post_accumulate_grad_hooks"] = property(
+    lambda self: self._post_hooks, doc="The hooks that run after accumulation, by number; None if there never was one."
+)
+
+
 @member
 def register_post_accumulate_grad_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Call `hook(tensor)` after a gradient has been added to this leaf's `.grad`."""

@@ -49,6 +49,16 @@ def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = N
         return tensor.normal_(mean, std, generator=generator)
 
 
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    with no_grad():
+        return tensor.zero_()
+
+
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with values drawn evenly from [a, b)."""
     if has_torch_function_unary(tensor):
@@ -133,20 +143,17 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one value."""
     if has_torch_function_unary(tensor):
         return handle_torch_function(constant_, (tensor,), tensor=tensor, val=val)
-    with no_grad():
-        return tensor.fill_(val)
+    return _no_grad_fill_(tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones."""
-    with no_grad():
-        return tensor.fill_(1.0)
+    return _no_grad_fill_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros."""
-    with no_grad():
-        return tensor.zero_()
+    return _no_grad_zero_(tensor)
 
 
 def eye_(tensor: Tensor) -> Tensor:

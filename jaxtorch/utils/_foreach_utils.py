@@ -8,6 +8,8 @@ from .._core.tensor import Tensor
 from ..nn.parameter import Parameter
 
 __all__: list[str] = []
+_foreach_supported_types = [Tensor]
+"""What other packages' optimizers take for a plain tensor; they add to it."""
 
 
 def _group_tensors_by_device_and_dtype(
