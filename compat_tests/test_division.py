@@ -71,7 +71,12 @@ def test_means_of_equal_numbers_are_those_numbers(torch: Any) -> Any:
             F.avg_pool1d(leaf, n).sum().mul(n).add(leaf.mean() * n).backward()  # XLA's own windows are long ones
             found += [rows.mean(1) - rows[:, 0], rows.nanmean(1) - rows[:, 0], rows.var(1), rows.std(1), leaf.grad - 2]
             found += [torch.ones(n, dtype=dtype).mean() - 1, F.mse_loss(rows[2], rows[0]) - 4, rows[:9].cov()]
-            found += [F.avg_pool1d(x, n) - 3, *(F.adaptive_avg_pool1d(x, size) - 3 for size in (1, 2, 3))]
+            index, table = torch.zeros(1, n, dtype=torch.int64), torch.full((3, 2), 3.0, dtype=dtype)
+            found += [
+                F.embedding_bag(index, table, mode="mean") - 3,
+                F.avg_pool1d(x, n) - 3,
+                *(F.adaptive_avg_pool1d(x, size) - 3 for size in (1, 2, 3)),
+            ]
     return [bool((one == 0).all()) for one in found]
 
 

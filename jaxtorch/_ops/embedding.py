@@ -20,6 +20,7 @@ from .._core.runner import known
 from .._core.sparsity import makers
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
+from .division import quotient
 from .primitives import linear_in, primitive
 from .rules import scalar_name
 
@@ -232,7 +233,7 @@ def _embedding_bag(
         return jnp.where(empty[:, None], 0, _first_of_bag(rows, best, bag, bags))
     total = segments(jnp.where(counted[:, None], rows, 0))
     if mode == "mean":
-        total = total / jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None]
+        total = quotient(total, jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None])
     return total.astype(weight.dtype)
 
 
