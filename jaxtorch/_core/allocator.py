@@ -34,9 +34,7 @@ def keep_freed_memory() -> bool:
     It applies with glibc on Linux, where programs will run on the CPU. `JAXTORCH_ALLOCATOR=default` switches it off
     (`small-pages`: only the huge pages), and so does any setting of glibc's own (`MALLOC_...`, `GLIBC_TUNABLES=glibc.malloc...`).
     """
-    if os.environ.get("JAXTORCH_ALLOCATOR", "") == "default" or not sys.platform.startswith("linux"):
-        return False
-    if _settled_by_user() or not _programs_run_on_cpu():
+    if _is_left_alone() or not _programs_run_on_cpu():
         return False
     huge_pages = os.environ.get("JAXTORCH_ALLOCATOR", "") != "small-pages"
     libc = ctypes.CDLL(None)
@@ -59,11 +57,7 @@ def keep_freed_memory_of_worker() -> bool:
 
     By default it keeps about two of the largest arrays that were freed: the samples of a batch would fault their pages in anew.
     """
-    if (
-        os.environ.get("JAXTORCH_ALLOCATOR", "") == "default"
-        or not sys.platform.startswith("linux")
-        or _settled_by_user()
-    ):
+    if _is_left_alone():
         return False
     libc = ctypes.CDLL(None)
     gnu = hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")
@@ -111,7 +105,10 @@ def _ask_for_huge_pages(libc: Any) -> None:
         libc.free(block)
 
 
-def _settled_by_user() -> bool:
+def _is_left_alone() -> bool:
+    """Has the user said so, or settled it otherwise, or is this not Linux?"""
+    if os.environ.get("JAXTORCH_ALLOCATOR", "") == "default" or not sys.platform.startswith("linux"):
+        return True
     names = (
         "MALLOC_ARENA_MAX",
         "MALLOC_MMAP_MAX_",

@@ -118,9 +118,8 @@ def send(connection: Any, message: Any) -> None:
     parts: list[Any] = []
     blocks: list[Block] = []
     descriptors: list[int] = []
-    in_message: dict[
-        int, Block
-    ] = {}  # by the addresses of what they hold: arrays that share memory do so when they arrive
+    # By the addresses of what they hold: arrays that share memory do so when they arrive.
+    in_message: dict[int, Block] = {}
     layout: list[tuple[bool, int, int | None, bool]] = []
     for buffer in buffers:
         data = np.frombuffer(buffer.raw(), dtype=np.uint8)
