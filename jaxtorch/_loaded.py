@@ -6,7 +6,6 @@ import math
 import os
 import pickle
 import reprlib
-import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from ._core import dtypes, host, layouts, views
 from ._core.device import cpu, device, jax_devices
 from ._core.dtypes import dtype
+from ._core.holders import LISTED, counted
 from ._core.op import functions
 from ._core.size import Size
 from ._core.tensor import Tensor, from_host
@@ -104,8 +104,9 @@ class LoadedStorage:
 def hand_out(storages: dict[str, LoadedStorage]) -> None:
     """The file has been read: make those storages public ones that the program holds itself, beside tensors on them."""
     while storages:
-        found: Any = storages.popitem()[1]
-        if sys.getrefcount(found) > 2:
+        last: list[Any] = [storages.popitem()[1]]
+        if next(counted(last)) > LISTED:
+            found = last[0]
             if found.owner is None:
                 found.owner = from_host(found.flat).to(found.target)
             memory, d = storage_of(found.owner), found.dtype or dtypes.uint8

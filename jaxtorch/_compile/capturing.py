@@ -12,7 +12,6 @@ import contextlib
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from sys import getrefcount
 from threading import get_ident
 from typing import Any
 
@@ -22,7 +21,7 @@ from .._core import capture as engine
 from .._core import program, random, runner
 from .._core.checks import user_line
 from .._core.device import _slots
-from .._core.program import _HELD_BY_PROGRAM as HELD_BY_PROGRAM
+from .._core.holders import LISTED, counted
 from .._core.storage import owned_again
 from .._core.tape import Node
 from .._core.tensor import Tensor, is_inference
@@ -466,10 +465,10 @@ def _seen_all(made: Captured) -> None:
     """Uncapturable if something that the capture does not know of holds a value of the program."""
     inputs = {v.slot for v in made.inputs}
     made.program.values = []  # one list holds each
-    counts = list(map(getrefcount, made.values))
+    counts = list(counted(made.values))
     made.program.values = made.values
     live = set(made.live)
-    if any(c > HELD_BY_PROGRAM and i not in inputs and i not in live for i, c in enumerate(counts)):
+    if any(c > LISTED and i not in inputs and i not in live for i, c in enumerate(counts)):
         raise Uncapturable("it keeps a tensor somewhere that jaxtorch does not see")
 
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,6 +16,7 @@ from .._core import checks, interrupts, modes, packs, program, random, runner
 from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
+from .._core.holders import LISTED, counted
 from .._core.program import emit
 from .._core.storage import Version, owned_again
 from .._core.tensor import Tensor, version_of, wrap
@@ -31,33 +31,6 @@ from .trees import numbers_in, put_together
 
 class Stale(Exception):
     """An optimizer's options have changed so that they make another program. Nothing has been done yet."""
-
-
-def _exclusive() -> tuple[int, int]:
-    """The reference counts, in lists like those of `Replay`, of a value that only its tensor holds, and of its array."""
-    t = wrap(Value(FLOAT, object()))
-
-    def read() -> Any:
-        v = t._value
-        return [v], [v.array], v.owned
-
-    values, arrays, _ = read()
-    given = [arrays[0]]
-    return next(map(getrefcount, values)), next(map(getrefcount, given))
-
-
-_VALUE_HELD, _ARRAY_HELD = _exclusive()
-
-
-def _gradient() -> tuple[int, int]:
-    """The reference counts of a gradient that only its tensor holds, and of its value, as `_hand_out` sees them."""
-    t = wrap(Value(FLOAT, object()))
-    t._grad = wrap(Value(FLOAT, object()))
-    g = t._grad
-    return getrefcount(g), getrefcount(g._value)
-
-
-_GRAD_HELD, _GRAD_VALUE_HELD = _gradient()
 
 
 def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) -> tuple[Any, list[int]]:
@@ -162,7 +135,7 @@ class Replay:
         self.single = [i for i in self.donors if i not in taken]
         self.read, self._others = _generated(self.sources, self.single, taken)
         self._viewable = [i for i in self.single if self.sources[i].kind != "storage"]
-        self._held = [_VALUE_HELD] * len(self.single), [_ARRAY_HELD] * len(self.single)
+        self._held = [LISTED + 1] * len(self.single), [LISTED + 2] * len(self.single)
         self.state = self.gradients = None
         self._out = {k: k for k in range(len(self.live))}  # where each result is among those of the program
         if packed is not None:
@@ -340,24 +313,28 @@ class Replay:
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
         """Are the donors' values held by their tensors alone, and their arrays by these values?"""
         given = [arrays[i] for i in self.single]
-        return list(map(getrefcount, values)) == self._held[0] and list(map(getrefcount, given)) == self._held[1]
+        return list(counted(values)) == self._held[0] and list(counted(given)) == self._held[1]
 
     def _spare_gradients(self) -> dict[int, Tensor]:
         """The gradients, by their places among the results, that take the new content because nobody but their parameters
         holds them. They let go of the old one, so that its memory is free when the new one is computed."""
         spare = {}
-        for k, p in self._renewed:
-            g, t = p._grad, self.tensors[k]
+        grads = [p._grad for _, p in self._renewed]
+        counts = list(counted(grads))
+        values = [None if g is None else g._value for g in grads]
+        value_counts = list(counted(values))
+        for (k, _), g, count, of_value in zip(self._renewed, grads, counts, value_counts, strict=True):
+            t = self.tensors[k]
             if (
                 g is not None
-                and getrefcount(g) == _GRAD_HELD
+                and count == LISTED + 1
                 and g._alias is None
                 and g._ver == 0
                 and not g._rg
                 and g._layout is t.layout
                 and g._value.aval is t.aval
                 and g._value.pack is None
-                and getrefcount(g._value) == _GRAD_VALUE_HELD
+                and of_value == LISTED + 1
                 and not g.__dict__
                 and g.__class__ is Tensor
             ):

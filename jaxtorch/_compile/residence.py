@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import is_
-from sys import getrefcount
 from typing import Any
 
 from .._core.entry import define
+from .._core.holders import LISTED, counted
 from .._core.packs import Layout, Pack
 from .._core.program import force
 from .._core.storage import owned_again
-from .._core.tensor import Tensor, wrap
-from .._core.value import FLOAT, Value
+from .._core.tensor import Tensor
+from .._core.value import Value
 
-
-def _held() -> tuple[int, int]:
-    """The reference counts, as `here` sees them, of a value that a tensor and a list hold, and of a gradient so held."""
-    owner = wrap(Value(FLOAT, object()))
-    owner._grad = wrap(Value(FLOAT, object()))
-    values, tensors = [owner._grad._value], [owner._grad]
-    return next(map(getrefcount, values)), next(map(getrefcount, tensors))
-
-
-_VALUE_HELD, _TENSOR_HELD = _held()
+_HELD = LISTED + 1  # a value that a tensor and a list hold, and a gradient so held
 
 
 class _Residence:
@@ -36,12 +27,12 @@ class _Residence:
         self.layout = layout
         self.pack = Pack(layout, None)
         self.values: list[Value] = []
-        self.held = [_VALUE_HELD] * len(layout.avals)
+        self.held = [_HELD] * len(layout.avals)
 
     def alone(self) -> bool:
         """Are the values still in the pack, and does nothing but one tensor hold each?"""
         values = self.values
-        return [v.pack for v in values].count(self.pack) == len(values) and list(map(getrefcount, values)) == self.held
+        return [v.pack for v in values].count(self.pack) == len(values) and list(counted(values)) == self.held
 
     def renew(self, vector: Any) -> list[Value]:
         """A new pack, and the values in it."""
@@ -103,7 +94,7 @@ class Gradients(_Residence):
         super().__init__(layout)
         self.owners = list(owners)
         self.tensors: list[Any] = []
-        self.tensors_held = [_TENSOR_HELD] * len(self.owners)
+        self.tensors_held = [_HELD] * len(self.owners)
 
     def here(self) -> bool:
         """Do the owners have the gradients that the last replay gave them, untouched, and does nothing else hold them?"""
@@ -114,7 +105,7 @@ class Gradients(_Residence):
         return (
             same
             and all(map(is_, [g._value for g in tensors], self.values))
-            and list(map(getrefcount, tensors)) == self.tensors_held
+            and list(counted(tensors)) == self.tensors_held
             and not any([g._ver or g._rg or g._alias or g._layout or g.__dict__ for g in tensors])  # noqa: C419
             and self.alone()
         )

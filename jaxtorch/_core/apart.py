@@ -3,10 +3,10 @@ shared memory."""
 
 from __future__ import annotations
 
-from sys import getrefcount
 from typing import Any
 
 from . import strides
+from .holders import counted
 from .layouts import offset_of, strides_of
 from .permissions import READ_WHILE_WRITTEN, check_apart, check_overlap
 from .runner import is_tracer
@@ -108,7 +108,8 @@ def resize(out: Tensor, value: Value, layout: Any = None) -> None:
             "future PyTorch release outputs will not be resized unless they have zero elements: call out.resize_(0) first."
         )
     alias, aval = out._alias, value.aval
-    if alias is not None and getrefcount(alias.storage) > HELD and not (aval.slot.is_meta or is_tracer(value.array)):
+    shared = alias is not None and next(counted((alias.storage,))) > HELD
+    if shared and not (aval.slot.is_meta or is_tracer(value.array)):
         in_memory(out, aval.shape, None if layout is None else layout[0])
         out._write(value)
         return

@@ -12,7 +12,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import warnings
-from sys import getrefcount
 from typing import Any
 
 from . import mapped
@@ -22,6 +21,7 @@ from .captured import Capture, edge_of
 from .entry import Entry, Kernel
 from .gradient import GradForm
 from .handed import hand_out, keep, let_go
+from .holders import LISTED, counted
 from .modes import Anomaly, state, watch
 from .program import emit
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
@@ -558,24 +558,21 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
             if result is not None:
                 _check_replacement(hook, result, None)
             continue
-        given = hand_out(g, mode)
-        before = None if mode.graph or is_sparse(given) else given._read()
-        result = hook(given)
-        if result is not None:
+        given = [hand_out(g, mode)]
+        before = None if mode.graph or is_sparse(given[0]) else given[0]._read()
+        result = [hook(given[0])]
+        if result[0] is not None:
             if type(hook) is not GradDtype:
-                _check_replacement(hook, result, given)
-            g = mode.of_tensor(result)
-            if getrefcount(result) > _HELD + (result is given):
-                g = keep(result, g)
+                _check_replacement(hook, result[0], given[0])
+            g = mode.of_tensor(result[0])
+            if next(counted(result)) > LISTED + (result[0] is given[0]):
+                g = keep(result[0], g)
             continue
-        if before is not None and given._read() is not before:
-            g = mode.of_tensor(given)  # the hook wrote to its argument in place
-        if getrefcount(given) > _HELD:
-            g = keep(given, g)
+        if before is not None and given[0]._read() is not before:
+            g = mode.of_tensor(given[0])  # the hook wrote to its argument in place
+        if next(counted(given)) > LISTED:
+            g = keep(given[0], g)
     return g
-
-
-_HELD = 2  # by one variable, and the argument of getrefcount
 
 
 def _unshared(g: Any) -> Any:
@@ -593,7 +590,8 @@ def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
         if result is not None:
             by_input = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
             ins, result = result, None
-    for i, t in zip(shown, ins, strict=True):
-        if getrefcount(t) > _HELD + 1 and by_input.get(i) is not None:
+    counts = list(counted(ins))
+    for i, t, count in zip(shown, ins, counts, strict=True):
+        if count > LISTED and by_input.get(i) is not None:
             by_input[i] = keep(t, by_input[i])
     return [by_input[i] for i in wanted]

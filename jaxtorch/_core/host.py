@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import weakref
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from . import capture, strides
+from .holders import LISTED, counted
 from .modes import Untaped, state, watch
 from .program import force
 from .runner import is_tracer
@@ -42,7 +42,7 @@ class HostMemory:
 
     def shared(self) -> bool:
         """May the user still write to the memory?"""
-        return self.owner is None or getrefcount(self.owner) > _OURS
+        return self.owner is None or next(counted((self.owner,))) > _OURS
 
     def watched_by(self, version: Version, storage: Storage) -> None:
         """Let nodes that have saved values of this version read them here, as they are then."""
@@ -66,7 +66,7 @@ class HostMemory:
         return _part(flat, aval.shape, layout)
 
 
-_OURS = 3  # `owner`, `flat` (the array itself or its base), and the argument of getrefcount
+_OURS = LISTED + 2  # what `counted` says of an array that `owner` and `flat` (or its base) hold
 
 
 def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:

@@ -15,7 +15,6 @@ import itertools
 import os
 import threading
 from itertools import compress
-from sys import getrefcount
 from typing import Any
 
 import jax
@@ -24,7 +23,8 @@ from . import ahead, capture, checks, cold, hostmode, interrupts, packs, runner
 from .context import at_top
 from .device import DeviceSlot, _slots
 from .entry import Kernel
-from .value import FLOAT, Mapped, Value
+from .holders import LISTED, counted
+from .value import Mapped, Value
 
 LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
@@ -49,36 +49,6 @@ class Program:
         self.state = "open"
         self.pause = min(LIMIT, ahead.begins(slot))  # where in its code something is to be done
         self.begun: ahead.Begun | None = None
-
-
-def _baseline() -> int:
-    values = [object()]
-    counts = list(map(getrefcount, values))
-    return counts[0]
-
-
-_HELD_BY_PROGRAM = _baseline()
-"""The reference count of a value that only its program's list holds."""
-
-
-def _array_baseline() -> int:
-    v = Value(FLOAT, object())
-    inputs = [v]
-    arrays = [v.array for v in inputs]
-    return next(map(getrefcount, compress(arrays, [True])))
-
-
-def _input_baseline() -> int:
-    o = object()
-    values, inputs = [o], [o]
-    del o
-    counts = list(map(getrefcount, values))
-    return counts[0] + len(inputs) - 1
-
-
-_INPUT_HELD = _input_baseline()
-_ARRAY_HELD = _array_baseline()
-"""The same for an input, which is on two lists; and for its array, which the value and a list hold."""
 
 
 _threads: dict[Any, Any] = getattr(threading, "_active", {0: None, 1: None})
@@ -353,12 +323,12 @@ def _held(program: Program) -> bytes:
     """For each value of a program, who holds it, as in `runner.Structure.held`."""
     inputs = program.inputs
     arrays, owned = [v.array for v in inputs], [v.owned for v in inputs]
-    array_counts = iter(list(map(getrefcount, compress(arrays, owned))))
-    counts = list(map(getrefcount, program.values))
-    found = bytearray([c > _HELD_BY_PROGRAM for c in counts])
+    array_counts = iter(list(counted(compress(arrays, owned))))
+    counts = list(counted(program.values))
+    found = bytearray([c > LISTED for c in counts])
     for v, is_owned in zip(inputs, owned, strict=True):
-        alone = next(array_counts) == _ARRAY_HELD if is_owned else v.pack is not None
-        found[v.slot] = runner.DONATED if alone and counts[v.slot] == _INPUT_HELD else runner.READ
+        alone = next(array_counts) == LISTED + 1 if is_owned else v.pack is not None
+        found[v.slot] = runner.DONATED if alone and counts[v.slot] == LISTED + 1 else runner.READ
     return bytes(found)
 
 

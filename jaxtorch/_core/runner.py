@@ -491,7 +491,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
         if slot.name == "cpu" and is_first(slot.jax):
             arguments = outs = a = None
             on_host.clear()
-            return [apart(env[s]) if type(env[s]) is np.ndarray else env[s] for s in plan.live]
+            return apart([env[s] for s in plan.live])
         return [_kept(env[s], slot) for s in plan.live]
 
 

@@ -8,10 +8,10 @@ re-read when the storage's version has moved.
 from __future__ import annotations
 
 import weakref
-from sys import getrefcount
 from typing import Any
 
 from . import strides
+from .holders import LISTED, counted
 from .value import VIEW, Value
 
 
@@ -123,13 +123,13 @@ def alias_of(t: Any) -> Alias:
     return alias
 
 
-HELD = 2  # a storage by one alias, and the argument of getrefcount
+HELD = LISTED + 1  # what `counted` says of the storage of one alias
 
 
 def owned_again(t: Any) -> bool:
     """Give a tensor memory of its own where it views all of some that nobody else has any more. Was that so?"""
     alias = t._alias
-    if type(alias) is not Alias or getrefcount(alias.storage) != HELD or alias.base is not None:
+    if type(alias) is not Alias or next(counted((alias.storage,))) != HELD or alias.base is not None:
         return False
     storage, version = alias.storage, alias.version
     if storage.host is not None or storage.inferred or storage.addressed or alias.silent is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 from operator import is_
-from sys import getrefcount
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +15,7 @@ from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
 from .context import at_top
+from .holders import LISTED, counted
 
 
 @functools.lru_cache(4096)
@@ -51,17 +51,16 @@ def _put(given: tuple[np.ndarray[Any, Any], Any, bool]) -> Any:
     )
 
 
-def apart(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A result that stands on one list and nowhere else, as dense memory of its own: on the host until an XLA program reads it."""
-    alone = array.base is None and array.flags.c_contiguous and getrefcount(array) <= _ON_ONE_LIST
-    return array if alone else array.copy()
-
-
-def _count(array: Any) -> int:
-    return getrefcount(array)
-
-
-_ON_ONE_LIST = next(_count(items[0]) for items in [[np.empty(1)]])
+def apart(results: list[Any]) -> list[Any]:
+    """Results that stand here and on one other list, those on the host as dense memory that nothing else holds; there they stay
+    until an XLA program reads them."""
+    counts = list(counted(results))
+    return [
+        a.copy()
+        if type(a) is np.ndarray and (count > LISTED + 1 or a.base is not None or not a.flags.c_contiguous)
+        else a
+        for a, count in zip(results, counts, strict=True)
+    ]
 
 
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import textwrap
 from collections.abc import Callable
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from .._core import checks, dtypes, forward, host, layouts, mapped, printing, runner, views
 from .._core.device import cpu, default_device
+from .._core.holders import LISTED, counted
 from .._core.modes import UNKNOWN, refuse_taped, state, watch
 from .._core.op import functions
 from .._core.overrides import admit, anybody, disable_subclass
@@ -78,7 +78,7 @@ def tolist(self: Tensor) -> Any:
 
 class _Alone:
     def count(self) -> int:
-        return getrefcount(self)
+        return next(counted((self,)))
 
 
 def _temporary() -> int:
@@ -97,16 +97,11 @@ def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
     aval = t._value.aval
     if t._layout is not None or aval.slot is not cpu.slot or aval.dtype.np is None or aval.dtype.np.kind not in "fiubc":
         return None
-    found = to_numpy(t)
-    value = t._value  # held from here on only: reference counts tell which programs are the same
-    ours = found is value.array and found.flags.owndata and found.flags.writeable
-    if ours and getrefcount(found) == _HELD_BY_VALUE and getrefcount(value) == _HELD_BY_TENSOR:
-        return found
-    return np.array(found, aval.dtype.np, order="C")
-
-
-_HELD_BY_VALUE = 3  # the value, `found`, and the argument of getrefcount
-_HELD_BY_TENSOR = 3
+    found = [to_numpy(t)]
+    ours = found[0] is t._value.array and found[0].flags.owndata and found[0].flags.writeable
+    if ours and next(counted(found)) == LISTED + 1 and next(counted((t._value,))) == LISTED + 1:
+        return found[0]
+    return np.array(found[0], aval.dtype.np, order="C")
 
 
 @member
@@ -115,7 +110,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
     force: detach and copy to the CPU first if need be.
     """
-    if getrefcount(self) == _TEMPORARY and self._alias is None and not self._rg and not watch:
+    if self._alias is None and not self._rg and not watch and next(counted((self,))) == _TEMPORARY:
         handed = _handed_over(self)
         if handed is not None:
             return handed

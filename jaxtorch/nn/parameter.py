@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from typing import Any
 
 from .._core import views
+from .._core.holders import counted
 from .._core.modes import state
 from .._core.op import functions
 from .._core.overrides import admit, disabled_torch_function
 from .._core.sparsity import is_sparse
-from .._core.storage import Alias, Storage
+from .._core.storage import HELD, Alias, Storage
 from .._core.tensor import Tensor, is_inference
 
 _SLOTS = ("_value", "_alias", "_node", "_index", "_rg", "_grad", "_layout", "_ver", "_hooks", "_post_hooks")
@@ -32,7 +32,6 @@ def settle(t: Tensor) -> None:
     `Parameter(torch.empty(...))` shares memory with an argument that is gone by the time it is registered.
     """
     alias = t._alias
-    # Two references are the alias's own and the argument of getrefcount: no other tensor reads the storage.
     if (
         type(alias) is Alias
         and not alias.chain
@@ -40,7 +39,7 @@ def settle(t: Tensor) -> None:
         and not alias.no_grad
         and t._node is None
         and alias.storage.host is None
-        and sys.getrefcount(alias.storage) == 2
+        and next(counted((alias.storage,))) == HELD  # no other tensor reads it
     ):
         value = t._read()
         if alias.storage.inferred:

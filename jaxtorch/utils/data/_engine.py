@@ -15,13 +15,16 @@ import numpy as np
 from jaxtorch._core import allocator, capture, cold, hostmode, neighbours, runner
 from jaxtorch._core import random as _core_random
 from jaxtorch._core.device import cpu
+from jaxtorch._core.holders import LISTED, counted
 from jaxtorch._core.program import flush, forget_all
 from jaxtorch._core.tensor import Tensor, from_host
 
 __all__ = [
+    "LISTED",
     "Tensor",
     "allocator",
     "as_tensor",
+    "counted",
     "default_generator",
     "draw_seed",
     "forget_all",

@@ -11,9 +11,10 @@ import mmap
 import os
 import weakref
 from collections.abc import Iterable
-from sys import getrefcount
 
 import numpy as np
+
+from .._engine import LISTED, counted
 
 __all__ = ["Block", "Borrowed", "Lent"]
 
@@ -21,8 +22,7 @@ KEPT_FREE = 4
 """Blocks that a worker keeps for its next batches; what else is free goes back to the system."""
 KEPT_MAXIMUM = 1 << 26
 """Bytes of a block up to which it is used again."""
-_HELD_HERE = 2
-"""References to a block's array that nobody else holds: from where it is kept, and from the function that counts."""
+_HELD_HERE = LISTED + 1  # what `counted` says of a block's array that is held from where it is kept
 
 
 def _mapped(descriptor: int, size: int) -> np.ndarray:
@@ -56,7 +56,7 @@ class Block:
             self.descriptor = None
 
     def is_free(self) -> bool:
-        return not self.away and getrefcount(self.data) <= _HELD_HERE
+        return not self.away and next(counted((self.data,))) <= _HELD_HERE
 
 
 class Lent:
@@ -145,7 +145,7 @@ class Borrowed:
 
     def news(self) -> tuple[list[int], list[int]]:
         """For the worker: the blocks that nobody holds any more, to which it may write, and those that were forgotten."""
-        free = [n for n in self._blocks if n not in self._returned and getrefcount(self._blocks[n]) <= _HELD_HERE]
+        free = [n for n in self._blocks if n not in self._returned and next(counted((self._blocks[n],))) <= _HELD_HERE]
         self._returned.update(free)
         forgotten, self._forgotten = self._forgotten, []
         return free, forgotten
@@ -158,7 +158,7 @@ class Borrowed:
     def forget_held(self) -> None:
         """A process is about to be forked, which will see what is held here for as long as it likes: that is never handed back."""
         for number in [n for n in self._blocks if n not in self._returned]:
-            if getrefcount(self._blocks[number]) > _HELD_HERE:
+            if next(counted((self._blocks[number],))) > _HELD_HERE:
                 del self._blocks[number]
                 self._forgotten.append(number)
 

@@ -13,12 +13,12 @@ import pickle
 from collections import deque
 from math import prod
 from multiprocessing import reduction
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from .. import _engine
+from .._engine import LISTED, counted
 from .blocks import Block, Borrowed, Lent
 
 __all__ = ["SHARED_MINIMUM", "allocate", "receive", "send", "use_shared_memory"]
@@ -28,7 +28,6 @@ SHARED_MINIMUM = 1 << 18
 
 KEPT_MINIMUM, KEPT_MAXIMUM = 1 << 22, 1 << 26
 """Bytes of an array between which the memory of batches is kept for the next ones, three of one size at most."""
-_HELD_HERE = 2  # references to a block that nobody else holds, where it is counted
 
 _kept: deque[np.ndarray] = deque(maxlen=3)
 _sharing = False
@@ -52,12 +51,12 @@ def _kept_block(size: int) -> np.ndarray:
     """Bytes of a block that nobody holds any more, or of a new one: the system would give and clear its pages for each batch anew."""
     for _ in range(len(_kept)):
         try:
-            block = _kept.popleft()  # nobody else's until it is there again
+            block = [_kept.popleft()]  # nobody else's until it is there again
         except IndexError:
             break
-        if len(block) == size:
-            taken = block[:] if getrefcount(block) == _HELD_HERE else None
-            _kept.append(block)
+        taken = block[0][:] if len(block[0]) == size and next(counted(block)) == LISTED else None
+        if len(block[0]) == size:
+            _kept.append(block[0])
             if taken is not None:
                 return taken
     block = np.empty(size, np.uint8)
