@@ -14,7 +14,7 @@ import pytest
 
 import jaxtorch
 from jaxtorch._core.holders import LISTED, calibrated, counted
-from jaxtorch.utils.data import DataLoader
+from jaxtorch.utils.data import DataLoader, Dataset
 from test_architecture import PACKAGE, PACKAGE_FILES, label, tree
 
 COUNTING = PACKAGE / "_core" / "holders.py"
@@ -112,20 +112,29 @@ def test_an_interpreter_that_counts_otherwise_is_refused(counting, request):
         calibrated(counting)
 
 
+class Rows(Dataset):
+    """16 samples of 3 MB, each made when it is asked for."""
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, i):
+        return np.full(800_000, i, np.float32)
+
+
 def test_batches_that_are_held_are_not_written_again():
-    """Each batch of 3 MB lies where an earlier one lay only once that is gone."""
-    data = [np.full(200_000, i, np.float32) for i in range(16)]
-    batches = list(DataLoader(data, batch_size=4))
+    """Each batch of 13 MB lies where an earlier one lay only once that is gone."""
+    batches = list(DataLoader(Rows(), batch_size=4))
     assert [b[:, 0].tolist() for b in batches] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]]
     arrays = []
-    for batch in DataLoader(data, batch_size=4):
+    for batch in DataLoader(Rows(), batch_size=4):
         arrays.append(batch.numpy())
         del batch
     assert [a[:, -1].tolist() for a in arrays] == [b[:, 0].tolist() for b in batches]
 
 
 def test_a_batch_that_is_gone_leaves_its_memory():
-    where = [b.data_ptr() for b in DataLoader([np.full(1_100_000, i, np.float32) for i in range(8)], batch_size=1)]
+    where = [b.numpy().ctypes.data for b in DataLoader(Rows(), batch_size=4)]
     assert len(set(where)) < len(where)
 
 
