@@ -318,12 +318,14 @@ class Replay:
     def _spare_gradients(self) -> dict[int, Tensor]:
         """The gradients, by their places among the results, that take the new content because nobody but their parameters
         holds them. They let go of the old one, so that its memory is free when the new one is computed."""
-        spare = {}
+        spare: dict[int, Tensor] = {}
+        if not self._renewed:
+            return spare
         grads = [p._grad for _, p in self._renewed]
         counts = list(counted(grads))
         values = [None if g is None else g._value for g in grads]
-        value_counts = list(counted(values))
-        for (k, _), g, count, of_value in zip(self._renewed, grads, counts, value_counts, strict=True):
+        of_values = list(counted(values))
+        for (k, _), g, count, of_value in zip(self._renewed, grads, counts, of_values):
             t = self.tensors[k]
             if (
                 g is not None

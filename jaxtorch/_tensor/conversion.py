@@ -95,13 +95,18 @@ a variable in the same way."""
 def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
     """The content of a tensor that nobody will see again, as an array for the caller alone; None where that is not so simple."""
     aval = t._value.aval
-    if t._layout is not None or aval.slot is not cpu.slot or aval.dtype.np is None or aval.dtype.np.kind not in "fiubc":
+    kind = aval.dtype.np
+    if kind is None or kind.kind not in "fiubc" or t._layout is not None or aval.slot is not cpu.slot:
         return None
-    found = [to_numpy(t)]
-    ours = found[0] is t._value.array and found[0].flags.owndata and found[0].flags.writeable
-    if ours and next(counted(found)) == LISTED + 1 and next(counted((t._value,))) == LISTED + 1:
-        return found[0]
-    return np.array(found[0], aval.dtype.np, order="C")
+    places = to_numpy(t), t._value
+    alone = list(counted(places)) == _ONCE
+    found = places[0]
+    if alone and found is places[1].array and found.flags.owndata and found.flags.writeable:
+        return found
+    return np.array(found, kind, order="C")
+
+
+_ONCE = [LISTED + 1, LISTED + 1]  # an array that its value holds, and that value, which its tensor holds
 
 
 @member
