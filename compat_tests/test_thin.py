@@ -39,7 +39,7 @@ def test_product(name: str, dtype: str) -> None:
         def fn(a: Any, b: Any) -> Any:
             return lax.dot_general(a, b, (contracted, batch))
 
-        assert lowering.has_thin_product(jax.make_jaxpr(jax.jit(fn))(a, b).jaxpr)
+        assert lowering.needs_other_code(jax.make_jaxpr(jax.jit(fn))(a, b).jaxpr)
         assert "dot_general" not in str(jax.make_jaxpr(lowering.lowered(fn))(a, b))
         got, expected = jax.jit(lowering.lowered(fn))(a, b), fn(a, b)
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
@@ -53,7 +53,7 @@ def test_product(name: str, dtype: str) -> None:
 )
 def test_others_stay(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> None:
     a, b = np.ones(a_shape, np.float32), np.ones(b_shape, np.float32)
-    assert not lowering.has_thin_product(jax.make_jaxpr(lambda a, b: a @ b)(a, b).jaxpr)
+    assert not lowering.needs_other_code(jax.make_jaxpr(lambda a, b: a @ b)(a, b).jaxpr)
 
 
 def _sequence(torch: Any) -> tuple[list[float], Any]:

@@ -43,7 +43,7 @@ class _Facts:
 class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
-    jitted: the function, as it takes part in a larger program; on the CPU with its thin products lowered.
+    jitted: the function, as it takes part in a larger program; on the CPU with its thin products and long sums lowered.
     halves: is anything of it in half precision?
     deep: does it run on the CPU with arrays of many dimensions, so that XLA needs an option for it (see emitters.py)?
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
@@ -162,7 +162,7 @@ class Kernel:
         if self._jitted is None:
             closed = self.closed()
             whole = tracing.of_jaxpr(closed, self.name)
-            if self.slot.name == "cpu" and not self.lowered and lowering.has_thin_product(closed.jaxpr):
+            if self.slot.name == "cpu" and not self.lowered and lowering.needs_other_code(closed.jaxpr):
                 whole = lowering.lowered(whole)
             self._body = lowering.lowered(whole) if self.lowered else whole
             self._jitted = jax.jit(whole)
@@ -174,9 +174,8 @@ class Kernel:
         if self._alone is None:
             options = emitters.needed(emitters.chosen([self]), [self])
             jitted = self.jitted
-            self._alone = (
-                jitted if options is None and not self.lowered else jax.jit(self._body, compiler_options=options)
-            )
+            body = lowering.lowered(self._body, True) if self.deep else self._body
+            self._alone = jitted if options is None and not self.lowered else jax.jit(body, compiler_options=options)
         return self._alone
 
     def quiet(self) -> Kernel:

@@ -18,6 +18,7 @@ from jax.extend import core as jex_core
 
 from . import convolution, native, thin
 from .convolution import Window
+from .emitters import DEEP
 
 INLINE = {
     "jit": "jaxpr",
@@ -73,8 +74,9 @@ def has_convolution(jaxpr: Any) -> bool:
     return _has(jaxpr, lambda eqn: eqn.primitive.name == "conv_general_dilated")
 
 
-def has_thin_product(jaxpr: Any) -> bool:
-    return _has(jaxpr, thin.is_thin)
+def needs_other_code(jaxpr: Any) -> bool:
+    """Does it hold anything beside convolutions that `lowered` writes otherwise?"""
+    return _has(jaxpr, lambda eqn: thin.is_thin(eqn) or _is_long_sum(eqn, False))
 
 
 def _has(jaxpr: Any, wanted: Callable[[Any], bool]) -> bool:
@@ -85,19 +87,20 @@ def _inner(eqn: Any) -> Any:
     return eqn.params[INLINE[eqn.primitive.name]]
 
 
-def lowered(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of arrays, with its convolutions and all that follows them laid out for the CPU, and products of matrix and
-    vector as `thin` has them; not to be differentiated."""
+def lowered(fn: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
+    """The function of arrays, with its convolutions and all that follows them laid out for the CPU, products of matrix and
+    vector as `thin` has them, and long sums in stages; not to be differentiated. deep: do XLA's kernels for sums stay away from
+    it (`emitters.py`)?"""
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(fn, return_shape=True)(*args)
-        outs = [_straight(o) for o in _evaluate(closed.jaxpr, closed.consts, args)]
+        outs = [_straight(o) for o in _evaluate(closed.jaxpr, closed.consts, args, deep)]
         return jax.tree.unflatten(jax.tree.structure(shape), outs)
 
     return run
 
 
-def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
+def _evaluate(jaxpr: Any, consts: Any, args: Any, deep: bool) -> list[Any]:
     env: dict[Any, Any] = {}
 
     def read(v: Any) -> Any:
@@ -110,11 +113,13 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any) -> list[Any]:
         name = eqn.primitive.name
         if name in INLINE:
             inner = _inner(eqn)
-            outs = _evaluate(inner.jaxpr, inner.consts, inputs)
+            outs = _evaluate(inner.jaxpr, inner.consts, inputs, deep)
         elif name == "conv_general_dilated":
             outs = [_convolve(eqn, *inputs)]
         elif thin.is_thin(eqn):
             outs = [thin.product(eqn, *[_straight(x) for x in inputs])]
+        elif _is_long_sum(eqn, deep):
+            outs = [_in_stages(eqn, _straight(inputs[0]))]
         elif name == "rev" and native.available() and not isinstance(inputs[0], _Laid) and inputs[0].ndim in (3, 4):
             outs = [_Laid(inputs[0], tuple(range(inputs[0].ndim)), eqn.params["dimensions"])]  # free for a convolution
         elif any(isinstance(x, _Laid) for x in inputs):
@@ -130,6 +135,37 @@ def bound(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
     with eqn.ctx.manager:
         outs = eqn.primitive.bind(*inputs, **params)
     return list(outs) if eqn.primitive.multiple_results else [outs]
+
+
+# -- sums over several dimensions --------------------------------------------------------------------------
+
+_FEW = 64  # numbers that may be added up one after the other
+
+
+def _is_long_sum(eqn: Any, deep: bool) -> bool:
+    """Is this a sum over several dimensions that XLA would add up number by number, so that errors add up too?
+
+    Along one dimension XLA adds sums of 32. Over several it does so only as far as its library of kernels takes the sum: real
+    numbers, in programs whose arrays do not have too many dimensions.
+    """
+    if eqn.primitive.name != "reduce_sum":
+        return False
+    x = eqn.invars[0].aval
+    sizes = [x.shape[d] for d in eqn.params["axes"]]
+    if x.dtype.kind != "c" and not (x.dtype.kind == "f" and (deep or x.ndim >= DEEP)):
+        return False
+    return sum(n > 1 for n in sizes) > 1 and math.prod(sizes) > _FEW
+
+
+def _in_stages(eqn: Any, x: Any) -> Any:
+    """This sum along one dimension after the other, which XLA must not join again; the longest is first, for it leaves least."""
+    left = sorted(eqn.params["axes"], key=lambda d: x.shape[d])
+    while left:
+        axis = left.pop()
+        (x,) = bound(eqn, [x], {"axes": (axis,)})
+        left = [d - (d > axis) for d in left]
+        x = lax.optimization_barrier(x) if left else x
+    return x
 
 
 # -- following a layout ------------------------------------------------------------------------------------

@@ -344,14 +344,36 @@ def _iota(*, dtype: Any, shape: Any, dimension: int, **_: Any) -> Any:
 
 # reductions
 
-_IN_SINGLE = 512  # float32 numbers that are added one after the other; longer sums go through float64
+_IN_SINGLE = 512  # numbers in single precision that are added up in it; longer sums go through double precision
+_WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
+_BLOCK = 16  # numbers that are added up one after the other, and twice as many where there are no more
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
-    """NumPy adds pairwise along the last axis of memory only."""
-    if x.dtype == np.float32 and math.prod([x.shape[d] for d in axes]) > _IN_SINGLE:
-        return np.add.reduce(x, axes, np.float64)
-    return np.add.reduce(x, axes, x.dtype)
+    n = math.prod([x.shape[d] for d in axes])
+    if x.dtype.kind not in "fc" or n <= 2 * _BLOCK:
+        return np.add.reduce(x, axes, x.dtype)
+    if n > _IN_SINGLE and x.dtype in _WIDER:
+        return np.add.reduce(x, axes, _WIDER[x.dtype])
+    left = sorted(axes)
+    while left:
+        last = first = left.pop()
+        while left and left[-1] == first - 1:
+            first = left.pop()
+        size = math.prod(x.shape[first : last + 1])
+        x = _sum_along(x.reshape((*x.shape[:first], size, *x.shape[last + 1 :])), first)
+    return x
+
+
+def _sum_along(x: Any, axis: int) -> Any:
+    """In blocks: NumPy adds pairwise along the last axis of memory only."""
+    while (n := x.shape[axis]) > 2 * _BLOCK and x.strides[axis] != x.itemsize:
+        whole, rest = np.split(x, [n // _BLOCK * _BLOCK], axis)
+        blocks = whole.reshape((*x.shape[:axis], n // _BLOCK, _BLOCK, *x.shape[axis + 1 :]))
+        x = np.add.reduce(blocks, axis + 1)
+        if rest.shape[axis]:
+            x = np.concatenate([x, rest], axis)
+    return np.add.reduce(x, axis)
 
 
 def _extreme(ufunc: Any, least: bool) -> Callable[..., Any]:
@@ -386,10 +408,10 @@ for _name, _fn in (("argmax", np.argmax), ("argmin", np.argmin)):
 
 
 def _accumulation(fn: Callable[..., Any], wide: bool) -> Rule:
-    """Along an axis, float32 in float64 as PyTorch does."""
+    """Along an axis, single precision in double as PyTorch does."""
 
     def run(x: Any, *, axis: int, reverse: bool = False, **_: Any) -> Any:
-        x = x.astype(np.float64) if wide and x.dtype == np.float32 else x
+        x = x.astype(_WIDER.get(x.dtype, x.dtype)) if wide else x
         options = {"dtype": x.dtype} if wide else {}
         return np.flip(fn(np.flip(x, axis), axis, **options), axis) if reverse else fn(x, axis, **options)
 
@@ -400,7 +422,7 @@ RULES["cumsum"] = _accumulation(np.add.accumulate, True)
 RULES["cumprod"] = _accumulation(np.multiply.accumulate, True)
 RULES["cummax"] = _accumulation(np.maximum.accumulate, False)
 RULES["cummin"] = _accumulation(np.minimum.accumulate, False)
-RULES["cumlogsumexp"] = _accumulation(np.logaddexp.accumulate, False)
+RULES["cumlogsumexp"] = _accumulation(np.logaddexp.accumulate, True)
 
 
 # order

@@ -569,8 +569,9 @@ def _whole(slot: DeviceSlot, plan: Plan, packed: packs.Packed | None, options: d
     kernels = [kernel for kernel, _, _ in plan.steps]
     if slot.name == "cpu" and native.available() and tables.may_pay(plan.steps):
         program = tables.mapped(program)
-    if any(kernel.lowered for kernel in kernels):
-        program = lowered(program)
+    deep = any(kernel.deep for kernel in kernels)
+    if deep or any(kernel.lowered for kernel in kernels):
+        program = lowered(program, deep)
     if options is None:
         options = emitters.chosen(kernels)
     options = emitters.needed(options, kernels)

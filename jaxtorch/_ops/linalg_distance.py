@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -79,7 +80,17 @@ def _cdist(x1: Array, x2: Array, p: Number, mode: Any):
     if _products_wanted(mode, p, x.shape[-2], y.shape[-2]):
         return _by_products(x, y)
     far = x[..., :, None, :] - y[..., None, :, :]
-    return vector_norm(far, float(p), (-1,))[..., 0] if far.shape[-1] else jnp.sum(far, -1)
+    if p == math.inf:
+        far = jnp.where(jnp.isnan(far), 0, far)  # PyTorch's maximum passes over them, here alone
+    return _lengths(far, p)
+
+
+def _lengths(far: Any, p: float) -> Any:
+    """The p-norm along the last dimension. For p = 0 a NaN is no number that could be counted."""
+    if not far.shape[-1]:
+        return jnp.sum(far, -1)
+    found = vector_norm(far, float(p), (-1,))[..., 0]
+    return jnp.where(jnp.isnan(far).any(-1), jnp.nan, found) if p == 0 else found
 
 
 @function("cdist")
@@ -102,5 +113,4 @@ def pdist(input: Array, p: Number = 2):
     first, other = np.triu_indices(input.shape[0], 1)
     if not len(first):
         return jnp.zeros(0, input.dtype)
-    far = input[first] - input[other]
-    return vector_norm(far, float(p), (-1,))[..., 0] if far.shape[-1] else jnp.sum(far, -1)
+    return _lengths(input[first] - input[other], p)

@@ -439,6 +439,9 @@ def avg_pool3d(
 
 def _lp_pool(x: Any, n: int, norm_type: float, kernel: Any, stride: Any, ceil_mode: bool) -> Any:
     kernel = numbers(kernel, n, f"lp_pool{n}d", "kernel_size")
+    if math.isinf(norm_type):
+        sign = 1 if norm_type > 0 else -1
+        return sign * _max_pool(sign * jnp.abs(x), n, kernel, stride, 0, 1, ceil_mode, False)
     size = math.prod(kernel)
     if kind(x) in ("int", "bool"):
         x = to_float(x) if isinstance(norm_type, float) else x.astype(jnp.int64) if kind(x) == "bool" else x
@@ -455,7 +458,7 @@ def _define_lp(n: int) -> Any:
     ) -> Any:
         return _lp_pool(input, n, norm_type, kernel_size, stride, ceil_mode)
 
-    lp_pool.__doc__ = f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions."
+    lp_pool.__doc__ = f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions; for infinity the largest magnitude."
     return op(name=f"lp_pool{n}d", function=False, method=False, out=False, grad="PowBackward0", channels=1)(lp_pool)
 
 

@@ -95,7 +95,8 @@ def _running(scan: Callable[..., Any], name: str, input: Any, dim: Any, dtype: A
         x = input.astype(np.int64) if kind(input) in ("bool", "int") else input
     if kind(x) == "bool":
         unsupported(f"{name}_out_cpu", x)
-    return scan(wide(x), axis).astype(x.dtype) if x.ndim else x
+    wider = x.astype(np.complex128) if x.dtype == np.complex64 else wide(x)
+    return scan(wider, axis).astype(x.dtype) if x.ndim else x
 
 
 @op(inplace="_cumsum_")
@@ -180,8 +181,22 @@ def cummin(input: Array, dim: int):
 def _log_add(a: Any, b: Any) -> Any:
     """`log(exp(a) + exp(b))` of complex numbers."""
     low, high = jnp.where(a.real < b.real, a, b), jnp.where(a.real < b.real, b, a)
-    apart = jnp.where(jnp.isfinite(high.real), low - high, low)
-    return jnp.where(jnp.isinf(low.real) & (low.real < 0), high, high + jnp.log1p(jnp.exp(apart)))
+    alone = jnp.isneginf(low.real) | (jnp.isposinf(high.real) & jnp.isfinite(low.real))
+    total = jnp.where(alone, high, high + jnp.log1p(jnp.exp(low - high)))
+    total = jnp.where(jnp.isneginf(high.real), lax.complex(high.real, jnp.zeros_like(high.real)), total)
+    return jnp.where(jnp.isnan(a) | jnp.isnan(b), lax.complex(jnp.nan, jnp.nan).astype(total.dtype), total)
+
+
+def _complex_log_sums(x: Any, axis: int) -> Any:
+    """One after the other, in double precision: which of the logarithms of a sum is meant depends on the order."""
+
+    def add(so_far: Any, here: Any) -> Any:
+        total = _log_add(so_far, here)
+        return total, total
+
+    rows = jnp.moveaxis(x, axis, 0).astype(np.complex128)
+    _, sums = lax.scan(add, jnp.full(rows.shape[1:], -np.inf, rows.dtype), rows)
+    return jnp.moveaxis(sums, 0, axis).astype(x.dtype)
 
 
 @op(saved=["result"])
@@ -192,7 +207,7 @@ def logcumsumexp(input: Array, dim: int):
     if not input.ndim:
         return input
     if kind(input) == "complex":
-        return lax.associative_scan(_log_add, input, axis=axis)
+        return _complex_log_sums(input, axis)
     return _along(_logsumexp_p, lambda x, axis: _cumlogsumexp_p.bind(x, axis=axis))(wide(input), axis).astype(
         input.dtype
     )

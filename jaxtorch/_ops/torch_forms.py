@@ -1,5 +1,5 @@
 """Functions of `torch` whose better known form is in `torch.nn.functional`: other orders of arguments, and reductions as numbers
-(0 none, 1 mean, 2 sum).
+(0 none, 1 mean, 2 sum). Without one these losses are not reduced, unlike those of `nn.functional`.
 """
 
 from __future__ import annotations
@@ -19,77 +19,85 @@ from . import loss as _loss
 from . import loss_distance as _distance
 from . import norm as _norm
 
-_REDUCTIONS = ("none", "mean", "sum")
+_REDUCTIONS = {1: "mean", 2: "sum"}
 
 
-def _word(reduction: int) -> str:
-    if not isinstance(reduction, int):
-        raise TypeError(f"argument 'reduction' must be int, not {type(reduction).__name__}")
-    if reduction not in (0, 1, 2):
-        raise ValueError(f"expected the reduction as 0 (none), 1 (mean) or 2 (sum), but got {reduction!r}")
-    return _REDUCTIONS[reduction]
+def _word(name: str, reduction: int) -> str:
+    """The reduction that a number stands for; any but 1 and 2 for none, as in PyTorch."""
+    if isinstance(reduction, bool) or not isinstance(reduction, int):
+        raise TypeError(f"{name}(): argument 'reduction' must be int, not {type(reduction).__name__}")
+    return _REDUCTIONS.get(reduction, "none")
 
 
 @function("kl_div")
-def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div`, the reduction as a number."""
-    return _distance._kl_div(input, target, None, None, _word(reduction), log_target)
+    return _distance._kl_div(input, target, None, None, _word("kl_div", reduction), log_target)
 
 
 @function("poisson_nll_loss")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """`nn.functional.poisson_nll_loss`, the reduction as a number."""
-    return _distance.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_word(reduction))
+    return _distance.poisson_nll_loss(
+        input, target, log_input, full, eps=eps, reduction=_word("poisson_nll_loss", reduction)
+    )
 
 
 @function("cosine_embedding_loss")
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`, the reduction as a number."""
-    return _distance.cosine_embedding_loss(input1, input2, target, margin, reduction=_word(reduction))
+    return _distance.cosine_embedding_loss(
+        input1, input2, target, margin, reduction=_word("cosine_embedding_loss", reduction)
+    )
 
 
 @function("hinge_embedding_loss")
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss`, the reduction as a number."""
-    return _distance.hinge_embedding_loss(input, target, margin, reduction=_word(reduction))
+    return _distance.hinge_embedding_loss(input, target, margin, reduction=_word("hinge_embedding_loss", reduction))
 
 
 @function("margin_ranking_loss")
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`, the reduction as a number."""
-    return _distance.margin_ranking_loss(input1, input2, target, margin, reduction=_word(reduction))
+    return _distance.margin_ranking_loss(
+        input1, input2, target, margin, reduction=_word("margin_ranking_loss", reduction)
+    )
 
 
 @function("triplet_margin_loss")
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
-    swap: bool = False, reduction: int = 1,
+    swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.triplet_margin_loss`, the reduction as a number."""
-    return _distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_word(reduction))
+    word = _word("triplet_margin_loss", reduction)
+    return _distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=word)
 
 
 @function("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number."""
     return _loss.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_word(reduction), pos_weight=pos_weight
+        input, target, weight, reduction=_word("binary_cross_entropy_with_logits", reduction), pos_weight=pos_weight
     )
 
 
 @function("ctc_loss")
 def ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1,
+    log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss`, the reduction as a number."""
-    return _ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _word(reduction), zero_infinity)
+    return _ctc.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, _word("ctc_loss", reduction), zero_infinity
+    )
 
 
 @function("batch_norm")
