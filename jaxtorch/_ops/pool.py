@@ -458,7 +458,9 @@ def _define_lp(n: int) -> Any:
     ) -> Any:
         return _lp_pool(input, n, norm_type, kernel_size, stride, ceil_mode)
 
-    lp_pool.__doc__ = f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions; for infinity the largest magnitude."
+    lp_pool.__doc__ = (
+        f"The p-th root of the sum of p-th powers of each window of the last {n} dimensions; at infinity the largest."
+    )
     return op(name=f"lp_pool{n}d", function=False, method=False, out=False, grad="PowBackward0", channels=1)(lp_pool)
 
 
