@@ -516,3 +516,58 @@ def test_a_hook_of_several_tensors_takes_no_iterator(torch: Any) -> Any:
     except TypeError as error:
         return str(error)
     return None
+
+
+MODES: dict[str, Any] = {
+    "no_grad": lambda t: t.no_grad,
+    "no_grad()": lambda t: t.no_grad(),
+    "enable_grad()": lambda t: t.enable_grad(),
+    "set_grad_enabled": lambda t: t.set_grad_enabled(False),
+    "inference_mode": lambda t: t.inference_mode,
+    "inference_mode()": lambda t: t.inference_mode(),
+}
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@parity_test
+def test_mode_that_decorates_a_generator(torch: Any, mode: str) -> Any:
+    """It is in force while the generator runs, also when it is closed or something is thrown into it."""
+    log: list[Any] = []
+
+    @MODES[mode](torch)
+    def numbers() -> Any:
+        try:
+            try:
+                log.append((yield torch.is_grad_enabled()))
+            except ValueError:
+                yield torch.is_grad_enabled()
+            yield 5
+        except GeneratorExit:
+            log.append(("closed", torch.is_grad_enabled()))
+            raise
+        finally:
+            log.append(("over", torch.is_grad_enabled()))
+
+    made = numbers()
+    log.append(next(made))
+    made.close()
+    log.append(torch.is_grad_enabled())
+    made = numbers()
+    next(made)
+    log.append(made.throw(ValueError))
+    made.close()
+    made = numbers()
+    next(made)
+    return [*log, made.send(4), list(made), torch.is_grad_enabled()]
+
+
+@pytest.mark.parametrize("mode", list(MODES))
+@pytest.mark.filterwarnings("ignore:Decorating classes:FutureWarning")
+@parity_test
+def test_mode_that_decorates_a_class(torch: Any, mode: str) -> Any:
+    class Maker:
+        def __init__(self, number: int = 1) -> None:
+            self.seen = torch.is_grad_enabled(), number
+
+    made = MODES[mode](torch)(Maker)
+    return [type(made).__name__, made().seen, made(2).seen, torch.is_grad_enabled()]

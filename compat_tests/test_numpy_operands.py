@@ -106,3 +106,27 @@ def test_sizes_that_numpy_gives_are_no_others_sizes() -> None:
     assert torch.zeros(3).resize_(np.int64(1399)).shape == (1399,)
     assert repr(torch.zeros(1399).shape) == "torch.Size([1399])"
     assert [type(n) for n in torch.zeros(1399).shape] == [int]
+
+
+OTHERS = [
+    *ARRAYS, np.array([1, 2]), np.array(["a", "b", "c"]), np.array([1, "a", None], dtype=object), np.array([1.0, 2, 3])[::-1],
+    np.array([1, 2, 3], np.uint16), np.array([1, 2, 3]).view(type("Sub", (np.ndarray,), {})), np.zeros(0), np.array([1 + 0j, 2, 3]),
+    np.float32(2), 2, 2.5, [1, 2, 3], (1, 2, 3), "a", None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+@parity_test
+def test_comparisons_with_what_is_no_tensor(torch: Any, op: Any) -> Any:
+    """An array is compared as a tensor by `==` alone."""
+    seen = []
+    for t in (
+        torch.tensor([1.0, 2.0, 3.0]),
+        torch.tensor(2.0),
+        torch.tensor([True, False, True]),
+        torch.ones(3, requires_grad=True),
+    ):
+        for other in OTHERS:
+            seen += [outcome(partial(op, t, other)), outcome(partial(op, other, t))]
+            seen.append(outcome(lambda t=t, other=other: other in [t]) if op is operator.eq else 0)
+    return seen

@@ -175,3 +175,73 @@ def test_the_old_constructor_keeps_the_history(torch: Any) -> Any:
         [written, x.detach(), leaf.is_leaf, torch.LongTensor(torch.arange(3))._is_view()],
         attempt(lambda: torch.Tensor(x).add_(1)),
     ]
+
+
+class _Asked:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> int:
+        return 1
+
+
+def _buffer(t: Any) -> Any:
+    module = t.nn.Module()
+    module.register_buffer("a", _Asked())
+    module.a = None
+    module.a = _Asked()
+    return list(module._buffers), type(module.a).__name__
+
+
+def _sparse_rows(t: Any, count: int, width: int) -> Any:
+    layer = t.nn.Embedding(count, width, sparse=True)
+    layer(t.zeros(min(count, 2), dtype=t.long)).sum().backward()
+    grad = layer.weight.grad
+    return tuple(grad.shape), grad._nnz(), tuple(grad._values().shape)
+
+
+FORMS = {
+    "embedding_bag in the old order": lambda t: t.nn.functional.embedding_bag(
+        t.arange(6.0).view(3, 2), t.tensor([0, 1, 2]), t.tensor([0, 2])
+    ),
+    "new(size=)": lambda t: t.ones(2, dtype=t.float64).new(size=(3, 4)).shape,
+    "FloatTensor(size=)": lambda t: t.FloatTensor(size=(3, 4)).shape,
+    "Tensor(data=)": lambda t: t.Tensor(data=[1, 2]),
+    "new(other=)": lambda t: t.ones(2).new(other=t.ones(3)),
+    "new(size=3)": lambda t: attempt(lambda: t.ones(2).new(size=3)),
+    "new(data=, device=)": lambda t: t.ones(2).new(data=[1, 2], device="cpu"),
+    "a buffer that answers for functions": _buffer,
+    "no rows": lambda t: _sparse_rows(t, 0, 0),
+    "rows without elements": lambda t: _sparse_rows(t, 3, 0),
+    "nn.functional.grad": lambda t: t.nn.functional.grad.conv1d_input((1, 1, 4), t.ones(1, 1, 2), t.ones(1, 1, 3)),
+    "asarray of a capsule": lambda t: t.asarray(t.utils.dlpack.to_dlpack(t.ones(2)), dtype=t.int32),
+    "batch norm of nothing": lambda t: t.nn.BatchNorm2d(3)(t.ones(0, 3, 2, 2, dtype=t.float64)).detach(),
+    "a number's bits": lambda t: [t.tensor(3 + 4j).view(d) for d in (t.float64, t.int64)],
+    "bits as a number": lambda t: t.tensor(1.5, dtype=t.float64).view(t.complex64),
+}
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.filterwarnings("ignore:Argument order", "ignore:.*__array__:DeprecationWarning")
+@parity_test
+def test_form(torch: Any, form: str) -> Any:
+    return [FORMS[form](torch)]
+
+
+@pytest.mark.parametrize("template", ["channels last", "transposed", "permuted", "one channel"])
+@parity_test
+def test_resized_to_a_format(torch: Any, template: str) -> Any:
+    made = {
+        "channels last": lambda: torch.ones(2, 3, 4, 5).contiguous(memory_format=torch.channels_last),
+        "transposed": lambda: torch.ones(2, 3).t(),
+        "permuted": lambda: torch.ones(2, 3, 4, 5).permute(0, 2, 1, 3),
+        "one channel": lambda: torch.ones(1, 1, 4, 5),
+    }[template]()
+    seen: list[Any] = []
+    for name in ("preserve_format", "contiguous_format", "channels_last", "channels_last_3d"):
+        for x in (torch.arange(120.0), torch.arange(120.0).view(2, 3, 4, 5)):
+            for resize in (
+                lambda f, x=x: x.resize_as_(made, memory_format=f),
+                lambda f, x=x: x.resize_(made.shape, memory_format=f),
+            ):
+                found = attempt(lambda f=name, r=resize: r(getattr(torch, f)).stride())
+                seen.append((found, x._version) if isinstance(found, tuple) else found)
+    return seen

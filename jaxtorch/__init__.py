@@ -175,7 +175,8 @@ _LATE = {
         lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
         sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm""".split(), "_rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
-        ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage""".split(), "_tensor.legacy_storage"),
+        ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QInt8Storage QUInt8Storage QInt32Storage
+        QUInt4x2Storage QUInt2x4Storage _storage_classes""".split(), "_tensor.legacy_storage"),
     **dict.fromkeys("""dsmm hsmm hspmm saddmm smm spmm sspaddmm sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor _sparse_coo_tensor_unsafe _convert_indices_from_coo_to_csr
         _convert_indices_from_csr_to_coo""".split(), "sparse"),
@@ -202,7 +203,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 def __dir__() -> list[str]:
     """What the module has, and the submodules of PyTorch's name that are imported when asked for."""
     late = "compiler distributions export func fx hub jit masked multiprocessing nested optim profiler serialization signal sparse"
-    return sorted({*globals(), *_LATE, *late.split(), "testing"})
+    return sorted({*globals(), *_LATE, *late.split(), "Storage", "testing"})
 
 
 def __getattr__(name: str) -> _Any:
@@ -213,6 +214,8 @@ def __getattr__(name: str) -> _Any:
         module = _importlib.import_module(f"{__package__}.{_LATE[name]}")
         found = globals()[name] = module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)
         return found
+    if name == "Storage":  # that of the default type, whichever it is now
+        return _importlib.import_module(f"{__package__}._tensor.legacy_storage").of_default()
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
         return _importlib.import_module(f"{__package__}.{name}")

@@ -21,8 +21,8 @@ from ._core.size import Size
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import _SCHEMES, _layout, qscheme
 from ._saving import OWN_PRIORITY, STORAGES, packages
-from ._tensor.storage import TypedStorage
-from ._tensor.storage import of as storage_of
+from ._tensor.storage_types import TypedStorage
+from ._tensor.storage_types import of as storage_of
 from ._utils import _rebuild_sparse_tensor
 from .nn.parameter import Parameter, _rebuild_parameter, _rebuild_parameter_with_state
 

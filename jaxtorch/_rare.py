@@ -14,7 +14,8 @@ from ._core.op import functions
 from ._core.tensor import Tensor
 from ._ops import embedding as _embedding
 from ._ops.casting import as_dtype
-from ._tensor.storage import TypedStorage, UntypedStorage, shared_file
+from ._tensor.memory import shared_file
+from ._tensor.storage_types import TypedStorage, UntypedStorage
 from .amp import GradScaler as GradScaler
 from .utils._pytree import tree_flatten
 

@@ -30,7 +30,7 @@ from ._core.sparsity import is_sparse, lacks_content
 from ._core.tensor import Tensor, from_host
 from ._ops.constants import layout, memory_format, qscheme
 from ._tensor.conversion import to_numpy
-from ._tensor.storage import TypedStorage, UntypedStorage
+from ._tensor.storage_types import TypedStorage, UntypedStorage
 from .nn.parameter import Parameter
 from .utils.serialization import config
 
@@ -246,7 +246,7 @@ def _flat(anchor: Any) -> np.ndarray[Any, Any]:
 
 def _as(found: _Memory, d: dtype) -> _Memory:
     """The memory, which is saved as elements of one type only."""
-    if found.dtype is not d:
+    if found.dtype is not d and found.content.size:
         raise RuntimeError(
             "Cannot save multiple tensors or storages that view the same data as different types: "
             f"{found.dtype} and {d}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ._tensor.storage import StorageBase, TypedStorage, UntypedStorage
+from ._tensor.storage_types import StorageBase, TypedStorage, UntypedStorage
 
 _StorageBase = StorageBase
 _LegacyStorage = TypedStorage

@@ -108,7 +108,7 @@ def resize(out: Tensor, value: Value, layout: Any = None) -> None:
             "future PyTorch release outputs will not be resized unless they have zero elements: call out.resize_(0) first."
         )
     alias, aval = out._alias, value.aval
-    shared = alias is not None and next(counted((alias.storage,))) > HELD
+    shared = alias is not None and (next(counted((alias.storage,))) > HELD or alias.storage.host is not None)
     if shared and not (aval.slot.is_meta or is_tracer(value.array)):
         in_memory(out, aval.shape, None if layout is None else layout[0])
         out._write(value)

@@ -28,15 +28,17 @@ class HostMemory:
 
     owner: the array whose reference count tells whether the user still holds arrays on the memory (NumPy's views all point to
     the array that owns it); None where that cannot be known.
+    fixed: NumPy has seen it, so it cannot grow.
     storage, left: weak references to the storage whose nodes may have saved what is here, and to the value that it took over
     when the user had let go of the memory.
     """
 
-    __slots__ = ("flat", "owner", "storage", "left")
+    __slots__ = ("flat", "owner", "fixed", "storage", "left")
 
     def __init__(self, flat: np.ndarray[Any, Any], owner: Any) -> None:
         self.flat = flat
         self.owner = owner
+        self.fixed = False
         self.storage: Any = None
         self.left: Any = None
 
@@ -174,6 +176,7 @@ def share(t: Tensor) -> np.ndarray[Any, Any]:
             raise RuntimeError("numpy(): a tensor inside a transformation (torch.func, JAX) has no memory to share")
         flat = _laid_out(fetched(array), storage.layout)
         storage.host = HostMemory(flat, flat)
+        storage.host.fixed = True
         version = storage.version
         storage.host.watched_by(version, storage)
         storage.value.guard = (version, version.n - version.hidden, WHOLE, storage.layout)
@@ -217,6 +220,7 @@ def adopt(array: np.ndarray[Any, Any]) -> Tensor:
     else:
         extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, stride, strict=True)) if array.size else 0
         host = HostMemory(np.lib.stride_tricks.as_strided(array, (extent,), (item,)), None)
+    host.fixed = True
     alias = alias_of(t)
     alias.storage.host = host
     alias.seen = -1

@@ -137,6 +137,13 @@ def plan(
     return _Planner((index,), size, is_tensor, as_int).finish()
 
 
+def plan_given(indices: Sequence[Any], size: Ints, is_tensor: Callable[[Any], bool]) -> Plan:
+    """The plan for the tensors that `index_put` and its like are given, None for a whole dimension. Here one without dimensions is an
+    index array too, and a mask without dimensions stands for none."""
+    items = tuple([slice(None) if i is None else i for i in indices if i is None or i.shape or not _is_mask(i)])
+    return _GivenPlanner(items, size, is_tensor, None).finish()
+
+
 def _read(item: Any, is_tensor: Callable[[Any], bool], as_int: Callable[[Any], int | None]) -> Any:
     """An integer tensor without dimensions as the number that it holds, if that can be read; anything else as it is."""
     if is_tensor(item) and not item.shape and _dtype_name(item.dtype) in ("int64", "int32"):
@@ -352,6 +359,18 @@ class _Planner:
                     f"tensor {list(size)} at index {dim + j}"
                 )
         return None if self.is_tensor(mask) else list(mask.nonzero())
+
+
+class _GivenPlanner(_Planner):
+    """The same for tensors that are index arrays whatever their shape."""
+
+    def _array(self, array: Any, position: int) -> None:
+        if array.shape:
+            super()._array(array, position)
+            return
+        self._length()
+        self.found.append((self.dim, array))
+        self.dim += 1
 
 
 def settle(plan: Plan, read: Callable[[Any], np.ndarray]) -> Plan:

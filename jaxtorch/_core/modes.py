@@ -11,6 +11,8 @@ from typing import Any
 
 from jax._src import core as _jax_core
 
+from .warned import warn
+
 
 class _State(threading.local):
     """What steers recording, of each thread its own. Read on the recording path."""
@@ -82,6 +84,16 @@ def set_anomaly(enabled: bool, check_nan: bool) -> None:
     Anomaly.enabled, Anomaly.check_nan = enabled, check_nan
 
 
+def constructor_of(kind: type) -> Callable[..., Any]:
+    """A function that makes objects of a class, for a context that decorates it: as PyTorch does, and warns."""
+    warn(
+        "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+        "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+        FutureWarning,
+    )
+    return lambda *args, **kwargs: kind(*args, **kwargs)
+
+
 class _Decorating:
     """A context manager that also decorates functions and generators, entering anew at each call."""
 
@@ -96,7 +108,7 @@ class _Decorating:
 
     def __call__(self, fn: Callable[..., Any]) -> Any:
         if inspect.isclass(fn):
-            raise RuntimeError("Cannot decorate classes; it is ambiguous whether only the constructor is meant")
+            fn = constructor_of(fn)
         if inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
@@ -113,7 +125,8 @@ class _Decorating:
                     try:
                         value = yield item
                     except GeneratorExit:
-                        generator.close()
+                        with self.clone():
+                            generator.close()
                         raise
                     except BaseException as e:
                         value, error = None, e

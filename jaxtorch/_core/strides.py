@@ -126,6 +126,8 @@ def _row_major(size: Ints) -> Ints:
 
 def channels_last(size: Sequence[int], memory_format: str = "channels_last") -> Ints:
     """Strides of `torch.channels_last` (4-d) or `torch.channels_last_3d` (5-d)."""
+    if memory_format == "preserve_format":
+        raise RuntimeError("Unsupported memory formatPreserve")
     order = CHANNELS_LAST[memory_format]
     if len(size) != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format} format")

@@ -106,7 +106,8 @@ class Tensor:
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A DLPack capsule of the content."""
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
-    def __eq__(self, other: Any) -> Tensor: ...
+    def __eq__(self, other: Any) -> Tensor:
+        """`self == other`. An array is compared as a tensor, as in PyTorch, which leaves it to the other side in all other operators."""
     def __float__(self) -> _float: ...
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __format__(self, spec: _str) -> _str: ...
@@ -1047,7 +1048,7 @@ class Tensor:
         """In-place form of `neg`."""
     def nelement(self) -> _int:
         """The number of elements."""
-    def new(self, *args: Any, device: Any = ...) -> Tensor:
+    def new(self, *args: Any, device: Any = ..., **named: Any) -> Tensor:
         """A tensor of this one's type, made as by the old constructor."""
     def new_empty(self, *items: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., layout: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
         """A tensor of the given size with this one's type and device; filled with 0."""
@@ -1227,7 +1228,7 @@ class Tensor:
         """The slice at one index of a dimension, which is dropped."""
     def select_scatter(self, src: Tensor, dim: Any, index: Any, *, axis: Any = ...) -> Any:
         """The input with one slice of a dimension replaced."""
-    def set_(self, source: Any = ..., storage_offset: _int = ..., size: Any = ..., stride: Any = ...) -> Self:
+    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Self:
         """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
     def sgn(self, *, out: Any = ...) -> Tensor:
         """The sign of a real number; of a complex one, the unit circle's point in its direction (0 for 0)."""

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._absent import absent_function
+from .._core.permissions import check_fillable
 from .._core.tensor import Tensor
+from .._ops.assignment import put_given, taken
 from . import aten_backward
 
 
@@ -32,10 +34,19 @@ def slice(self: Tensor, dim: int = 0, start: int | None = None, end: int | None 
 
 
 def index(self: Tensor, indices: Any) -> Tensor:
-    """`self[indices]`; None stands for all of a dimension."""
-    import builtins
+    """The elements at index tensors, of any shape; None stands for all of a dimension."""
+    return taken(self, indices)
 
-    return self[tuple(builtins.slice(None) if i is None else i for i in indices)]
+
+def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` at index tensors, of any shape; None stands for all of a dimension."""
+    return put_given(self.clone(), indices, values, accumulate)
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write `values` at index tensors, of any shape; None stands for all of a dimension."""
+    check_fillable(self)
+    return put_given(self, indices, values, accumulate)
 
 
 def _unsafe_index(self: Tensor, indices: Any) -> Tensor:
@@ -165,6 +176,8 @@ _OURS = (
     _unsafe_index,
     alias,
     index,
+    index_put,
+    index_put_,
     scaled_dot_product_attention,
     slice,
     sym_size,

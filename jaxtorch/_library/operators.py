@@ -348,6 +348,13 @@ class OfEngine:
         return overload
 
 
+def _below(name: str) -> Any:
+    """The operation of this name below the public functions, where it is another."""
+    from .aten import FUNCTIONS as below
+
+    return below.get(name)
+
+
 def _aten(name: str) -> Any:
     from .aten import find as found
 
@@ -377,7 +384,7 @@ class Namespace(SimpleNamespace):
             raise AttributeError(name)
         packet = packets.get((self._name, name))
         if packet is None and self._name in ("aten", "prims"):
-            fn = _functions.get(name) or _methods.get(name) or _aten(name)
+            fn = _below(name) or _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:
                 packet = packets[self._name, name] = OfEngine(name, fn)
         if packet is None and self._name == "quantized":

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides, viewstrides
-from .._core.indexing import Plan, plan
+from .._core.indexing import Plan, plan_given
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.limits import flag_overflow
 from .._core.modes import state
@@ -28,10 +28,10 @@ from .._core.views import assigned, several_in_one_place
 from .._core.warned import once
 from .casting import _LEGACY, convert, move
 from .indexing import (
+    _advanced,
     _as_tensors,
     _differentiable,
     _is_tensor,
-    _number_of,
     _select_at,
     _settle,
     _shared,
@@ -468,8 +468,19 @@ def _put_together(target: Tensor, settled: Any, value: Tensor, shape: Any) -> Te
     return _index_put(target.reshape(-1), given, [at], (True,), False, True).reshape(size)
 
 
-def _given_indices(self: Tensor, indices: Any, name: str) -> Plan:
-    """The index arrays of `index_put_(indices, ...)`."""
+def given_indices(self: Tensor, indices: Any, name: str) -> Plan:
+    """What the index arrays mean that `index_put_(indices, ...)` and its like are given, None for a whole dimension."""
+    for i in indices:
+        if i is not None and not isinstance(i, Tensor):
+            raise RuntimeError(f"{name}() Expected a value of type 'List[Optional[Tensor]]' for argument 'indices'")
+    size = self._value.aval.shape
+    if len(indices) > len(size):
+        raise IndexError(f"too many indices for tensor of dimension {len(size)} (got {len(indices)})")
+    return plan_given(indices, size, _is_tensor)
+
+
+def _need_indices(indices: Any, name: str) -> None:
+    """TypeError for what is no sequence of tensors, RuntimeError for an empty one."""
     if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
@@ -479,12 +490,6 @@ def _given_indices(self: Tensor, indices: Any, name: str) -> Plan:
     for k, i in enumerate(indices):
         if not isinstance(i, Tensor):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(i).__name__}")
-    try:
-        return plan(tuple(indices), self._value.aval.shape, _is_tensor, _number_of)
-    except IndexError as error:
-        if str(error).startswith("too many"):
-            raise IndexError(f"{error} (got {len(indices)})") from None
-        raise
 
 
 @method("index_put_")
@@ -494,14 +499,43 @@ def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False
     if self._rg or self._alias is not None:
         check_fillable(self)
     need_tensor(values, "index_put_", "values", 3)
-    found = _given_indices(self, indices, "index_put_")
+    _need_indices(indices, "index_put_")
+    return put_given(self, indices, values, accumulate)
+
+
+def put_given(self: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor:
+    """`index_put_`, which takes None for a whole dimension too."""
+    found = given_indices(self, indices, "index_put_")
     _check_indices(self, found)
     values = move(values, self._value.aval.slot)
-    if not accumulate and values._value.aval.numel == 1 and _lone_mask(found) is not None:
-        _scatter_into(self, found, values)  # as a number: of any type
-    else:
-        _put(self, _settle(found.operands, found.size, lambda at: _fitting(self, at, values)), values, accumulate)
+    if not accumulate and values._value.aval.numel == 1:
+        if _lone_mask(found) is not None:
+            _scatter_into(self, found, values)  # as a number: of any type
+            return self
+        if not found.operands:
+            _put_everywhere(self, indices, values)
+            return self
+    if not found.operands:
+        raise RuntimeError("index_put_(): no index array among the indices")
+    _put(self, _settle(found.operands, found.size, lambda at: _fitting(self, at, values)), values, accumulate)
     return self
+
+
+def taken(self: Tensor, indices: Any) -> Tensor:
+    """The elements at index arrays, of any shape; None stands for a whole dimension."""
+    found = given_indices(self, indices, "index")
+    if not found.operands:
+        raise RuntimeError("index(): no index array among the indices")
+    return _advanced(self, found)
+
+
+def _put_everywhere(self: Tensor, indices: Any, value: Tensor) -> None:
+    """Write one number where the only index, a mask without dimensions, says so: everywhere, or nowhere."""
+    masks = [i for i in indices if i is not None]
+    if len(masks) != 1 or masks[0]._value.aval.dtype is not dtypes.bool_:
+        raise RuntimeError("index_put_(): masked_fill_ only supports boolean masks")
+    check_fillable(self)
+    _put_result(self, _masked_fill(_read(self), value, move(masks[0], self._value.aval.slot).expand(self.shape)))
 
 
 function("index_put_")(index_put_)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from .._core import dtypes
+from .._core.frontend import foreign
 from .._core.modes import no_grad
-from .._core.op import Array, Number, Operand, function, method, op
+from .._core.op import Array, Number, Operand, function, method, methods, op
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
+from .construction import from_numpy
 from .rules import kind, real_only, refuse, scalar_name, tensor_name
 
 
@@ -18,6 +21,26 @@ from .rules import kind, real_only, refuse, scalar_name, tensor_name
 def eq(input: Array, other: Operand):
     """`input == other`, broadcast."""
     return input == other
+
+
+_OPERANDS = (Tensor, int, float, complex, np.number, np.bool_)
+
+
+def _equals(self: Any, other: Any) -> Any:
+    """`self == other`. An array is compared as a tensor, as in PyTorch, which leaves it to the other side in all other operators."""
+    if isinstance(other, _OPERANDS):
+        return eq(self, other)
+    if isinstance(other, np.ndarray):
+        try:
+            other = from_numpy(other)
+        except TypeError:  # no tensor holds its elements
+            return NotImplemented
+        return eq(self, other)
+    return foreign(eq, self, other, "__eq__")
+
+
+_equals.__name__ = "__eq__"
+methods["__eq__"] = _equals
 
 
 @op(

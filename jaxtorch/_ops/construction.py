@@ -380,6 +380,10 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return out
 
 
+from_capsule: Any = None
+"""A tensor on the memory of a DLPack capsule; `_tensor/interop.py` says how."""
+
+
 @function("as_tensor")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing its memory where possible."""
@@ -428,6 +432,8 @@ def asarray(
                 f"'{dtypes.scalar_name(dtype)}'."  # type: ignore[arg-type]
             )
         out = tensor(obj, dtype=dtype, device=device) if copy or not shared else as_tensor(obj, dtype, device)
+    elif type(obj).__name__ == "PyCapsule":
+        return asarray(from_capsule(obj), dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
     elif hasattr(obj, "_as_tensor"):  # a storage
         out = obj._as_tensor(dtype or dtypes.default())
         out = out if device is None else move(out, devices.resolve(device))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import ad
 
-from .._core import native
+from .._core import dtypes, native
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
@@ -20,6 +20,7 @@ from .._core.runner import known
 from .._core.sparsity import makers
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
+from .._core.warned import warn
 from .division import quotient
 from .primitives import linear_in, primitive
 from .rules import scalar_name
@@ -294,8 +295,6 @@ def _check_bag(
     per_sample_weights: Tensor | None,
 ) -> None:
     """PyTorch's errors for what `embedding_bag` does not take."""
-    if weight.dtype.name == "int64" and input.is_floating_point():
-        raise RuntimeError("embedding_bag: the argument order is (input, weight, ...)")
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then "
@@ -356,6 +355,10 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Tensor:
     """Sums, means or maxima of bags of rows: (B, N) indices, or (N) indices cut into bags at `offsets`."""
+    if weight.dtype is dtypes.int64 and input.is_floating_point():  # the order of old PyTorch
+        warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+             "and should now be `embedding_bag(input, weight, ...)`.")  # fmt: skip
+        input, weight = weight, input
     _check_bag(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
     _renormalise(weight, input, max_norm, norm_type)
     n = weight.shape[0]

@@ -40,6 +40,24 @@ def _number(given: Any) -> Any:
     return given.item() if array or isinstance(given, np.integer) else given
 
 
+_NAMED = {
+    "size": lambda x: isinstance(x, (tuple, list)), "other": lambda x: isinstance(x, Tensor),
+    "storage": lambda x: hasattr(x, "untyped"), "data": lambda x: True,
+}  # fmt: skip
+"""The old constructor's only argument by its name, and what it may be."""
+
+
+def unnamed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of the old constructor, one of which may have been given by its name; TypeError for others."""
+    if not named:
+        return args
+    name, value = next(iter(named.items()))
+    if args or len(named) > 1 or name not in _NAMED or not _NAMED[name](value):
+        kinds = ", ".join([*(type(a).__name__ for a in args), *(f"{k}={type(v).__name__}" for k, v in named.items())])
+        raise TypeError(f"new() received an invalid combination of arguments - got ({kinds})")
+    return (Size(value),) if name == "size" else (value,)
+
+
 def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: bool) -> Tensor:
     """The old constructor: sizes, one sequence of numbers, or one tensor (whose type must match if `checked`)."""
     if not args:
@@ -62,9 +80,15 @@ def construct(args: tuple[Any, ...], dtype: dtypes.dtype, device: Any, checked: 
             raise _wrong_type(dtype, data.dtype)
         with disable_all():  # a view with the history of what it was made from
             return _alias(data)
-    content = getattr(data, "_as_tensor", None)  # of a storage
-    if content is not None:
-        return content(dtype)
+    untyped = getattr(data, "untyped", None)
+    if untyped is not None:  # a storage
+        held = getattr(data, "dtype", dtype)
+        if held is not dtype:
+            wanted, got = dtypes.scalar_name(dtype), dtypes.scalar_name(held)
+            raise RuntimeError(
+                f"Expected a Storage of type {wanted} or an UntypedStorage, but got type {got} for argument 1 'storage'"
+            )
+        return untyped()._as_tensor(dtype)
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     if not _is_sequence(data):
@@ -88,12 +112,11 @@ def become(t: Tensor, cls: type) -> Tensor:
     return out
 
 
-def _tensor_new(cls: type, *args: Any, device: Any = None, data: Any = None, **kwargs: Any) -> Tensor:
+def _tensor_new(cls: type, *args: Any, device: Any = None, **named: Any) -> Tensor:
     """`Tensor(2, 3)`, `Tensor([1, 2])`: tensors of the default type. `torch.tensor` and `torch.empty` say it better."""
-    if kwargs and cls is Tensor:
-        kinds = ", ".join([*(type(a).__name__ for a in args), *(f"{k}={type(v).__name__}" for k, v in kwargs.items())])
-        raise TypeError(f"new() received an invalid combination of arguments - got ({kinds})")
-    args = args if data is None else (data, *args)
+    if cls is not Tensor:  # what else there is may be for its `__init__`
+        named = {"data": named["data"]} if "data" in named else {}
+    args = unnamed(args, named)
     return become(construct(args, dtypes.default(), device, checked=False), cls)
 
 
@@ -108,10 +131,10 @@ methods["__init__"] = _tensor_init
 
 
 @function("new", method=True, function=False)
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, device: Any = None, **named: Any) -> Tensor:
     """A tensor of this one's type, made as by the old constructor."""
     aval = self._value.aval
-    return construct(args, aval.dtype, aval.slot.device if device is None else device, checked=True)
+    return construct(unnamed(args, named), aval.dtype, aval.slot.device if device is None else device, checked=True)
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Any:
@@ -149,9 +172,9 @@ class tensortype(type):
     dtype: dtypes.dtype
     device_type: str
 
-    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+    def __call__(cls, *args: Any, device: Any = None, **named: Any) -> Tensor:
         where = cls.device_type if device is None else device
-        return construct(args, cls.dtype, where, checked=True)
+        return construct(unnamed(args, named), cls.dtype, where, checked=True)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type

@@ -116,7 +116,8 @@ def _batch_norm_train(
     """(normalised by the batch's own moments, new running mean, new running variance)."""
     _check_running("batch_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
-    _check_parameters(input, weight, bias, running_mean, running_var)
+    if input.size:
+        _check_parameters(input, weight, bias, running_mean, running_var)
     channels = input.shape[1] if input.ndim > 1 else input.shape[0]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     if input.size == 0:

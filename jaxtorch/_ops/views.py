@@ -100,7 +100,7 @@ def _bitcast(x: Any, target: Any) -> Any:
     if x.dtype == np.bool_:
         x = x.astype(np.uint8)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
-        x = _pairs(x).reshape(*x.shape[:-1], 2 * x.shape[-1]) if x.ndim else _pairs(x)
+        x = _pairs(x).reshape(*x.shape[:-1], 2 * x.shape[-1])
     if target.kind == "c":
         real = np.dtype(np.float32 if target == np.complex64 else np.float64)
         x = _bitcast(x, real)
@@ -126,10 +126,10 @@ def _pairs(x: Any) -> Any:
     function=False,
     method=False,
     grad="ViewBackward0",
-    view=ViewRule(_dtype_layout, lambda whole, part, dtype, old: _bitcast(part, whole.dtype).reshape(whole.shape)),
+    view=ViewRule(_dtype_layout, lambda x, new, dtype, old: _bitcast(new.ravel(), x.dtype).reshape(x.shape)),
 )
 def _view_dtype(input: Array, dtype: Any, old: int):
-    return _bitcast(input, dtype.np)
+    return _bitcast(input, dtype.np) if input.ndim else _bitcast(input[None], dtype.np)[0]
 
 
 def _conjugations(t: Tensor) -> int:

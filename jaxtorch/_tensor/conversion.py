@@ -15,12 +15,12 @@ from .._core.holders import LISTED, counted
 from .._core.modes import UNKNOWN, refuse_taped, state, watch
 from .._core.op import functions
 from .._core.overrides import admit, anybody, disable_subclass
-from .._core.storage import Alias, alias_of
+from .._core.storage import Alias
 from .._core.tensor import Tensor, from_host, wrap
-from .._core.value import Value
 from .._core.warned import scalar_with_gradient
 from .._ops.indexing import rows_on_host
 from ._members import Members
+from .memory import copied
 
 MEMBERS = Members()
 member = MEMBERS.member
@@ -308,23 +308,9 @@ def __format__(self: Tensor, spec: str) -> str:
 
 def _copied_with_storage(t: Tensor, alias: Alias, memo: Any) -> Tensor:
     """A copy on a copy of the memory, which all views in one `deepcopy` share."""
-    storage = alias.storage
-    copied = memo.get(id(storage))
-    if copied is None:
-        aval = storage.value.aval
-        if storage.host is None:
-            whole = wrap(storage.value).clone()
-        else:
-            whole = wrap(Value(aval, np.array(host.whole(storage))))
-        whole._layout, whole._ver = storage.layout, 1
-        copied = memo[id(storage)] = alias_of(whole).storage
-        if storage.host is not None and type(storage.host) is not host.HostMemory:
-            copied.host = type(storage.host)(
-                storage.host.flat.copy(), None
-            )  # longer than the value, or of another type
     out = wrap(t._read())
     out._layout = t._layout
-    out._alias = Alias(copied, alias.chain, None, len(alias.chain))
+    out._alias = Alias(copied(alias.storage, memo), alias.chain, None, len(alias.chain))
     out._alias.seen = -1 if alias.seen == -1 else -2
     return out
 

@@ -19,6 +19,7 @@ from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.runner import is_tracer
 from .._core.tensor import Tensor, from_array, need_tensor, wrap
 from .._core.value import Value, aval_of
+from .._ops import construction
 from ._members import Members
 
 MEMBERS = Members()
@@ -158,6 +159,9 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
             return from_array(jax.dlpack.from_dlpack(ext_tensor, copy=True))
         return adopt(np.asarray(_Writable(array)) if type(ext_tensor) is _Capsule else array)
     return from_array(jax.dlpack.from_dlpack(ext_tensor))
+
+
+construction.from_capsule = from_dlpack
 
 
 class _Capsule:

@@ -15,7 +15,7 @@ from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference, need_tensor
 from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
 from ._members import Members
-from .storage import address
+from .memory import address
 
 MEMBERS = Members()
 member, prop = MEMBERS.member, MEMBERS.prop

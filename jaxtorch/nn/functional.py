@@ -82,6 +82,7 @@ from ..overrides import has_torch_function as has_torch_function
 from ..overrides import has_torch_function_unary as has_torch_function_unary
 from ..overrides import has_torch_function_variadic as has_torch_function_variadic
 from . import _reduction as _Reduction  # noqa: F401 - programs use F._Reduction.get_enum
+from . import grad as grad
 from ._attention import (  # noqa: F401
     _canonical_mask,
     _in_projection,

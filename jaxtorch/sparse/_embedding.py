@@ -33,7 +33,8 @@ class Embedding(Function):
         size, padding, scale = ctx.facts
         if scale:
             raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
-        rows, index = grad_outputs[0].reshape(-1, size[1]), indices.reshape(-1)
+        index = indices.reshape(-1) if size[1] else indices.new_empty(0)  # rows without elements are none
+        rows = grad_outputs[0].reshape(index.shape[0], size[1])
         if padding >= 0:
             kept = index_tensor((host(index) != padding).nonzero()[0], index)
             rows, index = rows.index_select(0, kept), index.index_select(0, kept)

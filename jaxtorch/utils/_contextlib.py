@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._absent import undefined
+from .._core.modes import constructor_of
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
 
@@ -56,7 +57,7 @@ class _DecoratorContextManager:
     """Base of context managers that decorate functions and generators."""
 
     def __call__(self, orig_func: Callable[..., Any]) -> Callable[..., Any]:
-        return context_decorator(self.clone, orig_func)
+        return context_decorator(self.clone, constructor_of(orig_func) if inspect.isclass(orig_func) else orig_func)
 
     def __enter__(self) -> Any:
         raise undefined(self, "__enter__")
