@@ -8,20 +8,28 @@ import numpy as np
 
 from .._core import host
 from .._core.program import force
-from .._core.tensor import Tensor
+from .._core.storage import Alias, Storage
+from .._core.tensor import Tensor, wrap
 from .._core.value import Value
 from .._core.views import find_place
+from .capturing import all_tensors
 from .graphing import Passage
+from .replaying import Replay
+from .trees import writable_part
 
 
 class Border:
-    """Arguments as the captured call sees them: the same tensors, cut off from their histories and from NumPy's memory.
+    """Arguments as the captured call sees them: the same tensors, cut off from their histories, from NumPy's memory, and from
+    the memory that they are parts of.
 
     A history is replaced by a `Passage`, which hands gradients on; memory shared with NumPy is lent to the storage's tensors as a
-    copy, which `lift` writes back where the call has changed it.
+    copy, which `lift` writes back where the call has changed it. So is a view's part of its memory (`_Part`), where nothing else
+    that the call knows lies in it: the captured program is then one for any such part.
+
+    others: the tensors that the call reaches besides its arguments.
     """
 
-    def __init__(self, tensors: list[Tensor]) -> None:
+    def __init__(self, tensors: list[Tensor], others: list[Tensor]) -> None:
         unique = list({id(t): t for t in tensors}.values())
         self._lent: list[tuple[Any, Any, int]] = []
         for t in unique:
@@ -31,6 +39,13 @@ class Border:
         for t in unique:
             t._read()
             find_place(t)
+        known = [*others, *[t._grad for t in [*others, *unique] if t._grad is not None]]
+        elsewhere = {id(t._alias.storage) for t in known if t._alias is not None}
+        self._parts = [
+            _Part(t)
+            for t in unique
+            if writable_part(t, unique) and id(t._alias.storage) not in elsewhere  # pyright: ignore[reportOptionalMemberAccess]
+        ]
         self._cut: list[tuple[Tensor, Any, int, Passage]] = []
         for t in unique:
             if t._node is not None:
@@ -50,6 +65,10 @@ class Border:
             if t._node is passage:
                 t._node, t._index = node, index
         self._cut = []
+        found = all_tensors() if self._parts else []
+        for part in self._parts:
+            part.put_back(found)
+        self._parts = []
         for storage, memory, written in self._lent:
             if storage.version.n != written:
                 host._part(memory.flat, storage.value.aval.shape, storage.layout)[...] = np.asarray(
@@ -70,3 +89,40 @@ def _unread(storage: Any) -> None:
     """Let every tensor on the storage be read again, without counting a write."""
     storage.version.n += 1
     storage.version.hidden += 1
+
+
+class _Part:
+    """A view that the call sees as a tensor with memory of its own."""
+
+    def __init__(self, t: Tensor) -> None:
+        assert t._alias is not None
+        self.tensor, self.real, self.value, self.layout = t, t._alias, t._value, t._layout
+        self.storage = Storage(t._value, self.real.counted(), t)
+        self.storage.layout = t._layout
+        self.writes = self.storage.version.n
+        t._alias = Alias(self.storage, (), None, 0)
+
+    def put_back(self, found: list[Tensor]) -> None:
+        """Write what the call has written, and put the tensor, with all views of it that it made, back where it was."""
+        view = wrap(self.value)
+        view._alias, view._layout = self.real, self.layout
+        if self.storage.value is not self.value:
+            Replay._write(view, self.storage.value, self.storage.version.n - self.writes)
+        for t in found:
+            if t._alias is None or t._alias.storage is not self.storage:
+                continue
+            if t is self.tensor and not t._alias.chain:
+                t._alias, t._value = self.real, view._value
+            else:
+                self._move(t, t._alias, view)
+
+    def _move(self, t: Tensor, alias: Alias, view: Tensor) -> None:
+        real = self.real
+        base = alias.base
+        if base is self.tensor or base is None:
+            base = (self.tensor if real.base is None else real.base) if base is not None else None
+        moved = Alias(real.storage, (*real.chain, *alias.chain), base, 0)
+        moved.depth = len(real.chain) if base is self.tensor else real.depth if base is real.base else alias.depth
+        moved.multi, moved.no_grad, moved.own, moved.silent = alias.multi, alias.no_grad, alias.own, real.silent
+        moved.placed, moved.seen = moved.counted(), -2
+        t._alias = moved

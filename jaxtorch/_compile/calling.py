@@ -225,7 +225,7 @@ class Compiled:
         if any(is_sparse(t) for t in [*called.tensors, *[t for t, _ in tensors.values()]]):
             self._give_up(trial, "a sparse tensor is used")
             return self.fn(*args, **kwargs)
-        border = Border(called.tensors)
+        border = Border(called.tensors, [t for t, _ in tensors.values()])
         try:
             return self._try(trial, called, args, kwargs, conditions, tensors, border)
         finally:

@@ -107,7 +107,7 @@ class Capture:
 
     def begin(self) -> None:
         """Note the state before the call, with nothing pending."""
-        for t in _tensors():  # initialisations leave views of memory that is otherwise gone
+        for t in all_tensors():  # initialisations leave views of memory that is otherwise gone
             owned_again(t)
         program.flush_all()
         self._look_around()
@@ -156,7 +156,7 @@ class Capture:
         for o in gc.get_objects():
             if issubclass(type(o), Optimizer):
                 self.options.update((id(g), {**g}) for g in getattr(o, "param_groups", ()))
-        found = _tensors()
+        found = all_tensors()
         of_grad = self.of_grad
         for t in found:
             if t._grad is not None:
@@ -273,7 +273,8 @@ def _differ(options: dict[str, Any], before: dict[str, Any]) -> bool:
     return any(isinstance(x, Tensor) or isinstance(y, Tensor) or x != y for x, y in pairs)
 
 
-def _tensors() -> list[Tensor]:
+def all_tensors() -> list[Tensor]:
+    """Every tensor there is."""
     return [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
 
 

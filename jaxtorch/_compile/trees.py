@@ -6,11 +6,14 @@ import copy
 import dataclasses
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._core import strides
+from .._core.apart import same_memory
 from .._core.device import device
 from .._core.dtypes import dtype
+from .._core.modes import state
 from .._core.storage import Alias
 from .._core.tensor import Tensor
 
@@ -46,7 +49,9 @@ class Signature:
             alias = x._alias
             tensors = self.tensors
             key.append(x._value.aval)
-            part = alias is not None and not _reads_all(alias)
+            part: Any = alias is not None and not _reads_all(alias)
+            if part and writable_part(x, ()):
+                part = "writable"
             if part or x._rg or x._layout is not None or x._grad is not None or cls is not Tensor:
                 key += (cls, x._rg, x._node is None, x._layout, part, x._grad is None)
                 if alias is not None and alias.__class__ is Alias and alias.storage.host is not None:
@@ -55,7 +60,7 @@ class Signature:
                 if t is x:
                     key.append(i)
                 elif alias is not None and t._alias is not None and t._alias.storage is alias.storage:
-                    key.append(("memory", i))
+                    key.append(("memory", i, same_memory(t, x)))
             tensors.append(x)
         elif cls is float:
             key += (float, x, math.copysign(1.0, x)) if x == x else (float, "nan")
@@ -85,6 +90,18 @@ def _reads_all(alias: Any) -> bool:
         and alias.silent is None
         and alias.storage.host is None
     )
+
+
+def writable_part(t: Tensor, others: Iterable[Tensor]) -> bool:
+    """Is this a view that a write changes in a plain way, and do none of `others` lie in its memory?"""
+    alias = t._alias
+    if alias is None or alias.__class__ is not Alias or _reads_all(alias) or t._rg or alias.storage.host is not None:
+        return False
+    if state.grad and alias.base is not None and alias.base._rg:
+        return False
+    if t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):
+        return False
+    return not any(t is not other and same_memory(t, other) for other in others)
 
 
 def outline(x: Any) -> Any:

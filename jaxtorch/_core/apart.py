@@ -57,14 +57,15 @@ def refuse_shared(out: Any, inputs: Any) -> None:
                     "Please clone() the tensor before performing the operation."
                 )
         for x in inputs:
-            if isinstance(x, Tensor) and x._value.aval.numel and target._value.aval.numel and _same_memory(target, x):
+            if isinstance(x, Tensor) and x._value.aval.numel and target._value.aval.numel and same_memory(target, x):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
                 )
 
 
-def _same_memory(a: Tensor, b: Tensor) -> bool:
+def same_memory(a: Tensor, b: Tensor) -> bool:
+    """May two tensors have an element in common? Tensors whose elements alternate in memory count as such."""
     if a is b:
         return True
     if a._alias is None or b._alias is None or a._alias.storage is not b._alias.storage:

@@ -61,6 +61,18 @@ def is_deep(jaxpr: Any) -> bool:
     )
 
 
+_HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
+
+
+def has_halves(jaxpr: Any) -> bool:
+    """Is any array in it of half precision?"""
+    return any(getattr(v.aval, "dtype", None) in _HALVES for v in jaxpr.invars) or any(
+        any(getattr(v.aval, "dtype", None) in _HALVES for v in eqn.outvars)
+        or any(map(has_halves, _core.jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
 def sizes(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
     """How many equations it has, those of loops' bodies once: in all, and without those of functions that it calls again."""
     seen = set() if seen is None else seen

@@ -17,8 +17,6 @@ from .context import tracing_for, x64
 from .device import DeviceSlot
 from .value import Aval, aval_of
 
-_HALVES = (dtypes.float16, dtypes.bfloat16)
-
 
 def define(text: str, scope: dict[str, Any], name: str) -> Any:
     """The function `name` that generated Python text defines; its frames are known as jaxtorch's own by their file name."""
@@ -29,12 +27,13 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
 class _Facts:
     """What is known of a kernel's jaxpr: see `Kernel`."""
 
-    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "has_effects", "lowered", "tables")
+    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "halves", "has_effects", "lowered", "tables")
 
     def __init__(self, jaxpr: Any, on_cpu: bool) -> None:
         self.size, self.size_once = emitters.sizes(jaxpr)
         self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
         self.deep = on_cpu and emitters.is_deep(jaxpr)
+        self.halves = emitters.has_halves(jaxpr)
         self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
         self.tables = tables.Facts(jaxpr)
@@ -44,7 +43,7 @@ class Kernel:
     """A pure function from arrays to a flat tuple of arrays, with the types of both.
 
     jitted: the function, as it takes part in a larger program; on the CPU with its thin products and long sums lowered.
-    halves: is anything of it in half precision?
+    halves: is anything of it, inside too, in half precision?
     deep: does it run on the CPU with arrays of many dimensions, so that XLA needs an option for it (see emitters.py)?
     lowered: does it have convolutions, for which it is lowered on the CPU where it runs by itself?
     size, size_once, by_older_emitters: its equations, those that are no repetition, and whether XLA's older emitters do well
@@ -60,7 +59,7 @@ class Kernel:
     """
 
     __slots__ = ("name", "fn", "in_avals", "out_avals", "slot", "n_in", "checks", "guards", "captured", "on_numpy", "cold_runs",
-                 "cold_limit", "cost", "halves", "_filling", "_closed", "_traces", "_facts", "_jitted", "_alone", "_body",
+                 "cold_limit", "cost", "_filling", "_closed", "_traces", "_facts", "_jitted", "_alone", "_body",
                  "_quiet")  # fmt: skip
 
     def __init__(
@@ -99,7 +98,6 @@ class Kernel:
         self._quiet: Kernel | None = None
         kinds: Any = [(o.shape, o.dtype) for o in closed.out_avals] if closed is not None else self._filling.out_types()
         self.out_avals = tuple([aval_of(shape, dtypes.from_numpy(kind), slot) for shape, kind in kinds])
-        self.halves = any(a.dtype in _HALVES for a in (*self.in_avals, *self.out_avals))
 
     def closed(self) -> Any:
         """Its jaxpr. One that is filled in and has derivative rules, which may know other sizes, is traced after all."""
@@ -144,6 +142,10 @@ class Kernel:
     @property
     def deep(self) -> bool:
         return self.facts().deep
+
+    @property
+    def halves(self) -> bool:
+        return self.facts().halves
 
     @property
     def has_effects(self) -> bool:

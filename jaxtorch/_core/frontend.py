@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from . import autocasting, modes, parameters, permissions, warned
+from . import autocasting, capture, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
-from .capture import unobserved
 from .dtypes import as_dtype
 from .layouts import lay_channels, lay_like, lay_out
-from .limits import check_common, check_number, computed_in
+from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
@@ -441,6 +440,8 @@ def _scalar(op: Op, name: str, x: Any, operands: tuple[Any, ...]) -> Value:
     """The value of a number beside the operands; given these, it is multiplied with them, so that it must fit their type."""
     if x.__class__ not in _NUMBERS:
         need_kind(op.name, name, "Number", x)
+        if isinstance(x, Tensor) and capture.active is not None:
+            return number_in_program(x, operands, bool(op.promote), op.name not in _ROUNDED)
         x = x.item() if isinstance(x, Tensor) else python_number(x)
     if operands:
         check_common(x, operands, bool(op.promote), op.name not in _ROUNDED)
@@ -509,7 +510,7 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     if entry is not None:
         return entry, key
     try:
-        with unobserved():
+        with capture.unobserved():
             return op.build(key, inplace), key
     except (RuntimeError, IndexError):
         if modes.state.grad:

@@ -12,9 +12,9 @@ import numpy as np
 
 from . import dtypes
 from .checks import flag
-from .op import common_type
+from .op import common_type, registry
 from .tensor import Tensor
-from .value import check_long, python_number, wrap_number
+from .value import BOOL, COMPLEX, FLOAT, INT, Value, check_long, python_number, wrap_number
 
 SCALAR_NAMES = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t", "uint16": "uint16_t",
@@ -67,6 +67,21 @@ def check_common(x: Any, operands: Iterable[Any], promoted: bool, in_single: boo
     avals = [t._value.aval if isinstance(t, Tensor) else wrap_number(t).aval for t in operands if t is not None]
     dtype = common_type(avals) if promoted else avals[0].dtype
     check_number(x, computed_in(dtype) if in_single else dtype, to_infinity)
+
+
+_AS_NUMBERS = (BOOL, INT, FLOAT, COMPLEX)
+
+
+def number_in_program(x: Tensor, operands: Iterable[Any], promoted: bool, in_single: bool) -> Value:
+    """The value of a number that is given as a 0-d tensor, computed in the program instead of read: a captured call must not
+    freeze it. Where it does not fit, as in `check_common`, the error is flagged."""
+    avals = [t._value.aval if isinstance(t, Tensor) else wrap_number(t).aval for t in operands if t is not None]
+    within = None if not avals else common_type(avals) if promoted else avals[0].dtype
+    if within is not None and in_single:
+        within = computed_in(within)
+    value = registry["_number"].public(x, within)._value
+    value.aval = _AS_NUMBERS[dtypes.category(value.aval.dtype)]  # of the type that operations take Python's numbers for
+    return value
 
 
 def computed_in(dtype: dtypes.dtype) -> dtypes.dtype:

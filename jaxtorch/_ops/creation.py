@@ -9,10 +9,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .._core import capture, dtypes, hostmode, strides
 from .._core import device as devices
-from .._core import dtypes, hostmode, strides
 from .._core.layouts import normal
-from .._core.limits import check_number
+from .._core.limits import check_number, flag_overflow
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
 from .._core.size import Size, refuse_size
@@ -66,6 +66,17 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
 def _constant(size: Any, value: Number, dtype: Any, device: Any):
     """A constant that is part of the program."""
     return jnp.full(size, value, dtype.np)
+
+
+_WIDE = (np.bool_, np.int64, np.float64, np.complex128)
+
+
+@op(name="_number", function=False, method=False, out=False, differentiable=False)
+def _number(value: Array, within: Any):
+    """A 0-d tensor as wide as Python's numbers are, flagged where it does not fit the type `within`."""
+    if within is not None:
+        flag_overflow(value, within.np)
+    return value.astype(_WIDE[dtypes.category(dtypes.from_numpy(value.dtype))])
 
 
 @op(name="_full", function=False, method=False, out=False, differentiable=False)
@@ -202,11 +213,11 @@ empty = _factory("empty", 0)
 
 
 def _fill_number(value: Any, name: str, position: int) -> Any:
-    """The number of a `fill_value` argument, which may be a 0-dimensional tensor."""
+    """The number of a `fill_value` argument, which may be a 0-dimensional tensor: that itself, while a call is captured."""
     if isinstance(value, Tensor):
         if value._value.aval.ndim or value._rg:
             raise TypeError(f"{name}(): argument 'fill_value' (position {position}) must be Number, not Tensor")
-        return value.item()
+        return value.item() if capture.active is None else value
     if isinstance(value, np.generic):
         return python_number(value)
     if not isinstance(value, (bool, int, float, complex)):
@@ -216,6 +227,14 @@ def _fill_number(value: Any, name: str, position: int) -> Any:
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise OverflowError("int too big to convert")
     return value
+
+
+def _fitting(number: Any, dtype: Any, to_infinity: bool) -> Any:
+    """The number of a `fill_value` argument. RuntimeError where it does not fit (see `check_number`)."""
+    if isinstance(number, Tensor):
+        return _number(number, None if to_infinity and dtype.itemsize == 2 else dtype)
+    check_number(number, dtype, to_infinity)
+    return number
 
 
 @function("full")
@@ -233,8 +252,7 @@ def full(
         dtype = own or dtypes.of_python(number)
     dtype = out_dtype(dtype, out)
     size = size_of((), size, "full")
-    check_number(number, dtype, to_infinity=math.prod(size) == 1)
-    t = filled(size, number, dtype, device)
+    t = filled(size, _fitting(number, dtype, math.prod(size) == 1), dtype, device)
     return finish_factory(t, out, requires_grad, "full")
 
 
@@ -304,7 +322,7 @@ def full_like(
     number = _fill_number(fill_value, "full_like", 2)
     if isinstance(input, Tensor):
         aval = input._value.aval
-        check_number(number, aval.dtype if dtype is None else as_dtype(dtype), to_infinity=aval.numel == 1)
+        number = _fitting(number, aval.dtype if dtype is None else as_dtype(dtype), aval.numel == 1)
     return like_filled(input, number, dtype, device, requires_grad, memory_format, "full_like", layout)
 
 
@@ -340,7 +358,7 @@ def new_full(
     number = _fill_number(fill_value, "new_full", 2)
     wanted = aval.dtype if dtype is None else as_dtype(dtype)
     size = size_of((), size, "new_full")
-    check_number(number, wanted, to_infinity=math.prod(size) == 1)
+    number = _fitting(number, wanted, math.prod(size) == 1)
     where = device if device is not None else aval.slot.device
     return filled(size, number, wanted, where, requires_grad)
 
