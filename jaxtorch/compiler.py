@@ -55,7 +55,7 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
 
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
-        _capture.breaks(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled")
+        _capture.breaks(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled", True)
         return fn(*args, **kwargs)
 
     return call

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -79,7 +81,9 @@ def compile(
     replayed without Python, as long as everything it depends on is as it was: module attributes, closures, globals, `train()`
     or `eval()`. A whole training step can be compiled, with its backward pass, optimizer and schedule. What cannot be
     captured (values read while it runs, printing, Python state that it changes) is recorded as without `torch.compile`; the
-    reason is logged (`JAXTORCH_LOG=compile`), or raised as an error with `fullgraph=True`.
+    reason is logged (`JAXTORCH_LOG=compile`). With `fullgraph=True` what PyTorch's tracer refuses (a branch that depends on a
+    tensor, printing, clocks) raises `torch._dynamo.exc.Unsupported`, and the call has written nothing.
+    `TORCHDYNAMO_DISABLE=1` in the environment switches it off.
 
     recompile_limit: captures that one kind of call may need before it is left to recording (8). The gradients of a captured
     call's results cannot be differentiated again. With `backend="eager"`, or a function as the backend, they can: calls whose
@@ -119,12 +123,22 @@ def compile(
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if isinstance(model, OptimizedModule):
         return model
+    if _is_off():
+        return model
     if disable:
         return OptimizedModule(model) if isinstance(model, Module) else model
     again = backend == "eager" or not isinstance(backend, str)
     if isinstance(model, Module):
         return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit, again))
     return calling.compiled(model, fullgraph, recompile_limit, again)
+
+
+def _is_off() -> bool:
+    """Has the user switched `torch.compile` off, in the environment or in `torch._dynamo.config`?"""
+    config = sys.modules.get(
+        f"{__package__.rpartition('.')[0]}._dynamo.config"
+    )  # only who has imported it can have set it
+    return os.environ.get("TORCHDYNAMO_DISABLE") == "1" or bool(getattr(config, "disable", False))
 
 
 def _disable_dynamo(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any:

@@ -13,12 +13,15 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from .._core import capture as engine
 from .._core import context, draws, dtypes, hostmode, modes, overrides, program
+from .._core.checks import user_line
 from .._core.device import default_device
 from .._core.entry import define
+from .._core.journal import Journal
 from .._core.log import logger
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, is_inference
@@ -32,6 +35,7 @@ from .capturing import Capture, Captured, Source, Uncapturable
 from .conditions import Condition, Conditions, described, pictured
 from .graphing import Graph
 from .memory import Before, Met
+from .refusals import Unsupported, UserError
 from .replaying import Replay, Stale
 from .trees import Signature, Unbuildable, outline
 
@@ -57,10 +61,6 @@ class Stance:
 
 
 _all: weakref.WeakSet[Compiled] = weakref.WeakSet()
-
-
-class Unsupported(RuntimeError):
-    """A call of a function compiled with `fullgraph=True` cannot be captured; the message says why."""
 
 
 class Variant:
@@ -125,10 +125,10 @@ class Compiled:
         _all.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if engine.active is not None or program.IMMEDIATE or hostmode.active or draws.transforming():
+        if Stance.name == "force_eager" or engine.active is not None or hostmode.active or draws.transforming():
             return self.fn(*args, **kwargs)
-        if Stance.name == "force_eager":
-            return self.fn(*args, **kwargs)
+        if program.IMMEDIATE:
+            return self._plainly(args, kwargs)
         if (modes.watch or overrides.state.modes) and _watched(args, kwargs):
             return self.fn(*args, **kwargs)
         last = self.last
@@ -143,7 +143,7 @@ class Compiled:
         if trial is None or not trial.seen:
             if Stance.name != "default":
                 return self._by_stance(args, kwargs)
-            return self._observe(key, trial, args, kwargs)
+            return self._whole(called.tensors, lambda: self._observe(key, trial, args, kwargs))
         for variant in trial.variants:
             if variant.conditions() and variant.meets(called.tensors):
                 self.last = variant if variant.fits is not None else None
@@ -152,14 +152,11 @@ class Compiled:
                 except Stale:
                     trial.variants.remove(variant)
                     break
-        if trial.recorded:
-            return self.fn(*args, **kwargs)
-        if trial.reason is not None:
-            self._insist(trial.reason)
-            return self.fn(*args, **kwargs)
+        if trial.recorded or trial.reason is not None:
+            return self._plainly(args, kwargs)
         if Stance.name != "default":
             return self._by_stance(args, kwargs)
-        return self._capture(trial, called, args, kwargs)
+        return self._whole(called.tensors, lambda: self._capture(trial, called, args, kwargs))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return Compiled(copy.deepcopy(self.fn, memo), self.fullgraph, self.limit, self.again)
@@ -184,11 +181,34 @@ class Compiled:
     def _give_up(self, trial: Trial, reason: str) -> None:
         trial.reason = reason
         logger.info("torch.compile: calls of %s are recorded, not replayed: %s", self.title, reason)
-        self._insist(reason)
 
-    def _insist(self, reason: str) -> None:
-        if self.fullgraph:
-            raise Unsupported(f"torch.compile(fullgraph=True): a call of {self.title} cannot be captured: {reason}")
+    def _plainly(self, args: Any, kwargs: Any) -> Any:
+        """A call that is recorded."""
+        if not self.fullgraph:
+            return self.fn(*args, **kwargs)
+        return self._whole(Signature(args, kwargs).tensors, lambda: self.fn(*args, **kwargs))
+
+    def _whole(self, tensors: list[Tensor], run: Callable[[], Any]) -> Any:
+        """A call that runs as Python. With `fullgraph=True` one that PyTorch's tracer refuses writes nothing, and raises."""
+        if not self.fullgraph or engine.refusing:
+            return run()
+        grads = [(t, t._grad, t._rg) for t in tensors]
+        engine.refusing = get_ident()
+        try:
+            with Journal() as journal:
+                return run()
+        except engine.Refusal as refusal:
+            found = refusal
+        finally:
+            engine.refusing = 0
+        journal.undo()
+        for t, grad, rg in grads:
+            t._grad, t._rg = grad, rg
+        self.trials.clear()
+        kind = UserError if found.by_user else Unsupported
+        raise kind(
+            f"{found.reason}\n  torch.compile(fullgraph=True): a call of {self.title} cannot be captured ({user_line()})"
+        )
 
     def _observe(self, key: Any, trial: Trial | None, args: Any, kwargs: Any) -> Any:
         if trial is None:

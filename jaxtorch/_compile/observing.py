@@ -104,7 +104,8 @@ class Observation:
             return False
         return self._foreign.get(caller.f_code, False)
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, kind: str = engine.SKIPPED) -> None:
+        engine.refuses(f"{kind}: {reason}")
         if self.reason is None:
             self.reason = reason
 
@@ -125,7 +126,8 @@ class Observation:
                 if module and module not in _PURE_MODULES:
                     self._refuse(f"it runs {code.co_qualname} of the module {module} ({_line(caller)})")
         elif event == "c_call" and self.reason is None and not self._is_foreign(frame) and not _harmless(arg):
-            self._refuse(f"it calls {_title(arg)} ({_line(frame)})")
+            builtin = getattr(arg, "__module__", None) in ("builtins", "_io")
+            self._refuse(f"it calls {_title(arg)} ({_line(frame)})", engine.BUILTIN if builtin else engine.SKIPPED)
 
 
 def _standard_module(filename: str) -> str:

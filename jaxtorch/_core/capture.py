@@ -6,9 +6,12 @@ values breaks the capture instead, after which recording goes on as usual.
 
 from __future__ import annotations
 
+import os
 import sys
 from threading import get_ident
 from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 active: Any = None
 """None, or the capture of the call that runs now; see `_compile/capturing.py`."""
@@ -49,6 +52,85 @@ class Unstaged(BaseException):  # not for the user's `except Exception`
     """The function that is being traced needs what only running it would give; the message says what."""
 
 
+class Refusal(BaseException):  # not for the user's `except Exception`
+    """A call under `torch.compile(fullgraph=True)` does what PyTorch's tracer does not take.
+
+    reason: begins as PyTorch's message does. by_user: it is a UserError, not Unsupported.
+    """
+
+    def __init__(self, reason: str, by_user: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.by_user = reason, by_user
+
+
+refusing: int = 0
+"""The thread that is in a call under `torch.compile(fullgraph=True)` which runs as Python; 0 if none is."""
+
+BRANCH = "Data-dependent branching"
+GUARD = "Could not guard on data-dependent expression"
+OPERATOR = "Data dependent operator"
+BUILTIN = "Failed to trace builtin operator"
+SKIPPED = "Attempted to call function marked as skipped"
+
+
+def refuses(reason: str) -> None:
+    """The call that runs does what PyTorch's tracer refuses: an error under `fullgraph=True`, and nothing otherwise."""
+    if refusing and refusing == get_ident():
+        raise Refusal(reason)
+
+
+_JUMPS = ("POP_JUMP_", "JUMP_IF_")
+
+
+def refuses_branch(truth: bool) -> None:
+    """A tensor has been asked for its truth (or has been read as a number) by the user's code. Refused where that code branches on it
+    but for an assertion; PyTorch's tracer goes on where the value is only handed on."""
+    if not refusing or refusing != get_ident():
+        return
+    frame = sys._getframe(2)
+    if frame.f_code.co_filename.startswith(("<jaxtorch", _PACKAGE)):
+        return
+    after = _after(frame.f_code, frame.f_lasti)
+    if truth:
+        name = next((i.opname for i in after), "")
+        if name.startswith(_JUMPS) or name == "TO_BOOL":
+            if _asserts(after):
+                return
+            raise Refusal(BRANCH)
+        if name == "UNARY_NOT":
+            raise Refusal(GUARD, True)
+    if _decides(after[1:]):
+        raise Refusal(GUARD, True)
+
+
+def _after(code: Any, at: int) -> list[Any]:
+    """The instructions of a function from a place on."""
+    import dis
+
+    return [i for i in dis.get_instructions(code) if i.offset >= at and i.opname not in ("CACHE", "NOP")][:12]
+
+
+def _asserts(after: list[Any]) -> bool:
+    """Is the branch that an assertion makes?"""
+    return any(i.opname == "LOAD_ASSERTION_ERROR" or i.argval == "AssertionError" for i in after[:3])
+
+
+_KEEPS = (
+    "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "COMPARE_OP", "BINARY_OP", "UNARY_", "TO_BOOL",
+)  # fmt: skip
+"""Instructions that only compute with what is on the stack."""
+
+
+def _decides(after: list[Any]) -> bool:
+    """Does the code after a call compare what it gave, and branch on that?"""
+    for k, i in enumerate(after):
+        if i.opname.startswith(_JUMPS):
+            return not _asserts(after[k:])
+        if not i.opname.startswith(_KEEPS):
+            return False
+    return False
+
+
 class Again:
     """How an optimizer's update gets its numbers in another step than the one that was captured.
 
@@ -75,7 +157,9 @@ class Again:
         self.static = static
 
 
-def breaks(reason: str) -> None:
-    """Something happened that a captured program cannot do."""
+def breaks(reason: str, refused: bool = False) -> None:
+    """Something happened that a captured program cannot do; refused: nor can PyTorch's tracer."""
+    if refused:
+        refuses(f"{SKIPPED}: {reason}")
     if active is not None:
         active.broke(reason)

@@ -38,14 +38,14 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream of a seed."""
-        capture.breaks("it seeds a generator")
+        capture.breaks("it seeds a generator", True)
         self.engine.manual_seed(seed)
         self.draws = 0
         return self
 
     def seed(self) -> int:
         """Start a stream from the system's own randomness; the seed."""
-        capture.breaks("it seeds a generator")
+        capture.breaks("it seeds a generator", True)
         self.draws = 0
         return self.engine.seed()
 

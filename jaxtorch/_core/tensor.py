@@ -31,7 +31,7 @@ check_history: Any = None
 """`permissions.check_history`, too."""
 
 journals: list[Any] = []
-"""Of what is written to tensors while a transformation of a function may have to begin anew (`func/_journal.py`)."""
+"""Of what is written to tensors while a function may have to begin anew, or a compiled call to be refused (`journal.py`)."""
 
 on_subclass: list[Any] = []
 """Functions called with each new subclass of `Tensor`."""

@@ -1,11 +1,13 @@
-"""`torch._dynamo.config`: values may be set and read; they change nothing."""
+"""`torch._dynamo.config`: values may be set and read; but for `disable` they change nothing."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+disable = os.environ.get("TORCHDYNAMO_DISABLE") == "1"
 suppress_errors = False
 verbose = False
 cache_size_limit = 8

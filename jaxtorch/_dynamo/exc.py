@@ -1,13 +1,5 @@
-"""`torch._dynamo.exc`: errors of capturing bytecode, which jaxtorch does not do; it raises none of them."""
+"""`torch._dynamo.exc`: errors of calls that `torch.compile(fullgraph=True)` refuses."""
 
-
-class TorchDynamoException(RuntimeError):
-    """Any of them."""
-
-
-class Unsupported(TorchDynamoException):
-    """Something that cannot be captured."""
-
-
-class UserError(Unsupported):
-    """Something that the user should change."""
+from .._compile.refusals import TorchDynamoException as TorchDynamoException
+from .._compile.refusals import Unsupported as Unsupported
+from .._compile.refusals import UserError as UserError

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes
+from .._core import capture, dtypes
 from .._core.frontend import foreign
 from .._core.modes import no_grad
 from .._core.op import Array, Number, Operand, function, method, methods, op
@@ -256,6 +256,7 @@ def _all_equal(input: Array, other: Array):
 @function("allclose", method=True)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
+    capture.refuses(f"{capture.OPERATOR}: allclose")
     return bool(known(_all_close(input, other, rtol, atol, equal_nan)._array()))
 
 
@@ -266,4 +267,5 @@ def equal(input: Tensor, other: Tensor) -> bool:
     need_tensor(other, "equal", "other", 2)
     if input._value.aval.shape != other._value.aval.shape:
         return False
+    capture.refuses(f"{capture.OPERATOR}: equal")
     return bool(known(_all_equal(input, other)._array()))

@@ -8,8 +8,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from .._core import capture, dtypes
 from .._core import device as devices
-from .._core import dtypes
 from .._core.op import function
 from .._core.tensor import Tensor, need_tensor
 from .casting import LEGACY_TYPES
@@ -187,6 +187,7 @@ def is_signed(input: Tensor) -> bool:
 @function("is_nonzero", method=True)
 def is_nonzero(input: Tensor) -> bool:
     """Is a tensor of one element not zero?"""
+    capture.refuses(capture.GUARD)
     return bool(need_tensor(input, "is_nonzero"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import checks, dtypes, forward, host, layouts, mapped, printing, runner, views
+from .._core import capture, checks, dtypes, forward, host, layouts, mapped, printing, runner, views
 from .._core.device import cpu, default_device
 from .._core.holders import LISTED, counted
 from .._core.modes import UNKNOWN, refuse_taped, state, watch
@@ -54,6 +54,7 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
 @member
 def item(self: Tensor) -> Any:
     """The single element as a Python number."""
+    capture.refuses_branch(False)
     return _item(self, _NO_ITEM)
 
 
@@ -70,6 +71,8 @@ def _item(self: Tensor, mapped: str) -> Any:
 @member
 def tolist(self: Tensor) -> Any:
     """The elements as nested Python lists; a number for a 0-dimensional tensor."""
+    if self._value.aval.dtype.is_floating_point or self._value.aval.dtype.is_complex:
+        capture.refuses("Tensor.tolist() with non-integer tensor")
     found = to_numpy(self)
     if self._value.aval.dtype.is_floating_point and found.dtype.itemsize < 4:
         found = found.astype(np.float32) if found.dtype.kind == "V" or found.dtype != np.float16 else found
@@ -175,6 +178,7 @@ def __bool__(self: Tensor) -> bool:
         if aval.numel == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    capture.refuses_branch(True)
     return bool(_item(self, _NO_CONDITION))
 
 

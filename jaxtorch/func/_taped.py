@@ -18,6 +18,7 @@ from jax._src import core as _core
 
 from .._core import backward, capture, draws, forward, mapped, strides, tape
 from .._core.captured import Capture
+from .._core.journal import Journal
 from .._core.layouts import strides_of
 from .._core.mapped import Level
 from .._core.modes import Untaped, state
@@ -25,7 +26,6 @@ from .._core.op import functions
 from .._core.storage import Alias
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
-from ._journal import Journal
 
 _never: set[Any] = set()
 """The code of functions that had to be left to JAX."""

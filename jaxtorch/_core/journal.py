@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from .._core.mapped import is_mapped
-from .._core.random import generators
-from .._core.storage import Alias
-from .._core.tensor import Tensor, journals
+from .mapped import is_mapped
+from .random import generators
+from .storage import Alias
+from .tensor import Tensor, journals
 
 
 class Journal:
