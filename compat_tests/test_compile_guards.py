@@ -17,7 +17,6 @@ import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, reasons, training, trials, variants
 from jaxtorch import interop, nn
-from jaxtorch._compile import calling
 from jaxtorch._core import program
 from jaxtorch._core.entry import Kernel
 
@@ -276,14 +275,6 @@ def test_the_planning_of_an_einsum_needs_no_watching():
     for i in range(4):
         operands = [torch.full((4,), i + 1.0), torch.eye(3), torch.ones(4), torch.ones(3, 3), torch.ones(4, 3)]
         close(compiled(*operands), torch.full((4, 3), 3.0 * (i + 1)))
-
-
-def test_fullgraph_raises_the_reason():
-    f = torch.compile(lambda x: x * x.sum().item(), fullgraph=True)
-    f(torch.ones(2))
-    for _ in range(3):  # each time, as in PyTorch
-        with pytest.raises(calling.Unsupported, match=r"cannot be captured: .* \(.*test_compile\w*.py:\d+\)"):
-            f(torch.ones(2))
 
 
 def test_a_condition_that_changes_at_each_call_is_given_up():

@@ -195,7 +195,7 @@ class Compiled:
         grads = [(t, t._grad, t._rg) for t in tensors]
         engine.refusing = get_ident()
         try:
-            with Journal() as journal:
+            with Journal(of_before=True) as journal:
                 return run()
         except engine.Refusal as refusal:
             found = refusal

@@ -33,7 +33,7 @@ _MODULES = frozenset(
     """math cmath _operator operator itertools _functools _collections _abc _weakref _bisect bisect _heapq _struct
     _typing _thread_local numpy numpy.linalg numpy._core.multiarray numpy._core._multiarray_umath _contextvars""".split()
 )
-_LIBRARIES = frozenset({"jaxtorch", "jax", "jaxlib", "numpy", "optax", "flax", "opt_einsum"})
+_LIBRARIES = frozenset({"jaxtorch", "jax", "jaxlib", "numpy", "optax", "flax", "opt_einsum", "ml_dtypes"})
 _VALUES = (
     list,
     dict,

@@ -423,6 +423,9 @@ class Replay:
                 t._ver = t._written.n = t._ver + writes - 1
             else:
                 alias.version.n += writes - 1
+                if alias.silent is not None:  # `.data` counts its own, and hides them from others
+                    alias.version.hidden += writes - 1
+                    alias.silent.n += writes - 1
                 t._read()
 
     def _hand_out(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from . import capture
 from .mapped import is_mapped
 from .random import generators
 from .storage import Alias
@@ -12,9 +13,13 @@ from .tensor import Tensor, journals
 
 
 class Journal:
-    """The writes of this thread since it was opened, and where the generators stood then."""
+    """The writes of this thread since it was opened, and where the generators stood then.
 
-    def __init__(self) -> None:
+    of_before: what a captured call writes to tensors of its own is left out, so that nothing holds them.
+    """
+
+    def __init__(self, of_before: bool = False) -> None:
+        self._of_before = of_before
         self._thread = threading.get_ident()
         self._written: list[tuple[Any, ...]] = []
         self._states = [(g, g.engine.get_state(), g.draws) for g in list(generators)]
@@ -33,9 +38,12 @@ class Journal:
         alias = t._alias
         shared = alias if isinstance(alias, Alias) and alias.storage.host is None else None
         value = t._read() if shared is None else shared.storage.value
+        if self._of_before and capture.active is not None and value.array is None and value.pack is None:
+            return
         if not is_mapped(value):  # else it was made by the function
             base = None if alias is None else alias.base
-            handles = [(x, x._node, x._index, x._rg) for x in (t, base) if x is not None]
+            inner = self._of_before and shared is not None and base is not None  # perhaps a view that the call has made
+            handles = [(x, x._node, x._index, x._rg) for x in (None if inner else t, base) if x is not None]
             self._written.append((shared, value, handles))
 
     def undo(self) -> None:

@@ -198,16 +198,19 @@ def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:
 
 @member
 def __int__(self: Tensor) -> int:
+    capture.refuses_branch(False)
     return _one(self, int)
 
 
 @member
 def __float__(self: Tensor) -> float:
+    capture.refuses_branch(False)
     return _one(self, float)
 
 
 @member
 def __complex__(self: Tensor) -> complex:
+    capture.refuses_branch(False)
     return _one(self, complex)
 
 
