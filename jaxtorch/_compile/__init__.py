@@ -136,7 +136,7 @@ def compile(
 def _is_off() -> bool:
     """Has the user switched `torch.compile` off, in the environment or in `torch._dynamo.config`?"""
     config = sys.modules.get(
-        f"{__package__.rpartition('.')[0]}._dynamo.config"
+        f"{__name__.rpartition('.')[0]}._dynamo.config"
     )  # only who has imported it can have set it
     return os.environ.get("TORCHDYNAMO_DISABLE") == "1" or bool(getattr(config, "disable", False))
 
