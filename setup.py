@@ -1,11 +1,15 @@
 """Builds the optional extensions (`jaxtorch/_core/native`) where there is a compiler; everything else is in pyproject.toml."""
 
 import importlib.util
+import os
 import platform
 import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
+
+NO_SYMBOLS = ["-g0"] if os.name == "posix" else []
+"""Without the symbols of debuggers, which would be nine tenths of the kernels' file."""
 
 
 def recorder() -> list[Extension]:
@@ -14,7 +18,15 @@ def recorder() -> list[Extension]:
         return []
     native = "jaxtorch/_core/native"
     parts = [f"{native}/{name}.inc" for name in ("flush", "module", "small", "small_loops", "views")]
-    return [Extension("jaxtorch._core.native.recorder", [f"{native}/recorder.c"], depends=parts, optional=True)]
+    return [
+        Extension(
+            "jaxtorch._core.native.recorder",
+            [f"{native}/recorder.c"],
+            depends=parts,
+            extra_compile_args=NO_SYMBOLS,
+            optional=True,
+        )
+    ]
 
 
 def kernels() -> list[Extension]:
@@ -34,6 +46,7 @@ def kernels() -> list[Extension]:
             ],
             depends=[str(p) for p in Path("jaxtorch/_core/native").glob("*.inc")] + ["jaxtorch/_core/native/kernels.h"],
             extra_compile_args=[
+                *NO_SYMBOLS,
                 "-O3",
                 "-std=c++17",
                 "-fvisibility=hidden",

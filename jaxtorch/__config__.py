@@ -11,10 +11,11 @@ def show() -> str:
     import jaxlib
     import numpy
 
-    versions = [("jax", jax), ("jaxlib", jaxlib), ("numpy", numpy)]
-    return "PyTorch, as jaxtorch, built with:\n" + "".join(
-        f"  - {name} {module.__version__}\n" for name, module in versions
-    )
+    from ._core.recorder import parts
+
+    lines = [f"{module.__name__} {module.__version__}" for module in (jax, jaxlib, numpy)]
+    lines += [f"{name}: {why or 'yes'}" for name, why in parts()]
+    return "PyTorch, as jaxtorch, built with:\n" + "".join(f"  - {line}\n" for line in lines)
 
 
 def parallel_info() -> str:

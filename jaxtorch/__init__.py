@@ -14,6 +14,7 @@ from typing import Any as _Any
 
 from . import _ops, _tensor
 from ._core import dtypes as _dtypes
+from ._core import log as _log
 from ._core import op as _op
 from ._core import program as _program
 from ._core import recorder as _recorder
@@ -60,6 +61,8 @@ _gc.disable()  # until all is imported: what is made here stays, so that looking
 _ops.install()
 _tensor.install()
 _recorder.begin()
+if _log.logger.isEnabledFor(20):
+    _recorder.tell()
 
 globals().update(_op.functions)
 globals().update({_d.name: _d for _d in _dtypes.ALL + _dtypes.WITHOUT_STORAGE})

@@ -31,7 +31,7 @@ TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
 
 # jaxtorch's own private modules, which have nothing to do with the PyTorch modules of the same names.
-_INTERNAL = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__")
+_INTERNAL = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__", "jaxtorch.info")
 
 _ELSEWHERE = {"functorch": "jaxtorch._functorch.functorch", "torch._ops": "jaxtorch._library.classes"}
 """Modules that come with PyTorch and have another place here."""

@@ -20,6 +20,7 @@ from . import (
     hostmode,
     indexing,
     modes,
+    native,
     neighbours,
     program,
     runner,
@@ -31,6 +32,7 @@ from . import (
 from .device import DeviceSlot, cpu
 from .entry import Entry, Kernel
 from .gradient import GradForm
+from .log import logger
 from .tape import Node
 from .value import INT, VIEW, WHOLE, Aval, Value
 
@@ -51,6 +53,35 @@ def extension() -> Any:
     except ImportError:
         return None
     return made if made.VERSION == VERSION else None
+
+
+def missing() -> str:
+    """Why nothing is recorded in C; '' where it is."""
+    if program.record_in_c is not None:
+        return ""
+    if os.environ.get("JAXTORCH_NATIVE", "") == "0":
+        return "left out by JAXTORCH_NATIVE=0"
+    if program.IMMEDIATE:
+        return "nothing is recorded with JAXTORCH_EXECUTION=immediate"
+    try:
+        made: Any = importlib.import_module("jaxtorch._core.native.recorder")
+    except ModuleNotFoundError:
+        return native.not_built("recorder")
+    except ImportError as error:
+        return f"it cannot be loaded: {error}"
+    return "" if made.VERSION == VERSION else "built from another version of jaxtorch: install it again"
+
+
+def parts() -> list[tuple[str, str]]:
+    """The optional parts of jaxtorch, each with the reason why it is not used here ('': it is)."""
+    return [("kernels in C++", native.missing()), ("recording in C", missing())]
+
+
+def tell() -> None:
+    """Say under `JAXTORCH_LOG=compile` what this installation lacks."""
+    for what, why in parts():
+        if why:
+            logger.info("no %s: %s (`python -m jaxtorch.info` tells more)", what, why)
 
 
 def begin() -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,23 +29,44 @@ def available() -> bool:
     return _library() is not None
 
 
-@functools.cache
 def _library() -> Any:
     """The kernels, registered with XLA."""
+    return _found()[0]
+
+
+@functools.cache
+def _found() -> tuple[Any, str]:
+    """The kernels, registered with XLA; or None and the reason."""
     if os.environ.get("JAXTORCH_NATIVE", "") == "0":
-        return None
-    for path in sorted(Path(__file__).parent.glob("kernels*.so")):
-        try:
-            library = ctypes.CDLL(str(path))
-            if library.jaxtorch_native_version() != VERSION or not library.jaxtorch_native_supported():
-                continue
-            for name in _TARGETS:
-                handler = jax.ffi.pycapsule(getattr(library, f"jaxtorch_{name}"))
-                jax.ffi.register_ffi_target(f"jaxtorch_{name}", handler, platform="cpu")
-        except (OSError, AttributeError, jax.errors.JaxRuntimeError):
-            continue  # of another machine, another version, or for another XLA
-        return library
-    return None
+        return None, "left out by JAXTORCH_NATIVE=0"
+    path = Path(__file__).parent / f"kernels{EXTENSION_SUFFIXES[0]}"
+    if not path.exists():
+        return None, not_built("kernels")
+    try:
+        library = ctypes.CDLL(str(path))
+        if library.jaxtorch_native_version() != VERSION:
+            return None, "built from another version of jaxtorch: install it again"
+        if not library.jaxtorch_native_supported():
+            return None, "this processor has neither AVX-512 nor AVX2"
+        for name in _TARGETS:
+            handler = jax.ffi.pycapsule(getattr(library, f"jaxtorch_{name}"))
+            jax.ffi.register_ffi_target(f"jaxtorch_{name}", handler, platform="cpu")
+    except (OSError, AttributeError, jax.errors.JaxRuntimeError) as error:  # of another machine, or for another XLA
+        return None, f"they cannot be loaded: {error}"
+    return library, ""
+
+
+def not_built(name: str) -> str:
+    """Why an extension of this folder is not there."""
+    found = sorted(p.name for p in Path(__file__).parent.glob(f"{name}*") if p.suffix in (".so", ".pyd"))
+    if found:
+        return f"built for another Python ({', '.join(found)}), not for this one: install jaxtorch again with it"
+    return "not built: install jaxtorch again where there is a C++ compiler, and Python's headers"
+
+
+def missing() -> str:
+    """Why the kernels are not used; '' where they are."""
+    return _found()[1]
 
 
 @functools.cache
