@@ -14,6 +14,8 @@ import jax.numpy as jnp
 
 from .._core import dtypes
 from .._ops.assignment import C_NAMES
+from . import _half_rules
+from ._half_rules import in_halves
 from ._joining import by_elements
 
 Arrays = list[Any]
@@ -35,6 +37,7 @@ def _signed(grads: Arrays, maximize: bool) -> Arrays:
 
 
 @by_elements
+@in_halves(_half_rules.sgd)
 def sgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, damped: bool,
     nesterov: bool, maximize: bool, first: bool,
@@ -96,6 +99,7 @@ def _moment(new: Arrays, old: Arrays, decay: Any, complement: Any, order: int) -
 
 
 @by_elements
+@in_halves(_half_rules.adam)
 def adam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, amsgrad: bool,
     maximize: bool,
@@ -130,6 +134,7 @@ def adam(
 
 
 @by_elements
+@in_halves(_half_rules.adagrad)
 def adagrad(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -147,6 +152,7 @@ def adagrad(
 
 
 @by_elements
+@in_halves(_half_rules.rmsprop)
 def rmsprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, centered: bool,
     momentum: bool, maximize: bool,

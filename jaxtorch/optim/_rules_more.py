@@ -7,6 +7,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from . import _half_rules
+from ._half_rules import in_halves
 from ._joining import by_elements
 from ._rules import Arrays, _apply, _cast, _moment, _signed, alike
 
@@ -21,7 +23,7 @@ def _decayed(
     rate = _cast(numbers["weight_decay"], params[0])
     if decay == "decoupled":
         return [p * (1 - _cast(numbers["lr"], p) * rate) for p in params], grads
-    return params, [g + rate * p for g, p in zip(grads, params, strict=True)]
+    return params, [g + rate.astype(g.dtype) * p for g, p in zip(grads, params, strict=True)]
 
 
 def _two_moments(grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any) -> tuple[Arrays, Arrays]:
@@ -31,6 +33,7 @@ def _two_moments(grads: Arrays, states: list[Arrays], numbers: dict[str, Any], b
 
 
 @by_elements
+@in_halves(_half_rules.adadelta)
 def adadelta(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], rho: float, eps: float, decay: str,
     maximize: bool,
@@ -46,6 +49,7 @@ def adadelta(
 
 
 @by_elements
+@in_halves(_half_rules.adamax)
 def adamax(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -59,6 +63,7 @@ def adamax(
 
 
 @by_elements
+@in_halves(_half_rules.nadam)
 def nadam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -75,6 +80,7 @@ def nadam(
 
 
 @by_elements
+@in_halves(_half_rules.radam)
 def radam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -94,6 +100,7 @@ def radam(
 
 
 @by_elements
+@in_halves(_half_rules.asgd)
 def asgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -106,6 +113,7 @@ def asgd(
 
 
 @by_elements
+@in_halves(_half_rules.rprop)
 def rprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -127,6 +135,7 @@ def _norm(x: Any) -> Any:
     return jnp.sqrt(jnp.sum(x * x))
 
 
+@in_halves(_half_rules.adafactor)
 def adafactor(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], maximize: bool, eps1: float | None
 ) -> tuple[Arrays, list[Arrays]]:
@@ -178,6 +187,7 @@ def _orthogonalized(x: Any, coefficients: tuple[float, float, float], steps: int
     return x.T if tall else x
 
 
+@in_halves(_half_rules.muon)
 def muon(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], nesterov: bool,
     coefficients: tuple[float, float, float], steps: int, eps: float, adjust: str | None,

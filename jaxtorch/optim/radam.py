@@ -43,5 +43,6 @@ class RAdam(RuleOptimizer):
         betas, numbers = self._betas(group)
         numbers |= {"lr": lr, "eps": group["eps"], "rate": lr / (1.0 - b1**count)}
         numbers |= {"rectified": rectified, "adaptive": float(adaptive)}
+        numbers |= {"lr": lr, "correction1": 1.0 - b1**count, "correction2": correction2}
         decay = decay_of(group, numbers)
         return (betas, decay, bool(group["maximize"])), numbers
