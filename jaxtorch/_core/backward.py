@@ -22,8 +22,9 @@ from .entry import Entry, Kernel
 from .gradient import GradForm
 from .handed import hand_out, keep, let_go
 from .holders import LISTED, counted
-from .modes import Anomaly, state, watch
+from .modes import Anomaly, no_grad, state, watch
 from .program import emit
+from .returned import GradDtype, changed, check_replacement
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
 from .tape import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks, refuse_result
 from .value import Aval, Value
@@ -323,14 +324,14 @@ class _Walk:
 
     def visit(self, node: Any, grads: list[Any]) -> None:
         mode, capture = self.mode, self.capture
+        runs = capture is None or capture.accumulate or id(node) in capture.needed
+        if runs and capture is not None:
+            capture.take(node, grads)  # as it comes, before hooks: they run as a part of the node
         if node.pre_hooks is not None or node.retains is not None:
             _before_node(node, grads, mode)
-        if capture is not None:
-            for index, g in enumerate(grads):
-                for position in capture.by_node.get((id(node), index), ()):
-                    capture.found[position] = g
-            if id(node) not in capture.needed and not capture.accumulate:
-                return
+        if not runs:
+            capture.take(node, grads)
+            return
         if node.node_pre_hooks:
             _pre_hooks(node, grads, mode)
         own = node.run_values
@@ -341,6 +342,11 @@ class _Walk:
         else:
             results = own(mode, grads) if own is not None else mode.run(node, grads)
         if node.post_hooks:
+            if capture is not None:
+                results = [
+                    g if edge is not None and capture.wants(edge) else None
+                    for g, edge in zip(results, node.edges, strict=True)
+                ]
             results = _after_node(node, grads, results, mode)
         if not self.retain:
             node.release()
@@ -380,12 +386,15 @@ class _Walk:
         mode, capture = self.mode, self.capture
         if capture is not None and id(leaf) not in capture.by_leaf:
             return  # the root itself
+        alone = capture is None or capture.accumulate
         if leaf._hooks:
-            g = _through_hooks(sorted(leaf._hooks.values(), key=_of_node), g, mode)
+            hooks = leaf._hooks.values()
+            hooks = sorted(hooks, key=_of_node) if alone else [h for h in hooks if not _of_node(h)]
+            g = _through_hooks(hooks, g, mode)
         if capture is not None:
             for position in capture.by_leaf[id(leaf)]:
                 capture.found[position] = g
-            if not capture.accumulate:
+            if not alone:
                 return
         if not leaf._rg:
             return  # it has ceased to require one
@@ -445,7 +454,11 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
             else:  # `t.data` has got another type or shape since
                 old.add_(mode.to_tensor(g))
         except NoContent:
-            t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
+            if is_sparse(old) and type(g) is not SparseValue:
+                t._grad = _Plain.to_tensor(add_values(mode.of_tensor(old), g))
+            else:
+                with no_grad():
+                    old.add_(mode.to_tensor(g))
 
 
 def _run_watched(node: Any, grads: list[Any], mode: Any) -> Any:
@@ -484,49 +497,6 @@ def _tensors(grads: Any, mode: Any) -> tuple[Any, ...]:
     return tuple([None if g is None else hand_out(g, mode) for g in grads])
 
 
-def _name_of(hook: Any) -> str:
-    return getattr(hook, "__name__", type(hook).__name__)
-
-
-class GradDtype:
-    """The first hook of a leaf whose `grad_dtype` is set: gradients take that type (None: keep theirs)."""
-
-    KEY = "grad_dtype"
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-
-    def __call__(self, grad: Any) -> Any:
-        return None if grad is None or self.dtype is None else grad.to(self.dtype)
-
-
-def _check_replacement(hook: Any, new: Any, old: Any) -> None:
-    """Raise PyTorch's errors for what a hook returned in place of the gradient `old`."""
-    if old is None:
-        raise RuntimeError("can't replace a None gradient with a non-None value")
-    if not isinstance(new, _tensor.Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
-    if new.dtype is not old.dtype or is_sparse(new) != is_sparse(old):
-        types = f"was {old.type()} got {new.type()}"  # pyright: ignore[reportAttributeAccessIssue]
-        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the type of value ({types})")
-    if new.shape != old.shape:
-        raise RuntimeError(f"hook '{_name_of(hook)}' has changed the size of value")
-
-
-def _changed(hook: Any, result: Any, given: tuple[Any, ...], mode: Any) -> list[Any]:
-    """What a node's hook returned in place of the gradients it was given, checked as PyTorch does."""
-    if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != len(given):
-        raise RuntimeError(
-            f"hook '{_name_of(hook)}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
-        )
-    for new, old in zip(result, given, strict=True):
-        if new is not None:
-            _check_replacement(hook, new, old)
-    return [None if g is None else mode.of_tensor(g) for g in result]
-
-
 def _pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
     """Run the hooks on a node itself, before it runs."""
     shown = _graded_outputs(node)
@@ -534,7 +504,7 @@ def _pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
         given = _tensors([grads[k] for k in shown], mode)
         result = hook(given)
         if result is not None:
-            for k, g in zip(shown, _changed(hook, result, given, mode), strict=True):
+            for k, g in zip(shown, changed(hook, result, given, mode), strict=True):
                 grads[k] = g
 
 
@@ -556,14 +526,14 @@ def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
         if g is None:
             result = hook(None)
             if result is not None:
-                _check_replacement(hook, result, None)
+                check_replacement(hook, result, None)
             continue
         given = [hand_out(g, mode)]
         before = None if mode.graph or is_sparse(given[0]) else given[0]._read()
         result = [hook(given[0])]
         if result[0] is not None:
             if type(hook) is not GradDtype:
-                _check_replacement(hook, result[0], given[0])
+                check_replacement(hook, result[0], given[0])
             g = mode.of_tensor(result[0])
             if next(counted(result)) > LISTED + (result[0] is given[0]):
                 g = keep(result[0], g)
@@ -588,7 +558,7 @@ def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
     for hook in list(node.post_hooks.values()):
         result = hook(ins, outs)
         if result is not None:
-            by_input = dict(zip(shown, _changed(hook, result, ins, mode), strict=True))
+            by_input = dict(zip(shown, changed(hook, result, ins, mode), strict=True))
             ins, result = result, None
     counts = list(counted(ins))
     for i, t, count in zip(shown, ins, counts, strict=True):

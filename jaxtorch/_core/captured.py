@@ -29,6 +29,12 @@ class Capture:
                 self.by_leaf.setdefault(id(target), []).append(position)
         self.needed: set[int] = set()
 
+    def take(self, node: Any, grads: list[Any]) -> None:
+        """Note the gradients of a node's outputs that the caller wants."""
+        for index, g in enumerate(grads):
+            for position in self.by_node.get((id(node), index), ()):
+                self.found[position] = g
+
     def wants(self, edge: Any) -> bool:
         """Does a gradient along this edge lead to a captured place?"""
         target, index = edge

@@ -192,6 +192,20 @@ class Node:
             self.retains = {}
         self.retains[index] = weakref.ref(tensor)
 
+    def hooked(self) -> bool:
+        """Is anything called when the node runs?"""
+        return bool(self.pre_hooks or self.post_hooks or self.node_pre_hooks or self.retains)
+
+    def unhooked(self) -> Node:
+        """The same node without its hooks."""
+        made = object.__new__(type(self))
+        for kind in type(self).__mro__:
+            for name in getattr(kind, "__slots__", ()):
+                if name != "__weakref__" and hasattr(self, name):
+                    setattr(made, name, getattr(self, name))
+        made.pre_hooks = made.post_hooks = made.node_pre_hooks = made.retains = None
+        return made
+
     def release(self) -> None:
         """Free what backward needed; PyTorch keeps what are numbers to it, such as where a slice begins."""
         saved = self.saved

@@ -535,6 +535,10 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
     assert base is not None
     if state.grad and (alias.multi or alias.no_grad):
         raise RuntimeError(forbidden(t, alias, False))
+    if result._node is not None and t._node is not None and t._node.hooked():
+        # The write is of the base: the hooks of the place that the view had until now are no part of it.
+        old, plain = t._node, t._node.unhooked()
+        result._node.ends = [plain if end is old else end for end in result._node.ends]
     chain = _chain_from(base, alias, t)
     steps, numbers = _chain_key(chain)
     whole = base._read()

@@ -11,6 +11,7 @@ from .._core.device import default_device
 from .._core.dtypes import scalar_name
 from .._core.modes import finished, no_grad, state
 from .._core.removable import RemovableHandle
+from .._core.sparsity import is_sparse
 from .._core.tape import Node, Nowhere, leaf_hooks, shown
 from .._core.tensor import Tensor, version_of
 from .._core.tensor import is_inference as _inferred
@@ -292,6 +293,10 @@ def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[A
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
     roots = []
     for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
+        if is_sparse(t) and isinstance(g, Tensor):
+            from ..autograd._sparse_ends import carrier, to_values
+
+            t, g = carrier(t), to_values(g, t)
         if not isinstance(t, Tensor):
             if not isinstance(t, tuple):
                 raise TypeError(

@@ -126,7 +126,7 @@ def grad(
     found: list[Any] = []
     for position, (t, g) in enumerate(zip(inputs, capture.found, strict=True)):
         if g is not None and _is_sparse(t):
-            g = t._with_values(g)
+            g = t._gradient(g)
         if g is None:
             if materialize_grads:
                 g = _zeros(t)

@@ -30,7 +30,7 @@ def to_values(g: Any, like: Any) -> Any:
         raise RuntimeError(
             f"an autograd.Function gave a gradient of shape {list(g.shape)} for a sparse tensor of shape {list(like.shape)}"
         )
-    if is_sparse(g) and g.layout is like.layout:
+    if is_sparse(g) and g.layout is like.layout and (not like.is_sparse or like.is_coalesced()):
         mine, given = like._parts[:-1], g._parts[:-1]  # pyright: ignore[reportAttributeAccessIssue]
         if all(a is b or (a.shape == b.shape and bool((a == b).all())) for a, b in zip(mine, given, strict=True)):
             return carrier(g)

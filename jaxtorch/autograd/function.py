@@ -172,7 +172,7 @@ class BackwardCFunction(tape.Node):
             else:
                 found = None
             given.append(
-                found if found is None or k not in self._sparse_outputs else self._sparse_outputs[k]._with_values(found)
+                found if found is None or k not in self._sparse_outputs else self._sparse_outputs[k]._gradient(found)
             )
         before = state.grad
         state.grad = mode.graph

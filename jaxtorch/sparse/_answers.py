@@ -22,6 +22,7 @@ from ._tensor import (
     COO,
     TITLES,
     SparseTensor,
+    alias,
     batch_dims,
     become,
     coo,
@@ -43,8 +44,12 @@ def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if handler is None:
         unsupported(name, args)
     out = handler(*args, **kwargs)
-    if isinstance(out, SparseTensor) and not out._made_by:
-        out._made_by = grad_name(name)
+    if isinstance(out, SparseTensor):
+        if not out._made_by:
+            out._made_by = grad_name(name)
+        first, values = args[0] if args else None, out._parts[-1]
+        if isinstance(first, SparseTensor) and first is not out and first._parts[-1] is values and values.requires_grad:
+            out._parts = (*out._parts[:-1], alias(values))  # a place of its own in the graph
     return out
 
 

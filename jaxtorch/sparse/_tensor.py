@@ -42,15 +42,17 @@ class SparseTensor(Tensor):
     _sparse:  how many dimensions are sparse.
     _merged:  is it known that no two values are at one place (COO)?
     _made_by: the operation that made it, as its grad_fn is called.
+    _grad_of: the gradient of the values that `_grad` shows.
     """
 
-    __slots__ = ("_kind", "_parts", "_sparse", "_merged", "_made_by")
+    __slots__ = ("_kind", "_parts", "_sparse", "_merged", "_made_by", "_grad_of")
 
     _kind: Any
     _parts: tuple[Tensor, ...]
     _sparse: int
     _merged: bool
     _made_by: str
+    _grad_of: Any
 
     __torch_function__ = disabled_torch_function  # pyright: ignore[reportAssignmentType]
 
@@ -87,7 +89,7 @@ def make(
     t._value = Value(aval_of(tuple([int(n) for n in size]), found.dtype, found.slot))
     t._value.program = NO_PROGRAM
     t._alias = NO_MEMORY
-    t._node = t._grad = t._layout = t._hooks = t._post_hooks = None
+    t._node = t._grad = t._grad_of = t._layout = t._hooks = t._post_hooks = None
     t._index = t._ver = 0
     t._rg = False
     t._kind, t._parts, t._sparse, t._merged, t._made_by = kind, parts, sparse, merged, made_by
@@ -96,13 +98,26 @@ def make(
 
 def coo(indices: Tensor, values: Tensor, size: Any, merged: bool = False, made_by: str = "") -> SparseTensor:
     """A COO tensor of indices (sparse dimensions, n) and values (n, *dense dimensions)."""
-    return make(COO, (indices, values), size, indices.shape[0], merged, made_by)
+    return make(COO, (indices, values), size, indices.shape[0], merged or indices.shape[1] < 2, made_by)
 
 
 def with_values(t: SparseTensor, values: Tensor, merged: bool | None = None, made_by: str = "") -> SparseTensor:
     """The same places with other values."""
     merged = t._merged if merged is None else merged
     return make(t._kind, (*t._parts[:-1], values), t.shape, t._sparse, merged, made_by)
+
+
+def gradient(t: SparseTensor, values: Tensor) -> SparseTensor:
+    """The gradient of a sparse tensor from that of its values: once at each place, however many of its values are there, because
+    each of them has the gradient of their sum."""
+    if t._kind is not COO or t._merged or nnz(t) < 2:
+        return with_values(t, values, True)
+    from ._convert import flat_places, index_tensor
+
+    indices = t._parts[0]
+    places = flat_places(host(indices), t.shape[: t._sparse])
+    first = index_tensor(np.unique(places, return_index=True)[1], indices)
+    return coo(indices.index_select(1, first), values.index_select(0, first), t.shape, True)
 
 
 def become(t: SparseTensor, other: SparseTensor) -> SparseTensor:
@@ -149,6 +164,7 @@ def block_of(t: SparseTensor) -> tuple[int, ...]:
 
 
 SparseTensor._with_values = with_values  # pyright: ignore[reportAttributeAccessIssue]
+SparseTensor._gradient = gradient  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # -- text
@@ -215,6 +231,12 @@ SparseTensor.requires_grad = property(
 
 
 @_property
+def _version(self: SparseTensor) -> int:
+    """How often it has been written in place."""
+    return self._ver
+
+
+@_property
 def grad_fn(self: SparseTensor) -> Any:
     """The node that made the values."""
     return shown(self._parts[-1]._node)
@@ -236,8 +258,8 @@ def _get_grad(self: SparseTensor) -> Any:
     found, kept = self._parts[-1].grad, self._grad
     if found is None:
         self._grad = None
-    elif kept is None or kept._parts[-1] is not found:
-        self._grad = with_values(self, found)
+    elif kept is None or self._grad_of is not found:
+        self._grad, self._grad_of = gradient(self, found), found
     return self._grad
 
 
@@ -247,9 +269,10 @@ def _set_grad(self: SparseTensor, value: Any) -> None:
         return
     if not isinstance(value, SparseTensor) or value._kind is not self._kind or value.shape != self.shape:
         raise RuntimeError("Tensor.grad: the gradient of a sparse tensor must be sparse, of its layout and size")
-    if nnz(value) != nnz(self):
-        raise NotImplementedError("Tensor.grad: jaxtorch keeps a sparse tensor's gradient at the tensor's own indices")
-    self._parts[-1].grad, self._grad = value._parts[-1], value
+    from ..autograd._sparse_ends import to_values
+
+    found = to_values(value, self)
+    self._parts[-1].grad, self._grad, self._grad_of = found, value, found
 
 
 SparseTensor.grad = property(_get_grad, _set_grad, lambda self: _set_grad(self, None))
@@ -280,10 +303,11 @@ def retain_grad(self: SparseTensor) -> None:
 @method
 def register_hook(self: SparseTensor, hook: Any) -> Any:
     """Call `hook(grad)` with the sparse gradient when it is computed."""
+    from ..autograd._sparse_ends import to_values
 
     def on_values(g: Tensor | None) -> Any:
-        found = hook(None if g is None else with_values(self, g))
-        return None if found is None else found._parts[-1]
+        found = hook(None if g is None else gradient(self, g))
+        return None if found is None else to_values(found, self)
 
     return self._parts[-1].register_hook(on_values)
 
@@ -292,11 +316,12 @@ def register_hook(self: SparseTensor, hook: Any) -> Any:
 def backward(
     self: SparseTensor, gradient: Any = None, retain_graph: Any = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
-    """Add gradients to the leaves; `gradient` is sparse, at this tensor's own indices."""
+    """Add gradients to the leaves; `gradient` is sparse, or dense."""
     if gradient is None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    values = gradient.sparse_mask(self)._parts[-1] if gradient.layout is not self._kind else gradient._parts[-1]
-    self._parts[-1].backward(values, retain_graph, create_graph, inputs)
+    from ..autograd._sparse_ends import to_values
+
+    self._parts[-1].backward(to_values(gradient, self), retain_graph, create_graph, inputs)
 
 
 @method
