@@ -12,7 +12,7 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from . import _ops, _tensor
+from . import _absent_names, _ops, _tensor
 from ._core import dtypes as _dtypes
 from ._core import log as _log
 from ._core import op as _op
@@ -154,12 +154,14 @@ _PRIVATE = (
     "_guards",
     "_inductor",
     "_jit_internal",
+    "_logging",
     "_subclasses",
     "_higher_order_ops",
     "_prims_common",
     "_tensor_str",
     "_utils",
     "_utils_internal",
+    "_vendor",
     "_vmap_internals",
 )
 """Private modules of PyTorch that libraries touch, and that jaxtorch has."""
@@ -167,7 +169,7 @@ _PRIVATE = (
 _LATE = {
     "compile": "_compile", "_disable_dynamo": "_compile", "vmap": "func", "load": "serialization", "save": "serialization",
     "DisableTorchFunction": "_C", "DisableTorchFunctionSubclass": "_C", "Future": "futures", "Tag": "_library.tags",
-    "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
+    "FileCheck": "testing", "PyTorchFileReader": "_C", "PyTorchFileWriter": "_C", "ScriptFunction": "jit",
     "ScriptModule": "jit", "StorageBase": "storage", "TypedStorage": "storage", "UntypedStorage": "storage", "fork": "jit",
     "wait": "jit",
     **dict.fromkeys("""SymBool SymFloat SymInt _assert _check _check_index _check_is_size _check_not_implemented _check_tensor_all
@@ -175,7 +177,7 @@ _LATE = {
         sym_sum""".split(), "_symbols"),
     **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
         from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
-        lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
+        lobpcg lstsq matrix_rank native_norm read_vitals row_indices_copy set_vital set_anomaly_enabled solve sym_constrain_range
         sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm""".split(), "_rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QInt8Storage QUInt8Storage QInt32Storage
@@ -222,7 +224,10 @@ def __getattr__(name: str) -> _Any:
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
         return _importlib.import_module(f"{__package__}.{name}")
-    raise AttributeError(f"module 'torch' has no attribute '{name}': jaxtorch has no torch.{name} yet")
+    try:
+        return _absent_names.find("torch", name)
+    except AttributeError:
+        raise AttributeError(f"module 'torch' has no attribute '{name}': jaxtorch has no torch.{name} yet") from None
 
 
 # What importing JAX has made stays for good. Without this, Python's collector walks it again and again while a long program

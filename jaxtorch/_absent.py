@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
+
+_REASON = "jaxtorch does not have it"
+
+
+class AbsentAttribute(NotImplementedError, AttributeError):
+    """An attribute of what jaxtorch lacks; `hasattr` says False."""
 
 
 class _AbsentMeta(type):
     """Makes a class whose attributes, where they are not defined, cannot be used either."""
 
     def __getattr__(cls, name: str) -> Any:
-        if name.startswith("_"):
+        if name.startswith("__"):
             raise AttributeError(name)
-        raise NotImplementedError(f"{cls._api}.{name}: {cls._reason}")
+        raise AbsentAttribute(f"{cls._api}.{name}: {cls._reason}")
+
+    def __iter__(cls) -> Any:
+        raise NotImplementedError(f"{cls._api}: {cls._reason}")
 
 
-def absent_class(api: str, reason: str = "jaxtorch does not have it") -> Any:
+def absent_class(api: str, reason: str = _REASON) -> Any:
     """A class for annotations and `isinstance`; making an instance raises NotImplementedError naming `api`."""
 
     def __new__(cls: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -25,11 +34,14 @@ def absent_class(api: str, reason: str = "jaxtorch does not have it") -> Any:
     return _AbsentMeta(
         name,
         (),
-        {"__new__": __new__, "__module__": module, "__doc__": f"{reason}.", "_api": api, "_reason": reason},
-    )
+        {
+            "__new__": __new__, "__class_getitem__": classmethod(lambda cls, item: cls), "__module__": module,
+            "__doc__": f"{reason}.", "_api": api, "_reason": reason,
+        },
+    )  # fmt: skip
 
 
-def absent_function(api: str, reason: str = "jaxtorch does not have it") -> Callable[..., NoReturn]:
+def absent_function(api: str, reason: str = _REASON) -> Callable[..., NoReturn]:
     """A function that raises NotImplementedError naming `api`."""
 
     def missing(*args: Any, **kwargs: Any) -> NoReturn:
@@ -40,12 +52,38 @@ def absent_function(api: str, reason: str = "jaxtorch does not have it") -> Call
     return missing
 
 
+class AbsentValue:
+    """A table, an instance or a type expression of PyTorch's: it can be named and annotated with, and nothing else."""
+
+    def __init__(self, api: str, reason: str = _REASON) -> None:
+        object.__setattr__(self, "_absent", (api, reason))
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        api, reason = object.__getattribute__(self, "_absent")
+        raise NotImplementedError(f"{api}: {reason}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"<{self._absent[0]}, which jaxtorch has not>"
+
+    def __or__(self, other: Any) -> Any:
+        return Union[type(self), other]  # noqa: UP007 - made while the program runs
+
+    __ror__ = __or__
+    __call__ = __iter__ = __len__ = __bool__ = __getitem__ = __setitem__ = __delitem__ = __contains__ = _refuse
+    __setattr__ = __delattr__ = __enter__ = __exit__ = __int__ = __float__ = __index__ = __add__ = __lt__ = _refuse
+
+
 def undefined(instance: Any, name: str) -> NotImplementedError:
     """The error of a method that a subclass has to define."""
     return NotImplementedError(f"{type(instance).__name__}.{name} is not implemented")
 
 
-def absent(module: str, names: str, reason: str = "jaxtorch does not have it") -> dict[str, Any]:
+def absent(module: str, names: str, reason: str = _REASON) -> dict[str, Any]:
     """Absent classes (capitalised names) and functions of a module, by name."""
     module = "torch" + module.removeprefix("jaxtorch")
     return {

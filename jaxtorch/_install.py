@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from multiprocessing import spawn
 from opcode import opmap
@@ -24,14 +24,12 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from . import _absent_names
 from ._core import overrides
 from ._core.unbound import unbind
 
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
-
-# jaxtorch's own private modules, which have nothing to do with the PyTorch modules of the same names.
-_INTERNAL = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__", "jaxtorch.info")
 
 _ELSEWHERE = {"functorch": "jaxtorch._functorch.functorch", "torch._ops": "jaxtorch._library.classes"}
 """Modules that come with PyTorch and have another place here."""
@@ -58,6 +56,7 @@ def install() -> None:
             _name_classes(module)
     sys.modules["jaxtorch"].__name__ = "torch"  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
+    _absent_names.loaded.append(_name_classes)
     jax = logging.getLogger("jax")
     if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
         jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
@@ -83,6 +82,7 @@ def uninstall() -> None:
     if _finder not in sys.meta_path:
         return
     sys.meta_path.remove(_finder)
+    _absent_names.loaded.remove(_name_classes)
     while _renamed:
         cls, cls.__module__ = _renamed.popitem()
     sys.modules["jaxtorch"].__name__ = "jaxtorch"
@@ -97,7 +97,7 @@ def _alias(name: str) -> str | None:
     """The PyTorch name of the jaxtorch module `name`; None for what is no part of PyTorch's API."""
     if name != "jaxtorch" and not name.startswith("jaxtorch."):
         return None
-    if any(name == internal or name.startswith(internal + ".") for internal in _INTERNAL):
+    if _absent_names.inner(name):
         return None
     return "torch" + name.removeprefix("jaxtorch")
 
@@ -137,11 +137,6 @@ class _Finder(DistributionFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
-        if root == "jaxtorch":
-            found = PathFinder.find_spec(fullname, path)
-            if found is not None and type(found.loader) is SourceFileLoader:
-                found.loader = _NamingLoader(found.loader.name, found.loader.path)
-            return found
         if fullname in _ELSEWHERE:
             return ModuleSpec(fullname, _Loader(_ELSEWHERE[fullname]))
         if root != "torch":
@@ -175,14 +170,6 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has just written the alias's spec over it
-
-
-class _NamingLoader(SourceFileLoader):
-    """Loads a module of jaxtorch that is imported after `install()`."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        super().exec_module(module)
-        _name_classes(module)
 
 
 class _TorchDistribution(Distribution):

@@ -28,7 +28,7 @@ def belongs(value: object, module: ModuleType) -> bool:
     """
     if hasattr(module, "__all__") and module is not jaxtorch:
         return True
-    is_package = hasattr(module, "__path__")
+    is_package = bool(getattr(module, "__path__", None))
     if isinstance(value, ModuleType):
         return is_package and value.__name__.split(".")[0] == "jaxtorch"
     home = getattr(value, "__module__", None)

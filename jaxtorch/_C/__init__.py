@@ -1,5 +1,6 @@
 """`torch._C`: the names of PyTorch's compiled core that libraries touch."""
 
+# ruff: noqa: F401 - what is imported here is the namespace
 from __future__ import annotations
 
 import contextlib
@@ -20,7 +21,7 @@ from .._core.tensor import Tensor
 from .._library.tags import Tag as Tag
 from .._ops.constants import layout as layout
 from .._ops.constants import memory_format as memory_format
-from .._ops.linalg_rules import LinAlgError as _LinAlgError  # noqa: F401
+from .._ops.linalg_rules import LinAlgError as _LinAlgError
 from ..jit import Future as Future
 from ..jit import ScriptFunction as ScriptFunction
 from ..overrides import DisableTorchFunction as DisableTorchFunction
@@ -29,6 +30,33 @@ from ..overrides import _disabled_torch_dispatch_impl as _disabled_torch_dispatc
 from ..overrides import _disabled_torch_function_impl as _disabled_torch_function_impl
 from . import _functorch as _functorch
 from . import _nn as _nn
+from ._asked import (
+    _DisableFuncTorch,
+    _DisableTorchDispatch,
+    _get_accelerator,
+    _get_cpu_capability,
+    _get_function_stack_at,
+    _get_graph_executor_optimize,
+    _get_torch_function_state,
+    _jit_can_fuse_on_cpu,
+    _jit_can_fuse_on_gpu,
+    _jit_override_can_fuse_on_cpu,
+    _jit_override_can_fuse_on_gpu,
+    _jit_set_autocast_mode,
+    _jit_set_num_profiled_runs,
+    _jit_set_nvfuser_enabled,
+    _jit_set_nvfuser_guard_mode,
+    _jit_set_profiling_executor,
+    _jit_set_profiling_mode,
+    _jit_set_texpr_fuser_enabled,
+    _jit_texpr_fuser_enabled,
+    _len_torch_function_stack,
+    _pop_torch_function_stack,
+    _push_on_torch_function_stack,
+    _set_graph_executor_optimize,
+    _set_torch_function_state,
+    _TorchFunctionState,
+)
 
 TensorBase = Tensor
 _TensorMeta = type(Tensor)
@@ -129,29 +157,6 @@ def _is_torch_function_mode_enabled() -> bool:
 def _get_cudnn_enabled() -> bool:
     """`torch.backends.cudnn.enabled`."""
     return importlib.import_module("jaxtorch.backends.cudnn").enabled
-
-
-_jit_switches = {"profiling_executor": True, "profiling_mode": True, "autocast_mode": True}
-
-
-def _set_jit(name: str, value: bool) -> bool:
-    before, _jit_switches[name] = _jit_switches[name], bool(value)
-    return before
-
-
-def _jit_set_profiling_executor(value: bool) -> bool:
-    """The setting before; it changes nothing, as there is no TorchScript."""
-    return _set_jit("profiling_executor", value)
-
-
-def _jit_set_profiling_mode(value: bool) -> bool:
-    """The setting before; it changes nothing, as there is no TorchScript."""
-    return _set_jit("profiling_mode", value)
-
-
-def _jit_set_autocast_mode(value: bool) -> bool:
-    """The setting before; it changes nothing, as there is no TorchScript."""
-    return _set_jit("autocast_mode", value)
 
 
 def _current_graph_task_id() -> int:

@@ -22,6 +22,11 @@ def is_functionaltensor(t: Any) -> bool:
     return False
 
 
+def is_legacy_batchedtensor(t: Any) -> bool:
+    """False: `torch._vmap_internals.vmap` is `torch.func.vmap` here."""
+    return False
+
+
 def maybe_current_level() -> None:
     """None: there are no levels."""
 

@@ -25,7 +25,7 @@ if "compile" in os.environ.get("JAXTORCH_LOG", ""):
     logger.addHandler(_handler)
 
 RESTLESS = int(os.environ.get("JAXTORCH_WARN_AFTER", "16"))
-"""A source line that has caused this many new structures is worth a warning."""
+"""A source line that has caused this many new structures is worth a line of its own in the log."""
 
 
 class Counts:
@@ -73,7 +73,7 @@ def new_structure(structure: Any) -> None:
     times = _times[line] = _times.get(line, 0) + 1
     logger.info("new program at %s", record)
     if times == RESTLESS:
-        logger.warning(
+        logger.info(
             "%s has caused %d different programs so far; the last change: %s. Each new one runs operation by operation; "
             "jaxtorch.explain_recompiles() lists them.",
             line,

@@ -1,17 +1,5 @@
-"""`torch._inductor.config`: a place where programs set switches. None changes anything."""
+"""`torch._inductor.config`: PyTorch's switches of its compiler. They keep what they are set to, and change nothing: XLA compiles."""
 
-from __future__ import annotations
+from ..utils._config_module import settings as _settings
 
-from types import SimpleNamespace
-
-aot_inductor, cpp, cuda, rocm, trace, triton = (SimpleNamespace() for _ in range(6))
-"""Groups of switches."""
-
-coordinate_descent_tuning = False
-cpp_wrapper = False
-epilogue_fusion = True
-freezing = False
-fx_graph_cache = True
-max_autotune = False
-max_autotune_gemm = False
-shape_padding = True
+_settings(__name__)

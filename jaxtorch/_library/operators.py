@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+from .. import _absent_names
 from .._absent import absent_function
 from .._core import dispatching, draws
 from .._core.modes import no_grad, state
@@ -18,6 +19,7 @@ from .._core.op import functions as _functions
 from .._core.op import methods as _methods
 from .._core.op import registry as _registry
 from .._core.tensor import Tensor
+from .._ops import constants as layouts
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
 from ..autograd._mapped_function import owner
@@ -251,30 +253,6 @@ class OpOverloadPacket:
         raise errors[0]
 
 
-_COLLECTIVES = {
-    "_c10d_functional": frozenset(
-        """
-        _wrap_tensor_autograd all_gather_into_tensor all_gather_into_tensor_coalesced all_gather_into_tensor_out
-        all_reduce all_reduce_ all_reduce_coalesced all_reduce_coalesced_ all_to_all_single broadcast broadcast_ reduce_scatter_tensor
-        reduce_scatter_tensor_coalesced reduce_scatter_tensor_out wait_tensor
-        """.split()
-    ),
-    "c10d_functional": frozenset(
-        """
-        all_gather_into_tensor all_gather_into_tensor_coalesced all_reduce all_reduce_coalesced all_to_all_single broadcast
-        reduce_scatter_tensor reduce_scatter_tensor_coalesced wait_tensor
-        """.split()
-    ),
-    "c10d": frozenset(
-        """
-        _allgather_base_ _reduce_scatter_base_ allgather_ allgather_coalesced_ allgather_into_tensor_coalesced_ allreduce_
-        allreduce_coalesced_ alltoall_ alltoall_base_ barrier broadcast_ gather_ monitored_barrier_ recv_ recv_any_source_
-        reduce_ reduce_scatter_ reduce_scatter_tensor_coalesced_ scatter_ send
-        """.split()
-    ),
-}
-"""Names of collectives that libraries use as keys of their tables; called, they raise NotImplementedError."""
-
 _LISTS = frozenset(("chunk", "split", "split_with_sizes", "unbind", "unsafe_split", "unsafe_split_with_sizes"))
 """Operations whose results are a list."""
 
@@ -374,6 +352,32 @@ def stand_in(name: str) -> OfEngine:
     return _stand_ins[name]
 
 
+def _while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()) -> Any:
+    from .._rare import while_loop
+
+    more = tuple(additional_inputs)
+    return while_loop(lambda *x: cond_fn(*x, *more), lambda *x: body_fn(*x, *more), tuple(carried_inputs))
+
+
+def _cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+    from .._rare import cond
+
+    return cond(pred, true_fn, false_fn, tuple(operands))
+
+
+_OTHERS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("higher_order", "cond"): _cond,
+    ("higher_order", "while_loop"): _while_loop,
+    ("prim", "layout"): lambda a: _LAYOUTS.index(a.layout),
+    ("prims", "convert_element_type"): lambda a, dtype: a.to(dtype, copy=True),
+}
+"""Operations of other namespaces."""
+_LAYOUTS = [
+    layouts.strided, layouts.sparse_coo, layouts.sparse_csr, None, layouts.sparse_csc, layouts.sparse_bsr, layouts.sparse_bsc,
+    layouts.jagged,
+]  # fmt: skip
+
+
 class Namespace(SimpleNamespace):
     """`torch.ops.mylib`: the operations of a namespace as attributes."""
 
@@ -387,13 +391,16 @@ class Namespace(SimpleNamespace):
             fn = _below(name) or _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:
                 packet = packets[self._name, name] = OfEngine(name, fn)
+        if packet is None and (self._name, name) in _OTHERS:
+            packet = packets[self._name, name] = OfEngine(name, _OTHERS[self._name, name], None, self._name)
         if packet is None and self._name == "quantized":
             from .._quantized.layers import operators as quantised
 
             if name in quantised:
                 packet = packets[self._name, name] = OfEngine(name, quantised[name], None, self._name)
-        if packet is None and name in _COLLECTIVES.get(self._name, ()):
-            absent = absent_function(f"torch.ops.{self._name}.{name}", "jaxtorch has no collectives as operations")
+        if packet is None and name in _absent_names.entries(f"@{self._name}") and not _absent_names._hidden:
+            api = f"torch.ops.{self._name}.{name}"  # also a key of libraries' tables
+            absent = absent_function(api, _absent_names.reason(api))
             packet = packets[self._name, name] = OfEngine(name, absent, None, self._name)
         if packet is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")

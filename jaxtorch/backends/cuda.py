@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import contextlib as _contextlib
 from collections.abc import Iterator as _Iterator
+from typing import Any
 
 from .. import _precision
 from .._core.warned import warn as _warn
 from ..cuda import is_available as _is_available
+from . import _flags
 
 __all__ = [
-    "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
-    "flash_sdp_enabled", "is_built", "is_flash_attention_available", "math_sdp_enabled", "matmul",
-    "mem_efficient_sdp_enabled", "sdp_kernel",
+    "SDPAParams", "allow_fp16_bf16_reduction_math_sdp", "can_use_cudnn_attention", "can_use_efficient_attention",
+    "can_use_flash_attention", "cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp",
+    "enable_mem_efficient_sdp", "flash_sdp_enabled", "fp16_bf16_reduction_math_sdp_allowed", "is_built",
+    "is_ck_sdpa_available", "is_flash_attention_available", "math_sdp_enabled", "matmul", "mem_efficient_sdp_enabled",
+    "sdp_kernel",
 ]  # fmt: skip
 
 
@@ -34,33 +38,88 @@ def sdp_kernel(
         _sdp.update(before)
 
 
-class _Matmul:
+class _Matmul(_flags.Operation):
     """Precision of matrix products on GPUs. `allow_tf32` is `torch.set_float32_matmul_precision("high")`.
 
-    The switches for reduced-precision sums of 16-bit products are kept; XLA sums them in float32.
+    The switches for sums of 16-bit products are kept; XLA sums them in float32. Other attributes are refused.
     """
 
-    allow_fp16_reduced_precision_reduction = True
-    allow_bf16_reduced_precision_reduction = True
-    allow_fp16_accumulation = False
+    def __init__(self) -> None:
+        super().__init__("cuda", "matmul")
+        self.__dict__.update(_kept=dict.fromkeys(_REDUCTIONS, True) | {"allow_fp16_accumulation": False})
 
-    @property
-    def allow_tf32(self) -> bool:
-        """May float32 products be computed in TF32?"""
-        return _precision.get_float32_matmul_precision() != "highest"
+    def __getattr__(self, name: str) -> Any:
+        if name == "allow_tf32":
+            return _precision.products_in_tf32()
+        return self._kept[name] if name in self._kept else super().__getattr__(name)
 
-    @allow_tf32.setter
-    def allow_tf32(self, value: bool) -> None:
-        _precision.set_float32_matmul_precision("high" if value else "highest")
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _REDUCTIONS:
+            self._kept[name] = _reduction(name, value)
+        elif name in ("allow_tf32", "allow_fp16_accumulation"):
+            if not isinstance(value, bool):
+                raise RuntimeError(f"set_{name}_cublas expects a bool, but got {type(value).__name__}")
+            if name == "allow_tf32":
+                _precision.set_products_in_tf32(value)
+            else:
+                self._kept[name] = value
+        else:
+            super().__setattr__(name, value)
+
+
+_REDUCTIONS = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_precision_reduction")
+
+
+def _reduction(name: str, value: Any) -> bool:
+    """Whether sums may be less precise: a bool, or that and whether products may be split."""
+    parts = (value, True) if isinstance(value, bool) else tuple(value) if isinstance(value, (tuple, list)) else ()
+    if not 1 <= len(parts) <= 2 or not all(isinstance(part, bool) for part in parts):
+        raise TypeError(f"{name} expects a bool or a tuple/list of bools, but got {type(value)}")
+    if parts[0] and parts[-1] is False:
+        raise RuntimeError("allow_splitk=False is not supported when reduced precision reductions are enabled")
+    return parts[0]
 
 
 matmul = _Matmul()
-_sdp = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
+_sdp = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}
 
 
 def is_built() -> bool:
     """Does JAX run on GPUs here?"""
     return _is_available()
+
+
+class SDPAParams:
+    """What decides which kernel PyTorch's attention takes on GPUs."""
+
+    def __init__(
+        self, query: Any, key: Any, value: Any, attn_mask: Any, dropout: float, is_causal: bool, enable_gqa: bool
+    ) -> None:
+        self.query, self.key, self.value, self.attn_mask = query, key, value, attn_mask
+        self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Always False: there are no kernels of PyTorch's own, XLA makes them."""
+    return False
+
+
+can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Keeps the setting, which changes nothing: XLA makes the kernels."""
+    _sdp["reduction"] = bool(enabled)
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """What `allow_fp16_bf16_reduction_math_sdp` has set; it changes nothing."""
+    return _sdp["reduction"]
+
+
+def is_ck_sdpa_available() -> bool:
+    """Always False: there are no kernels of PyTorch's own, XLA makes them."""
+    return False
 
 
 def is_flash_attention_available() -> bool:

@@ -1,17 +1,21 @@
-"""`torch.backends.mkldnn`: switches that programs set. They are kept and change nothing."""
+"""`torch.backends.mkldnn`: switches that programs set. They are kept and change nothing: XLA computes in float32 on the CPU."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
-from .._switches import changed as _changed
+from . import _flags
 
 __all__ = ["deterministic", "enabled", "flags", "is_available"]
 
-enabled = True
-deterministic = False
+enabled: bool
+deterministic: bool
+fp32_precision: str
+allow_tf32: bool | None
+VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 def is_available() -> bool:
@@ -19,8 +23,45 @@ def is_available() -> bool:
     return False
 
 
+def is_acl_available() -> bool:
+    """Always False, see `is_available`."""
+    return False
+
+
+class verbose(contextlib.nullcontext[Any]):
+    """Context in which oneDNN would say what it does: nothing does."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(self)
+        self.level = level
+
+
+def set_flags(
+    _enabled: bool | None = None, _deterministic: bool | None = None, _allow_tf32: bool | None = None,
+    _fp32_precision: str = "none",
+) -> tuple[Any, ...]:  # fmt: skip
+    """Set switches, and give what they were."""
+    precision = None if _fp32_precision == "none" else _fp32_precision
+    return _flags.set_flags(
+        sys.modules[__name__], enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32,
+        fp32_precision=precision,
+    )  # fmt: skip
+
+
 @contextlib.contextmanager
-def flags(enabled: bool = False, deterministic: bool = False) -> Iterator[None]:
+def flags(
+    enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none"
+) -> Iterator[None]:
     """Context in which the switches have other values."""
-    with _changed(sys.modules[__name__], enabled=enabled, deterministic=deterministic):
+    given = {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
+    precision = None if fp32_precision == "none" else fp32_precision
+    with _flags.changed(sys.modules[__name__], **given, fp32_precision=precision):
         yield
+
+
+matmul, conv, rnn = (_flags.Operation("mkldnn", kind) for kind in ("matmul", "conv", "rnn"))
+_flags.with_flags(
+    __name__, enabled=_flags.Flag(True, "set_enabled_mkldnn"),
+    deterministic=_flags.Flag(False, "set_deterministic_mkldnn"), allow_tf32=_flags.Flag(None),
+    fp32_precision=_flags.Precision("generic"),
+)  # fmt: skip

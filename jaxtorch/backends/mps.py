@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["is_available", "is_built"]
+__all__ = ["is_available", "is_built", "is_macos13_or_newer", "is_macos_or_newer"]
 
 
 def is_available() -> bool:
@@ -13,3 +13,13 @@ def is_available() -> bool:
 def is_built() -> bool:
     """Always False."""
     return False
+
+
+def is_macos_or_newer(major: int, minor: int) -> bool:
+    """RuntimeError: there is no such device."""
+    raise RuntimeError("Cannot execute isOnMacOSorNewer() without MPS backend.")
+
+
+def is_macos13_or_newer(minor: int = 0) -> bool:
+    """RuntimeError: there is no such device."""
+    return is_macos_or_newer(13, minor)

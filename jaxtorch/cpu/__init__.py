@@ -7,9 +7,12 @@ from typing import Any
 
 from .. import _accelerators as _shared
 from . import amp
+from ._capabilities import get_capabilities
+from ._capabilities import has as _has
 
 __all__ = [
-    "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
+    "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count", "get_capabilities",
+    "is_available", "is_initialized",
     "set_device", "stream", "synchronize",
 ]  # fmt: skip
 
@@ -74,3 +77,27 @@ def set_device(device: Any) -> None:
 def current_device() -> str:
     """'cpu'."""
     return "cpu"
+
+
+def _is_avx2_supported() -> bool:
+    return _has("avx2")
+
+
+def _is_avx512_supported() -> bool:
+    return all(map(_has, ("avx512_f", "avx512_vl", "avx512_bw", "avx512_dq")))
+
+
+def _is_avx512_bf16_supported() -> bool:
+    return _has("avx512_bf16")
+
+
+def _is_vnni_supported() -> bool:
+    return _has("avx512_vnni")
+
+
+def _is_amx_tile_supported() -> bool:
+    return _has("amx_tile")
+
+
+def _is_amx_fp16_supported() -> bool:
+    return _has("amx_fp16")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..overrides import resolve_name
 from .codegen import CodeGen, PythonCode, _PyTreeCodeGen
+from .node import Argument as Argument
 from .node import Node, map_arg, qualified_name
 
 __all__ = ["CodeGen", "Graph", "PythonCode", "_PyTreeCodeGen"]

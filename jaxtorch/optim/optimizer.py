@@ -570,3 +570,4 @@ def number(x: Any) -> float:
 
 ParamsT = Any
 _params_t = Any
+StateDict = dict[str, Any]

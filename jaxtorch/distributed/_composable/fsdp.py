@@ -5,7 +5,7 @@ from ..._absent import absent as _absent
 globals().update(
     _absent(
         __name__,
-        "fully_shard FSDPModule MixedPrecisionPolicy",
+        "fully_shard FSDPModule CPUOffloadPolicy MixedPrecisionPolicy OffloadPolicy UnshardHandle register_fsdp_forward_method",
         "jaxtorch has no sharded models; DistributedDataParallel averages gradients, and jax.sharding is for several devices",
     )
 )

@@ -32,6 +32,16 @@ class Shard(Placement):
 
     dim: int
 
+    @staticmethod
+    def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        """The length of the piece that device `rank` of `num_chunks` has of this length, and where it begins."""
+        whole = -(-curr_local_size // num_chunks)
+        begin = min(whole * rank, curr_local_size)
+        return min(whole, curr_local_size - begin), begin
+
+    def _local_shard_size_and_offset(self, curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
+        return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
+
 
 @dataclass(frozen=True)
 class Replicate(Placement):
@@ -52,6 +62,7 @@ class _StridedShard(Shard):
     split_factor: int = 1
 
 
-DTensorSpec: Any = _absent_class(
-    "torch.distributed.tensor.placement_types.DTensorSpec", "jaxtorch has no distributed tensors"
+DTensorSpec, TensorMeta = (
+    _absent_class(f"torch.distributed.tensor.placement_types.{name}", "jaxtorch has no distributed tensors")
+    for name in ("DTensorSpec", "TensorMeta")
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
+from ..._utils import ExceptionWrapper as ExceptionWrapper
 from . import _engine, _utils  # noqa: F401
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import create_fetcher
@@ -32,6 +34,11 @@ class _DatasetKind:
     Map = 0
     Iterable = 1
 
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
+        """What fetches the samples of a batch: its `fetch` takes the indices."""
+        return create_fetcher(kind == _DatasetKind.Iterable, dataset, auto_collation, collate_fn, drop_last)
+
 
 class _InfiniteConstantSampler(Sampler[None]):
     """The index sampler of an iterable dataset: None for ever."""
@@ -39,6 +46,18 @@ class _InfiniteConstantSampler(Sampler[None]):
     def __iter__(self) -> Iterator[None]:
         while True:
             yield None
+
+
+def _get_distributed_settings() -> tuple[int, int]:
+    """The number of processes, and the one that this is."""
+    dist = sys.modules.get(f"{__name__.partition('.')[0]}.distributed")
+    return (dist.get_world_size(), dist.get_rank()) if dist is not None and dist.is_initialized() else (1, 0)
+
+
+def _sharding_worker_init_fn(worker_init_fn: Any, world_size: int, rank_id: int, worker_id: int) -> None:
+    """In a worker of a loader of another package: call the function that the program gave. There are no DataPipes to divide."""
+    if worker_init_fn is not None:
+        worker_init_fn(worker_id)
 
 
 def _check_batching(batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any, drop_last: bool) -> None:

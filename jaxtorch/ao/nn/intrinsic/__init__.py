@@ -19,6 +19,7 @@ from .modules import (
     LinearBn1d,
     LinearReLU,
 )
+from .modules.fused import _FusedModule as _FusedModule
 
 __all__ = ["BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d",
            "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearBn1d", "LinearReLU"]  # fmt: skip

@@ -100,6 +100,33 @@ class Resumed:
     """Answer to `RESUME`."""
 
 
+@dataclass(frozen=True)
+class _ResumeIteration:
+    """For loaders of other packages: a task that starts a new epoch, and the seed that the workers share."""
+
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class _IterableDatasetStopIteration:
+    """For loaders of other packages: the answer of a worker whose dataset is exhausted."""
+
+    worker_id: int
+
+
+class ManagerWatchdog:
+    """For loaders of other packages: tells a worker whether the process that has started it is alive."""
+
+    def __init__(self) -> None:
+        self.manager_pid = os.getppid()
+        self.manager_dead = False
+
+    def is_alive(self) -> bool:
+        """Is it? Once it is not, it never is again."""
+        self.manager_dead = self.manager_dead or os.getppid() != self.manager_pid
+        return not self.manager_dead
+
+
 class _Verbatim(str):
     """A message that `KeyError` shows with its line breaks."""
 

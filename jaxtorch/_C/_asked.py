@@ -1,0 +1,152 @@
+"""Names of PyTorch's compiled core that its test utilities and libraries ask for, where jaxtorch has an answer."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from .._core import overrides as _overrides
+from .._core.device import device as _device
+from .._core.device import jax_devices as _jax_devices
+from ..backends.cpu import get_cpu_capability as _get_cpu_capability  # noqa: F401
+from ..utils._mode_utils import no_dispatch as _DisableTorchDispatch  # noqa: F401
+
+
+class _TorchFunctionState(enum.Enum):
+    """Who is asked about functions: classes and modes, modes only, or nobody."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    """Who is asked about functions now."""
+    state = _overrides.state
+    found = _TorchFunctionState.SUBCLASSES_DISABLED if state.disabled else _TorchFunctionState.ENABLED
+    return _TorchFunctionState.ALL_DISABLED if state.all_disabled else found
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    """Say who is asked about functions from now on."""
+    _overrides.state.disabled = int(state is _TorchFunctionState.SUBCLASSES_DISABLED)
+    _overrides.state.all_disabled = int(state is _TorchFunctionState.ALL_DISABLED)
+
+
+def _len_torch_function_stack() -> int:
+    """The number of modes in force."""
+    return len(_overrides.state.modes)
+
+
+def _get_function_stack_at(level: int, /) -> Any:
+    """A mode in force; 0 is the outermost."""
+    return _overrides.state.modes[level]
+
+
+def _push_on_torch_function_stack(mode: Any, /) -> None:
+    """Bring a mode into force."""
+    _overrides.activate()
+    _overrides.state.modes.append(mode)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Take the innermost mode out of force, and give it."""
+    return _overrides.state.modes.pop()
+
+
+class _DisableFuncTorch:
+    """Context that leaves the transforms of `torch.func`: there is no layer of its own to leave outside of them."""
+
+    def __enter__(self) -> None:
+        from . import _are_functorch_transforms_active
+
+        if _are_functorch_transforms_active():
+            raise NotImplementedError("torch._C._DisableFuncTorch: inside a transform of torch.func")
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
+
+
+def _get_accelerator(check: bool = False, /) -> _device:
+    """The kind of the devices that there are besides the CPU; 'cpu' without any."""
+    return _device("cuda" if _jax_devices("cuda") else "cpu")
+
+
+_jit_switches: dict[str, Any] = {
+    "profiling_executor": True, "profiling_mode": True, "autocast_mode": True, "can_fuse_on_cpu": False,
+    "can_fuse_on_gpu": False, "texpr_fuser": True, "num_profiled_runs": 1, "graph_executor_optimize": True,
+}  # fmt: skip
+"""Switches of TorchScript's compiler. They are kept and change nothing, as jaxtorch has no such compiler."""
+
+
+def _set_jit(name: str, value: Any) -> Any:
+    before, _jit_switches[name] = _jit_switches[name], value
+    return before
+
+
+def _jit_set_profiling_executor(value: bool, /) -> bool:
+    """The setting before; it changes nothing."""
+    return _set_jit("profiling_executor", bool(value))
+
+
+def _jit_set_profiling_mode(value: bool, /) -> bool:
+    """The setting before; it changes nothing."""
+    return _set_jit("profiling_mode", bool(value))
+
+
+def _jit_set_autocast_mode(value: bool, /) -> bool:
+    """The setting before; it changes nothing."""
+    return _set_jit("autocast_mode", bool(value))
+
+
+def _jit_set_num_profiled_runs(value: int, /) -> int:
+    """The setting before; it changes nothing."""
+    return _set_jit("num_profiled_runs", int(value))
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """What `_jit_override_can_fuse_on_cpu` has set; it changes nothing."""
+    return _jit_switches["can_fuse_on_cpu"]
+
+
+def _jit_override_can_fuse_on_cpu(value: bool, /) -> None:
+    """Keeps the setting, which changes nothing."""
+    _set_jit("can_fuse_on_cpu", bool(value))
+
+
+def _jit_can_fuse_on_gpu() -> bool:
+    """What `_jit_override_can_fuse_on_gpu` has set; it changes nothing."""
+    return _jit_switches["can_fuse_on_gpu"]
+
+
+def _jit_override_can_fuse_on_gpu(value: bool, /) -> None:
+    """Keeps the setting, which changes nothing."""
+    _set_jit("can_fuse_on_gpu", bool(value))
+
+
+def _jit_texpr_fuser_enabled() -> bool:
+    """What `_jit_set_texpr_fuser_enabled` has set; it changes nothing."""
+    return _jit_switches["texpr_fuser"]
+
+
+def _jit_set_texpr_fuser_enabled(value: bool, /) -> None:
+    """Keeps the setting, which changes nothing."""
+    _set_jit("texpr_fuser", bool(value))
+
+
+def _jit_set_nvfuser_enabled(value: bool, /) -> None:
+    """Nothing to do: PyTorch has no such compiler any more."""
+
+
+def _jit_set_nvfuser_guard_mode(value: bool, /) -> None:
+    """Nothing to do: PyTorch has no such compiler any more."""
+
+
+def _get_graph_executor_optimize(value: bool | None = None, /) -> bool:
+    """What `_set_graph_executor_optimize` has set; it changes nothing."""
+    return _jit_switches["graph_executor_optimize"]
+
+
+def _set_graph_executor_optimize(value: bool, /) -> None:
+    """Keeps the setting, which changes nothing."""
+    _set_jit("graph_executor_optimize", bool(value))

@@ -1,0 +1,226 @@
+"""What PyTorch has and jaxtorch has not: one table of modules and names, and how an import or an attribute finds them.
+
+A library that imports such a name goes on, and the one program that uses it is told which name that is and why. The table,
+`_absent_names.txt`, is written by `scripts/absent_names.py`: for each module of PyTorch the classes, exceptions,
+enumerations, functions, plain values and other objects that jaxtorch's module lacks. Whatever a module of jaxtorch
+defines comes first.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ._absent import AbsentValue, absent_class, absent_function
+
+_INNER = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__", "jaxtorch.info")
+"""jaxtorch's own private modules, which have nothing to do with PyTorch's modules of the same names."""
+
+_REASONS = {
+    "torch.ao": "of quantisation jaxtorch has the eager mode",
+    "torch.quantization": "of quantisation jaxtorch has the eager mode",
+    "torch.nn.quantized": "of quantisation jaxtorch has the eager mode",
+    "torch._inductor": "XLA compiles, and jaxtorch has no code generator of its own",
+    "torch._dynamo": "jaxtorch reads no bytecode",
+    "torch._export": "jaxtorch exports no programs",
+    "torch.export": "jaxtorch exports no programs",
+    "torch.onnx": "jaxtorch writes no ONNX files",
+    "torch._C": "jaxtorch has no compiled core",
+    "torch.distributed": "of torch.distributed jaxtorch has what the backend 'gloo' does with whole tensors",
+    "torch.cuda": "XLA runs the GPUs",
+    "torch.xpu": "jaxtorch has no XPU backend",
+    "torch.mtia": "jaxtorch has no MTIA backend",
+    "torch.mps": "jaxtorch has no MPS backend",
+    "torch.jit": "jaxtorch has TorchScript's files, and not its compiler",
+    "torch.package": "jaxtorch makes no packages",
+    "torch.sparse": "jaxtorch has no kernels for semi-structured sparsity or Triton",
+    "torch.ops": "jaxtorch has no such operation",
+    "torch.ops.c10d": "jaxtorch has no collectives as operations",
+    "torch.ops.c10d_functional": "jaxtorch has no collectives as operations",
+    "torch.ops._c10d_functional": "jaxtorch has no collectives as operations",
+}
+"""Why names are absent, by the beginning of their modules' names; the longest counts."""
+
+
+@functools.cache
+def _lines() -> dict[str, str]:
+    """The table: its line for each module of PyTorch."""
+    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+    return {module: rest for module, _, rest in (line.partition(" ") for line in text.splitlines()) if module != "#"}
+
+
+@functools.cache
+def entries(module: str) -> dict[str, tuple[str, Any]]:
+    """What PyTorch's module has and jaxtorch's has not: kind and content by name."""
+    line = json.loads(_lines().get(module) or "{}")
+    found: dict[str, tuple[str, Any]] = {}
+    for kind, names in line.items():
+        if isinstance(names, dict):
+            found.update({name: (kind, content) for name, content in names.items()})
+        else:
+            found.update(dict.fromkeys(names.split(), (kind, None)))
+    return found
+
+
+@functools.cache
+def _parents() -> frozenset[str]:
+    """Modules with modules inside them, as PyTorch has them."""
+    return frozenset(name.rpartition(".")[0] for name in _lines())
+
+
+def reason(api: str) -> str:
+    """Why jaxtorch has not what is called so."""
+    found = [prefix for prefix in _REASONS if api == prefix or api.startswith(prefix + ".")]
+    return _REASONS[max(found, key=len)] if found else "jaxtorch does not have it"
+
+
+@functools.cache
+def _made(module: str, name: str) -> Any:
+    kind, content = entries(module)[name]
+    api = f"{module}.{name}"
+    if kind == "value":
+        return tuple(content) if isinstance(content, list) else content
+    if kind == "exception":  # which programs name in `except`; nothing raises it
+        import builtins
+
+        return type(name, (getattr(builtins, content),), {"__module__": module, "__doc__": f"{reason(api)}."})
+    if kind == "operator" or kind == "setting":
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    if kind == "enum":
+        return enum.Enum(name, content, module=module)
+    make = {"class": absent_class, "function": absent_function}.get(kind, AbsentValue)
+    return make(api, reason(api))
+
+
+def find(module: str, name: str) -> Any:
+    """What stands for a name of the table in PyTorch's `module`; AttributeError where it is not there."""
+    if not name.startswith("__"):
+        if f"{module}.{name}" in _lines() and not _hidden:
+            return importlib.import_module("jax" + f"{module}.{name}")
+        if name in entries(module) and not _hidden:
+            return _made(module, name)
+    raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+
+_hidden: list[bool] = []
+"""Not empty: nothing of the table is found, for the script that writes it."""
+
+
+def inner(name: str) -> bool:
+    """Is this a module of jaxtorch that is no part of PyTorch's API?"""
+    return name.startswith(_INNER) and any(name == own or name.startswith(own + ".") for own in _INNER)
+
+
+def listed(module: str) -> bool:
+    """Has PyTorch this module, and jaxtorch only what the table says of it?"""
+    return module in _lines() and not _hidden
+
+
+def complete(module: ModuleType, name: str) -> None:
+    """Let a module of jaxtorch (`name`) answer for the names that it lacks."""
+    theirs = name.removeprefix("jax")
+    own = vars(module).get("__getattr__")
+
+    def __getattr__(asked: str) -> Any:
+        if own is not None:
+            try:
+                return own(asked)
+            except AttributeError:
+                if asked.startswith("__") or not (asked in entries(theirs) or f"{theirs}.{asked}" in _lines()):
+                    raise
+        return find(theirs, asked)
+
+    vars(module)["__getattr__"] = __getattr__
+    if "__path__" not in vars(module) and theirs in _parents():
+        module.__path__ = []  # of PyTorch's package: its modules are in the table
+
+
+class Absent(ModuleType):
+    """A module that jaxtorch has not. It can be imported, and names in it; using them raises NotImplementedError."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"{reason(name.removeprefix('jax'))}.")
+        self.__path__ = []
+
+
+class _Answering(SourceFileLoader):
+    """Loads a module of jaxtorch, which then answers for the names that it lacks."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if not inner(self.name) and not hasattr(type(module), "__getattr__"):  # modules of settings answer themselves
+            complete(module, self.name)
+        for told in loaded:
+            told(module)
+
+
+class _Empty(Loader):
+    """Makes a module that is in the table only."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        name = module.__spec__.name
+        if any(kind == "setting" for kind, _ in entries(name.removeprefix("jax")).values()):
+            from .utils._config_module import settings
+
+            settings(name)
+        else:
+            complete(module, name)
+
+
+loaded: list[Any] = []
+"""Functions that are told of each module of jaxtorch that has been imported."""
+
+
+def _test_utilities(fullname: str) -> ModuleSpec:
+    """PyTorch's own test utilities, `torch.testing._internal`: the Python files of an installed PyTorch, which is not imported."""
+    found = PathFinder.find_spec("torch")
+    folder = Path(found.origin).parent / "testing" / "_internal" if found is not None and found.origin else None
+    if fullname == "jaxtorch.testing._internal" and folder is not None and folder.is_dir():
+        places = [str(folder)]
+        return spec_from_file_location(fullname, folder / "__init__.py", submodule_search_locations=places)  # pyright: ignore[reportReturnType]
+    if fullname == "jaxtorch.testing._internal":
+        return ModuleSpec(fullname, _Empty(), is_package=True)
+    name = fullname.removeprefix("jax")
+    why = (
+        ""
+        if folder is not None and folder.is_dir()
+        else ": PyTorch's test utilities are read from an installed PyTorch"
+    )
+    raise ModuleNotFoundError(f"No module named {name!r}{why}", name=name)
+
+
+class _Finder(MetaPathFinder):
+    """Finds jaxtorch's modules where they are, or in the table."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith("jaxtorch."):
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is not None:
+            if type(spec.loader) is SourceFileLoader:
+                spec.loader = _Answering(spec.loader.name, spec.loader.path)
+            return spec
+        if fullname.startswith("jaxtorch.testing._internal"):
+            return _test_utilities(fullname)
+        if listed(fullname.removeprefix("jax")) and not inner(fullname):
+            return ModuleSpec(fullname, _Empty(), is_package=True)
+        return None
+
+
+sys.meta_path.insert(0, _Finder())  # modules that are imported from here on answer for the names that they lack

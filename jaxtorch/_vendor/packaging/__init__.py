@@ -1,0 +1,1 @@
+"""`torch._vendor.packaging`: the package packaging, as it is installed."""
