@@ -25,11 +25,6 @@ def set_vital(vital: str, attr: str, value: str) -> bool:
     return False
 
 
-def read_vitals() -> str:
-    """An empty text, see `set_vital`."""
-    return ""
-
-
 __all__ = [
     "GradScaler", "ccol_indices_copy", "col_indices_copy", "cond", "crow_indices_copy", "eig", "embedding_bag",
     "embedding_renorm_", "from_file", "indices_copy", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_distributed",

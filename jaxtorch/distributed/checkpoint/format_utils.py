@@ -5,7 +5,7 @@ from ..._absent import absent as _absent
 globals().update(
     _absent(
         __name__,
-        "_EmptyStateDictLoadPlanner dcp_to_torch_save torch_save_to_dcp",
+        "_EmptyStateDictLoadPlanner _load_state_dict dcp_to_torch_save torch_save_to_dcp",
         "jaxtorch has no distributed checkpoints; use torch.save, or Orbax",
     )
 )
