@@ -177,7 +177,7 @@ _LATE = {
         sym_sum""".split(), "_symbols"),
     **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
         from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
-        lobpcg lstsq matrix_rank native_norm row_indices_copy set_vital set_anomaly_enabled solve sym_constrain_range
+        lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
         sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm""".split(), "_rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QInt8Storage QUInt8Storage QInt32Storage
@@ -215,6 +215,8 @@ def __getattr__(name: str) -> _Any:
     """Import a submodule that nothing has asked for yet; AttributeError names what jaxtorch does not have."""
     if name.startswith("_foreach_"):
         return getattr(_importlib.import_module(f"{__package__}._foreach"), name)
+    if name == "set_vital":  # deprecated, and in no list of names
+        return _importlib.import_module(f"{__package__}._rare").set_vital
     if name in _LATE:
         module = _importlib.import_module(f"{__package__}.{_LATE[name]}")
         found = globals()[name] = module.FUNCTIONS[name] if _LATE[name] == "sparse" else getattr(module, name)

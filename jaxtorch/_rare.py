@@ -12,6 +12,7 @@ from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
 from ._core.tensor import Tensor
+from ._core.warned import warn
 from ._ops import embedding as _embedding
 from ._ops.casting import as_dtype
 from ._tensor.memory import shared_file
@@ -20,9 +21,9 @@ from .amp import GradScaler as GradScaler
 from .utils._pytree import tree_flatten
 
 
-def set_vital(vital: str, attr: str, value: str) -> bool:
-    """False: nothing is noted for PyTorch's makers."""
-    return False
+def set_vital(*args: Any) -> None:
+    """Nothing to do, in PyTorch either."""
+    warn("'set_vital' is deprecated, please do not call")
 
 
 __all__ = [

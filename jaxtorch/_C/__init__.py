@@ -8,6 +8,7 @@ import importlib
 import sys
 from typing import Any
 
+from .. import _absent_names
 from .._core import backward as _backward
 from .._core import overrides as _overrides
 from .._core import tape as _tape
@@ -214,6 +215,8 @@ def __getattr__(name: str) -> Any:
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         return getattr(importlib.import_module(".._archives", __name__), name)
     found = None if name.startswith("__") else _functions.get(name)
+    if found is None and name in _absent_names.entries("torch._C"):  # PyTorch's functions are often defined here
+        found = getattr(sys.modules[__package__.partition(".")[0]], name, None)
     if found is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}': jaxtorch has no compiled core")
     return found

@@ -589,6 +589,8 @@ class TypedStorage(StorageBase):
             raise RuntimeError("from_buffer: only supported for subclasses of TypedStorage")
         return cls(wrap_storage=of(from_host(_of_buffer(buffer, byte_order, count, offset, cls.dtype))))  # pyright: ignore[reportAttributeAccessIssue]
 
+    _from_buffer = from_buffer
+
 
 def _content(given: Any, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
     """The bytes of so many zeros, or of these elements."""
