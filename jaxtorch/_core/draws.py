@@ -21,7 +21,8 @@ from jax._src import core as _core
 from . import capture
 from .context import x64
 from .program import force
-from .traced import is_staging, kernel_p, trace
+from .traced import is_staging, kernel_p, trace, within
+from .value import Mapped as Example
 from .value import Value
 
 
@@ -93,6 +94,17 @@ def mapped_by(trace: Any) -> Mapped | None:
 def is_mapping() -> bool:
     """Is a `vmap` at work?"""
     return any(not isinstance(s, _Key) for s in sources.stack)
+
+
+def is_example(array: Any) -> bool:
+    """Does it stand for one example of a `vmap` that is at work?"""
+    if type(array) is Example:
+        return True
+    while array is not None and hasattr(array, "_trace"):
+        if mapped_by(array._trace) is not None:
+            return True
+        array = within(array)
+    return False
 
 
 @contextlib.contextmanager

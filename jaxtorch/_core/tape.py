@@ -282,6 +282,9 @@ class Nowhere(Node):
 hidden: set[Any] = {Nowhere}
 """Kinds of nodes that the user does not see: their tensors are leaves to him."""
 
+begun: set[Any] = set()
+"""Those of them at which the history of a transformed function's arguments begins (`torch.func`): gradients arrive there."""
+
 
 def shown(node: Any) -> Any:
     """A tensor's node as the user sees it."""

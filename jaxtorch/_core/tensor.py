@@ -20,7 +20,7 @@ from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
 from .tape import Packed
-from .value import WHOLE, Value, aval_of
+from .value import WHOLE, Mapped, Value, aval_of
 
 _new = object.__new__
 
@@ -482,6 +482,17 @@ def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
         raise TypeError(f"{_plain(name)}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if watch:
         refuse_inference(out)
+        if "duals" in watch:
+            from .forward import is_dual
+
+            if is_dual(result._value) or is_dual(out._read()):
+                raise NotImplementedError(
+                    f"Trying to use forward AD with {_plain(name)}_out that does not support it because it is an out= function"
+                )
+    if type(result._value.array) is Mapped or type(out._value.array) is Mapped:
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{_plain(name)}.out; the fallback path doesn't work on out= or view ops."
+        )
     if state.grad and (result._rg or out._rg):
         raise RuntimeError(
             f"{_plain(name)}(): functions with out=... arguments don't support automatic differentiation, but one of the "

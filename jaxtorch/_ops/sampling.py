@@ -94,7 +94,7 @@ def _flips(p: Tensor, generator: Generator | None, dtype: dtypes.dtype) -> Tenso
     array = _host(p)
     if not ((array >= 0) & (array <= 1)).all():
         raise _p_error(array)
-    return from_host(draw(generator, "bernoulli_tensor", array).astype(dtype.np))
+    return cast(from_host(draw(generator, "bernoulli_tensor", array)), dtype)
 
 
 @function("bernoulli", method=True)
@@ -185,7 +185,7 @@ def normal(
 
             shape = broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
         _check_std(arguments[1])
-        result = from_host(draw(generator, "normal_tensor", *arguments).astype(found.np, copy=False).reshape(shape))
+        result = cast(from_host(draw(generator, "normal_tensor", *arguments)), found).reshape(shape)
     else:
         base = like_filled((tensors[0] + tensors[-1]).detach(), 0, found, None, False, None, "normal")
         result = cast(base.normal_(generator=generator) * std + mean, found).detach()

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from typing import Any
 
 from .._core import backward as engine
-from .._core import dispatching, permissions, views
+from .._core import dispatching, draws, permissions, views
 from .._core.device import default_device
 from .._core.dtypes import scalar_name
 from .._core.modes import finished, no_grad, state
 from .._core.removable import RemovableHandle
 from .._core.sparsity import is_sparse
-from .._core.tape import Node, Nowhere, leaf_hooks, shown
+from .._core.tape import Node, Nowhere, begun, leaf_hooks, shown
 from .._core.tensor import Tensor, version_of
 from .._core.tensor import is_inference as _inferred
 from .._core.value import DETACHED
@@ -152,6 +152,12 @@ MEMBERS["retains_grad"] = property(_retains, doc="Will `.grad` of this non-leaf 
 @member
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
+    if state.transforms and (_get_requires_grad(self) or not draws.is_mapping()):
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. "
+            "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+            "call retain_grad() outside of a function being transformed instead."
+        )
     if not _get_requires_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if not _retains(self) and shown(self._node) is not None and _get_grad_fn(self) is not None:
@@ -163,7 +169,7 @@ def register_hook(self: Tensor, hook: Any) -> RemovableHandle:
     """Call `hook(grad)` when this tensor's gradient is computed; what it returns, if anything, replaces the gradient."""
     if not _get_requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if _get_grad_fn(self) is not None:
+    if _get_grad_fn(self) is not None or type(self._node) in begun:
         hooks = self._node.output_hooks(self._index)
     else:
         if self._hooks is None:
@@ -223,10 +229,15 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def _get_data(self: Tensor) -> Tensor:
+    if state.transforms and draws.is_mapping() and draws.is_example(self._value.array):
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
     return views.detached(self, silent=True)
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
+    if state.transforms:
+        where = "under vmap" if draws.is_mapping() else "inside functorch"
+        raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._rg and not (value.is_floating_point() or value.is_complex()):

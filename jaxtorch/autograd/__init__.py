@@ -116,7 +116,10 @@ def grad(
         ]
         from .._core.op import functions
 
-        return tuple(None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True))
+        joined = [None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True)]
+        return tuple(
+            [_zeros(t, create_graph) if g is None and materialize_grads else g for t, g in zip(inputs, joined, strict=True)]
+        )
     roots = _make_roots(outputs, grads, create_graph)
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
@@ -129,7 +132,7 @@ def grad(
             g = t._gradient(g)
         if g is None:
             if materialize_grads:
-                g = _zeros(t)
+                g = _zeros(t, create_graph)
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
@@ -139,10 +142,12 @@ def grad(
     return tuple(found)
 
 
-def _zeros(t: Tensor) -> Tensor:
+def _zeros(t: Tensor, create_graph: bool) -> Tensor:
     from .._core.op import functions
 
-    return functions["zeros_like"](t)
+    made = functions["zeros_like"](t.detach())
+    made._rg = create_graph
+    return made
 
 
 from . import anomaly_mode, function  # noqa: E402

@@ -65,7 +65,9 @@ def _is_tensor(x: Any) -> bool:
 
 def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], mapped: draws.Mapped, trace: Any) -> Any:
     """What a rule makes of arguments that `mapped`, whose trace is given, maps over."""
-    from ..func._structure import flatten, spread, unflatten
+    from ..utils._pytree import _broadcast_to_and_flatten as spread
+    from ..utils._pytree import tree_flatten as flatten
+    from ..utils._pytree import tree_unflatten as unflatten
 
     leaves, spec = flatten(args)
     whole: list[Any] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import enable_grad, state
+from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
 
@@ -162,9 +162,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         out_several, outputs = _outputs_of(func, given, "vjp")
         _require_outputs(outputs, strict)
         vectors = _vectors(v, outputs, out_several, "vjp", _NEED_OUTPUT)
-    graph = create_graph and state.grad
-    with enable_grad():
-        grads = _gradients(outputs, given, vectors, graph)
+        grads = _gradients(outputs, given, vectors, create_graph)
         product = _filled(grads, given, strict, create_graph, _INDEPENDENT, "vjp")
     return _result(outputs, out_several, create_graph), _result(product, several, create_graph)
 
@@ -260,7 +258,7 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
         parts = []
         for t, column in zip(given, columns, strict=True):
             if column:
-                made = functions["stack"]([c[j].detach() for c in column], o.dim()).reshape(*o.shape, *t.shape)
+                made = functions["stack"]([c[j].detach() for c in column], o.dim()).reshape((*o.shape, *t.shape))
             else:
                 made = functions["zeros"]((*o.shape, *t.shape), dtype=o.dtype, device=o.device)
             parts.append(made)
@@ -281,7 +279,7 @@ def _rows(out: Tensor, number: int, inputs: Tensors, create_graph: bool, strict:
     made = []
     for column, t in zip(columns, inputs, strict=True):
         if column:
-            made.append(functions["stack"](column).view(*out.shape, *t.shape))
+            made.append(functions["stack"](column).view((*out.shape, *t.shape)))
         else:
             made.append(functions["zeros"]((*out.shape, *t.shape), dtype=t.dtype, device=t.device))
     return tuple(made)

@@ -14,9 +14,12 @@ from .._core.mapped import Level
 from .._core.op import functions
 from .._core.random import default_generator
 from .._core.tensor import Tensor
+from ..utils._pytree import TreeSpec, treespec_leaf
+from ..utils._pytree import _broadcast_to_and_flatten as spread
+from ..utils._pytree import tree_flatten as flatten
+from ..utils._pytree import tree_unflatten as unflatten
 from . import _taped
 from ._calls import Call, array_of, differentiable
-from ._structure import LEAF, Spec, flatten, spread, unflatten
 
 Dims = int | tuple[Any, ...] | None
 
@@ -25,7 +28,7 @@ def _name(func: Any) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _in_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: Spec) -> list[int | None]:
+def _in_dims(func: Any, in_dims: Any, args: tuple[Any, ...], leaves: list[Any], spec: TreeSpec) -> list[int | None]:
     """The dimension to map for each leaf of the positional arguments, as PyTorch checks it."""
     where = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>)"
     if isinstance(in_dims, bool) or not isinstance(in_dims, (int, tuple)):
@@ -151,7 +154,7 @@ def _mapped(
 
     def recorded() -> Any:
         level = Level(size, randomness)
-        specs: list[Spec] = [LEAF]
+        specs = [treespec_leaf()]
 
         def run(leaves: list[Any]) -> list[Any]:
             out = func(*unflatten(leaves, flatten(args)[1]), **kwargs)
@@ -199,7 +202,7 @@ def _mapped_by_jax(
 ) -> Any:
     call = Call(func, args, kwargs)
     along = [d for x, d in zip(everything, dims, strict=True) if isinstance(x, Tensor)]
-    specs: list[Spec] = [LEAF]
+    specs = [treespec_leaf()]
     places: list[Any] = []
 
     def run(arrays: list[Any]) -> list[Any]:
@@ -215,10 +218,7 @@ def _mapped_by_jax(
             constant = [array_of(x) for x in single if isinstance(x, Tensor)]
             for i in call.written:
                 if along[i] is None:
-                    raise RuntimeError(
-                        "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result "
-                        "differs from example to example"
-                    )
+                    raise RuntimeError(_taped.WRITTEN)
             return results, constant, written
 
         single: list[Any] = []
@@ -260,14 +260,14 @@ def _move(array: Any, d: int) -> Any:
     return jnp.moveaxis(array, 0, d)
 
 
-def _out_dims(func: Any, out_dims: Any, spec: Spec) -> list[Any]:
+def _out_dims(func: Any, out_dims: Any, spec: TreeSpec) -> list[Any]:
     """The place of the mapped dimension in each result."""
     if not all(d is None or (isinstance(d, int) and not isinstance(d, bool)) for d in flatten(out_dims)[0]):
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints "
             "representing where in the outputs the vmapped dimension should appear."
         )
-    if spec.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
+    if spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     found = spread(out_dims, spec)
     if found is None:

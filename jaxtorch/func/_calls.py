@@ -27,7 +27,9 @@ from .._core.staging import Traced, traced
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
 from .._tensor.interop import from_jax, to_jax
-from ._structure import Spec, flatten, unflatten
+from ..utils._pytree import TreeSpec
+from ..utils._pytree import tree_flatten as flatten
+from ..utils._pytree import tree_unflatten as unflatten
 
 Run = Callable[[list[Any]], list[Any]]
 
@@ -127,34 +129,43 @@ _NOTHING = _Nothing()
 # -- what the user's functions return
 
 
-def out_tensors(out: Any, name: str) -> tuple[list[Tensor], Spec]:
-    """The tensors of a result, and its structure; RuntimeError if there is anything else in it."""
+def out_tensors(out: Any, name: str) -> tuple[list[Tensor], TreeSpec]:
+    """The tensors of a result, and its structure; RuntimeError if there is anything else in it, or nothing."""
     leaves, spec = flatten(out)
+    if not leaves:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = [])")
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(x)}")
     return leaves, spec
 
 
-def aux_tensors(aux: Any) -> tuple[list[Tensor], Spec]:
+def check_smooth(outs: list[Tensor]) -> None:
+    """RuntimeError if a result of a function given to `vjp` cannot be differentiated."""
+    for t in outs:
+        if not is_inexact(t):
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{t._value.aval.dtype}"
+            )
+
+
+def check_real(tensors: list[Tensor], name: str, what: str) -> None:
+    """RuntimeError if an argument or a result of a function whose Jacobian is asked for is complex."""
+    for i, t in enumerate(tensors):
+        if t._value.aval.dtype.is_complex:
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
+            )
+
+
+def aux_tensors(aux: Any) -> tuple[list[Tensor], TreeSpec]:
     """The same for the auxiliary part of a result."""
     leaves, spec = flatten(aux)
     for x in leaves:
         if not isinstance(x, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
     return leaves, spec
-
-
-def out_arrays(out: Any, name: str) -> tuple[list[Any], Spec]:
-    """The arrays of a result, and its structure."""
-    leaves, spec = out_tensors(out, name)
-    return [array_of(t) for t in leaves], spec
-
-
-def aux_arrays(aux: Any) -> tuple[list[Any], Spec]:
-    """The arrays of the auxiliary part of a result, and its structure."""
-    leaves, spec = aux_tensors(aux)
-    return [array_of(t) for t in leaves], spec
 
 
 def array_of(t: Tensor) -> Any:

@@ -10,23 +10,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import draws, traced
-from .._core.modes import Untaped, state
+from .._core import traced
+from .._core.modes import state
+from .._core.op import functions
+from .._core.random import default_generator
 from .._core.tensor import Tensor
+from ..autograd.graph import disable_saved_tensors_hooks
+from ..utils._pytree import TreeSpec, treespec_leaf
+from ..utils._pytree import tree_flatten as flatten
+from ..utils._pytree import tree_unflatten as unflatten
 from . import _taped
 from ._calls import (
     Call,
     Watch,
     array_of,
-    aux_arrays,
     aux_tensors,
+    check_smooth,
     conj,
     differentiable,
     is_inexact,
-    out_arrays,
     out_tensors,
 )
-from ._structure import LEAF, Spec, flatten, unflatten
 
 Argnums = int | tuple[int, ...]
 
@@ -50,7 +54,7 @@ def _chosen(argnums: Any, n: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-class _Problem:
+class Problem:
     """A call and which of its arguments it is differentiated by.
 
     moving: the positions, among the call's tensors, of those in the chosen arguments. spec: their structure.
@@ -86,7 +90,14 @@ class _Problem:
         return full
 
 
-def _with_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+def no_saved_hooks() -> Any:
+    """Context in which there must be no `saved_tensors_hooks`."""
+    return disable_saved_tensors_hooks(
+        "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+    )
+
+
+def with_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return out, ()
     if not isinstance(out, tuple) or len(out) != 2:
@@ -97,11 +108,14 @@ def _with_aux(out: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
 def _check_scalar(out: Any, name: str) -> None:
     if not isinstance(out, Tensor):
         raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
-    if out._value.aval.ndim or not is_inexact(out):
+    aval = out._value.aval
+    if aval.ndim:
         raise RuntimeError(
-            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out._value.aval.ndim} dims. "
-            "Maybe you wanted to use the vjp or jacrev APIs instead?"
+            f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {aval.ndim} dims. Maybe you wanted to use "
+            "the vjp or jacrev APIs instead?"
         )
+    if aval.dtype.is_complex and (out._rg or not state.taped):
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -113,14 +127,15 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        problem = _Problem(func, args, kwargs, argnums)
-        return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
+        with no_saved_hooks():
+            problem = Problem(func, args, kwargs, argnums)
+            return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
 
-    def recorded(problem: _Problem) -> Any:
-        aux_spec = [LEAF]
+    def recorded(problem: Problem) -> Any:
+        aux_spec = [treespec_leaf()]
 
         def run(tensors: list[Tensor]) -> Any:
-            out, aux = _with_aux(problem.call.of(tensors), has_aux, name)
+            out, aux = with_aux(problem.call.of(tensors), has_aux, name)
             _check_scalar(out, name)
             found, aux_spec[0] = aux_tensors(aux)
             return out, found
@@ -129,22 +144,22 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         grads = unflatten(found, problem.spec)
         return grads, (value, unflatten(rest, aux_spec[0])) if has_aux else value
 
-    def traced_by_jax(problem: _Problem) -> Any:
-        call, aux_spec = problem.call, [LEAF]
+    def traced_by_jax(problem: Problem) -> Any:
+        call, aux_spec = problem.call, [treespec_leaf()]
 
         def run(arrays: list[Any]) -> list[Any]:
             def loss(*moving: Any) -> Any:
                 out, written = call.run(problem.full(arrays, moving))
-                out, aux = _with_aux(out, has_aux, name)
+                out, aux = with_aux(out, has_aux, name)
                 _check_scalar(out, name)
-                found, aux_spec[0] = aux_arrays(aux)
-                return array_of(out), [*found, *written]
+                found, aux_spec[0] = aux_tensors(aux)
+                return array_of(out), [*map(array_of, found), *written]
 
             value, vjp, rest = jax.vjp(loss, *[arrays[i] for i in problem.moving], has_aux=True)
-            return [*[conj(g) for g in vjp(jnp.ones_like(value))], value, *rest]
+            return [*[conj(g) for g in vjp(as_cotangents([value], [jnp.ones_like(value)])[0])], value, *rest]
 
         outs = differentiable(run, call.tensors)
-        n, m = len(problem.moving), aux_spec[0].size
+        n, m = len(problem.moving), aux_spec[0].num_leaves
         call.finish(outs[n + 1 + m :])
         value = outs[n]
         grads = unflatten(outs[:n], problem.spec)
@@ -177,22 +192,24 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     The function runs once here; again where its results have a part in a graph, or a call is captured by `torch.compile`.
     """
-    problem = _Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
-    by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
-    if problem is None:
-        return by_jax()
-    return _taped.by_tape(func, lambda: _vjp_recorded(problem, has_aux), by_jax)
+    with no_saved_hooks():
+        problem = Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
+        by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
+        if problem is None:
+            return by_jax()
+        return _taped.by_tape(func, lambda: _vjp_recorded(problem, has_aux), by_jax)
 
 
-def _vjp_recorded(problem: _Problem, has_aux: bool) -> Any:
+def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:
     name = "vjp(f, *primals)"
-    specs: list[Spec] = [LEAF, LEAF]
+    specs = [treespec_leaf()] * 2
     call = problem.call
     primal_values = [t._read() for t in call.tensors]
 
     def run(tensors: list[Tensor]) -> Any:
-        out, aux = _with_aux(call.of(tensors), has_aux, name)
+        out, aux = with_aux(call.of(tensors), has_aux, name)
         found, specs[0] = out_tensors(out, name)
+        check_smooth(found)
         more, specs[1] = aux_tensors(aux)
         return found, more
 
@@ -219,19 +236,20 @@ def _check_primals(tensors: list[Tensor], values: list[Any]) -> None:
         )
 
 
-def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool) -> Any:
+def _vjp_by_jax(problem: Problem | None, func: Any, primals: Any, has_aux: bool) -> Any:
     name = "vjp(f, *primals)"
     call = Call(func, primals, {}) if problem is None else problem.call
-    specs: list[Spec] = [LEAF, LEAF]
+    specs = [treespec_leaf()] * 2
     first: list[Any] = []
 
     def transposed(arrays: list[Any]) -> Any:
         def outputs(*xs: Any) -> Any:
             out, written = call.run(list(xs))
-            out, aux = _with_aux(out, has_aux, name)
-            found, specs[0] = out_arrays(out, name)
-            more, specs[1] = aux_arrays(aux)
-            return found, [*more, *written]
+            out, aux = with_aux(out, has_aux, name)
+            found, specs[0] = out_tensors(out, name)
+            check_smooth(found)
+            more, specs[1] = aux_tensors(aux)
+            return [array_of(t) for t in found], [*map(array_of, more), *written]
 
         return jax.vjp(outputs, *arrays, has_aux=True)
 
@@ -244,7 +262,7 @@ def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool
     primal_values = [t._read() for t in call.tensors]
     watch = Watch()
     made = differentiable(forward, call.tensors, watch)
-    n, m = specs[0].size, specs[1].size
+    n, m = specs[0].num_leaves, specs[1].num_leaves
     outs, aux = made[:n], made[n : n + m]
     call.finish(made[n + m :])
 
@@ -255,7 +273,7 @@ def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool
         else:  # autograd differentiates by the primals: run the function again
             with watch.same_numbers():
                 values, back, _ = transposed(arrays[:k])
-        return [conj(g) for g in back(_cotangents(values, arrays[k:]))]
+        return [conj(g) for g in back(as_cotangents(values, arrays[k:]))]
 
     def vjp_fn(*cotangents: Any, **options: Any) -> Any:
         """The gradients of the primals for cotangents in the structure of the outputs."""
@@ -271,7 +289,7 @@ def _vjp_by_jax(problem: _Problem | None, func: Any, primals: Any, has_aux: bool
     return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(aux, specs[1])] if has_aux else []))
 
 
-def _check_cotangents(given: list[Any], spec: Spec, outs: list[Any], out_spec: Spec) -> None:
+def _check_cotangents(given: list[Any], spec: TreeSpec, outs: list[Any], out_spec: TreeSpec) -> None:
     """Are cotangents of the outputs' structure and shapes?"""
     if spec != out_spec:
         raise RuntimeError(
@@ -285,7 +303,7 @@ def _check_cotangents(given: list[Any], spec: Spec, outs: list[Any], out_spec: S
             )
 
 
-def _cotangents(values: list[Any], given: Any) -> list[Any]:
+def as_cotangents(values: list[Any], given: Any) -> list[Any]:
     """Cotangents in the types that JAX wants: no numbers for integers, and complex conjugates."""
     return [
         conj(c).astype(v.dtype) if jnp.issubdtype(v.dtype, jnp.inexact) else np.zeros(v.shape, jax.dtypes.float0)
@@ -293,7 +311,7 @@ def _cotangents(values: list[Any], given: Any) -> list[Any]:
     ]
 
 
-def _tangent_of(value: Any, tangent: Any) -> Any:
+def tangent_of(value: Any, tangent: Any) -> Any:
     """A tangent as an array: JAX has none for integers."""
     return jnp.zeros(value.shape, value.dtype) if tangent.dtype == jax.dtypes.float0 else tangent
 
@@ -333,11 +351,11 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], has_aux: bool) -> Any:
     name = "jvp(f, primals, tangents)"
-    specs: list[Spec] = [LEAF, LEAF]
+    specs = [treespec_leaf()] * 2
     call = Call(func, primals, {})
 
     def run(tensors: list[Tensor]) -> Any:
-        out, aux = _with_aux(call.of(tensors), has_aux, f"{name}, has_aux=True" if has_aux else name)
+        out, aux = with_aux(call.of(tensors), has_aux, f"{name}, has_aux=True" if has_aux else name)
         found, specs[0] = out_tensors(out, name)
         more, specs[1] = aux_tensors(aux)
         return found, more
@@ -350,26 +368,26 @@ def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor
 def _jvp_by_jax(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
     name = "jvp(f, primals, tangents)"
     call = Call(func, primals, {})
-    specs: list[Spec] = [LEAF, LEAF]
+    specs = [treespec_leaf()] * 2
     k = len(own)
 
     def run(arrays: list[Any]) -> list[Any]:
         def outputs(*xs: Any) -> Any:
             with traced.following_tangents():
                 out, written = call.run(list(xs))
-            out, aux = _with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
-            found, specs[0] = out_arrays(out, name)
-            more, specs[1] = aux_arrays(aux)
-            return found, [*more, *written]
+            out, aux = with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
+            found, specs[0] = out_tensors(out, name)
+            more, specs[1] = aux_tensors(aux)
+            return [array_of(t) for t in found], [*map(array_of, more), *written]
 
         given = [t.astype(x.dtype) for x, t in zip(arrays[:k], arrays[k:], strict=True)]
         if strict:
             _check_dependence(outputs, arrays[:k], name)
         values, along, rest = jax.jvp(outputs, tuple(arrays[:k]), tuple(given), has_aux=True)
-        return [*values, *[_tangent_of(v, t) for v, t in zip(values, along, strict=True)], *rest]
+        return [*values, *[tangent_of(v, t) for v, t in zip(values, along, strict=True)], *rest]
 
     made = differentiable(run, [*own, *moves])
-    n, m = specs[0].size, specs[1].size
+    n, m = specs[0].num_leaves, specs[1].num_leaves
     call.finish(made[2 * n + m :])
     found = (unflatten(made[:n], specs[0]), unflatten(made[n : 2 * n], specs[0]))
     return (*found, unflatten(made[2 * n : 2 * n + m], specs[1])) if has_aux else found
@@ -391,10 +409,28 @@ def _check_dependence(outputs: Any, arrays: list[Any], name: str) -> None:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(outputs, jvp_fn): `jvp_fn(*tangents)` gives the derivative at the primals along the tangents."""
+    """(outputs, jvp_fn): `jvp_fn(*tangents)` gives the derivative at the primals along the tangents.
+
+    Where the function returns what is no tensor, jvp_fn gives that.
+    """
     own, spec = flatten(primals)
-    call = Call(func, primals, {})
     out = func(*primals)
+    rest, out_spec = flatten(out)
+
+    def tensors_of(*args: Any) -> list[Tensor]:
+        nonlocal rest, out_spec
+        rest, out_spec = flatten(func(*args))
+        return [x for x in rest if isinstance(x, Tensor)]
+
+    def along(tangents: Any) -> Any:
+        if not any(isinstance(x, Tensor) for x in rest):
+            return unflatten(rest, out_spec)
+        found = iter(jvp(tensors_of, primals, tangents)[1])
+        return unflatten([next(found) if isinstance(x, Tensor) else x for x in rest], out_spec)
+
+    engine = default_generator.engine
+    stream = engine.get_state()
+    along(unflatten([functions["zeros_like"](x.detach()) for x in own], spec))
 
     def jvp_fn(*tangents: Any) -> Any:
         """The derivative along tangents in the structure of the primals."""
@@ -412,178 +448,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {p.dtype} of the "
                     "corresponding primal."
                 )
-        return jvp(call.func, primals, tangents)[1]
+        now = engine.get_state()
+        engine.set_state(stream)  # the function draws the same numbers each time
+        try:
+            return along(tangents)
+        finally:
+            engine.set_state(now)
 
     return out, jvp_fn
-
-
-# -- Jacobians
-
-
-def _check_chunk(chunk_size: Any) -> None:
-    if chunk_size is not None and chunk_size <= 0:
-        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
-
-
-def _mapped(fn: Callable[[Any], Any], rows: list[Any], randomness: str = "error") -> Any:
-    """`fn` for each row, as `torch.func.vmap` would; what it returns as second is the same for all rows."""
-
-    def of_row(index: Any, row: list[Any]) -> Any:
-        state.transforms += 1
-        try:
-            with draws.mapping(randomness, rows[0].shape[0], index):
-                return fn(row)
-        finally:
-            state.transforms -= 1
-
-    return jax.vmap(of_row, out_axes=(0, None))(jnp.arange(rows[0].shape[0]), rows)
-
-
-def _rows(fn: Callable[[Any], list[Any]], basis: list[Any], chunk: int | None) -> list[Any]:
-    """`fn` for each row of a basis, at once or in chunks."""
-    n = basis[0].shape[0]
-    step = max(n if chunk is None else chunk, 1)
-    begins = range(0, n, step) or (0,)
-    parts = [_mapped(lambda row: (fn(row), ()), [b[i : i + step] for b in basis])[0] for i in begins]
-    return [jnp.concatenate(p) for p in zip(*parts, strict=True)] if len(parts) > 1 else parts[0]
-
-
-def _basis(values: list[Any]) -> list[Any]:
-    """For each value, the part of the identity matrix over all elements of all values that belongs to it."""
-    sizes = [v.size for v in values]
-    total, begin, found = sum(sizes), 0, []
-    for v, size in zip(values, sizes, strict=True):
-        found.append(jnp.eye(total, size, -begin, v.dtype).reshape(total, *v.shape))
-        begin += size
-    return found
-
-
-def _jacobian(
-    func: Any, argnums: Any, has_aux: bool, make: Any, name: str, forward: bool, chunk: Any, randomness: str | None
-) -> Callable[..., Any]:
-    """randomness: None for reverse mode, else how forward mode maps over tangents. make: what does it with JAX, if anything."""
-
-    @functools.wraps(func)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        problem = _Problem(func, args, kwargs, argnums, forward)
-        for i, x in enumerate(problem.inputs):
-            if x.is_complex():
-                raise RuntimeError(
-                    f"{'jacfwd' if forward else 'jacrev'}: Expected all inputs to be real but received complex tensor at "
-                    f"flattened input idx: {i}"
-                )
-        return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
-
-    def recorded(problem: _Problem) -> Any:
-        specs: list[Spec] = [LEAF, LEAF]
-
-        def run(tensors: list[Tensor]) -> Any:
-            out, aux = _with_aux(problem.call.of(tensors), has_aux, name)
-            found, specs[0] = out_tensors(out, name)
-            more, specs[1] = aux_tensors(aux)
-            return found, more
-
-        tensors = problem.call.tensors
-        if randomness is None:
-            blocks, rest = _taped.jacobian(_taped.Problem(tensors, problem.moving), run, chunk)
-        else:
-
-            def of_moving(moving: list[Tensor]) -> Any:
-                return run(problem.full(tensors, moving))
-
-            blocks, rest = _taped.columns(of_moving, [tensors[i] for i in problem.moving], randomness)
-        k = len(problem.moving)
-        rows = [unflatten(blocks[i * k : (i + 1) * k], problem.spec) for i in range(specs[0].size)]
-        found = unflatten(rows, specs[0])
-        return (found, unflatten(rest, specs[1])) if has_aux else found
-
-    def traced_by_jax(problem: _Problem) -> Any:
-        call = problem.call
-        specs: list[Spec] = [LEAF, LEAF]
-
-        def run(arrays: list[Any]) -> list[Any]:
-            def outputs(*moving: Any) -> Any:
-                out, written = call.run(problem.full(arrays, moving))
-                out, aux = _with_aux(out, has_aux, name)
-                found, specs[0] = out_arrays(out, name)
-                more, specs[1] = aux_arrays(aux)
-                return found, [*more, *written]
-
-            if make is None:  # the caller knows another way
-                raise Untaped
-            blocks, rest = make(outputs, [arrays[i] for i in problem.moving])
-            return [*blocks, *rest]
-
-        made = differentiable(run, call.tensors)
-        n, k, m = specs[0].size, len(problem.moving), specs[1].size
-        call.finish(made[n * k + m :])
-        rows = [unflatten(made[i * k : (i + 1) * k], problem.spec) for i in range(n)]
-        found = unflatten(rows, specs[0])
-        return (found, unflatten(made[n * k : n * k + m], specs[1])) if has_aux else found
-
-    return wrapper
-
-
-def jacrev(
-    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
-    _preallocate_and_copy: bool = False,
-) -> Callable[..., Any]:  # fmt: skip
-    """A function that returns the Jacobian of `func`, by reverse mode: for each output, one block for each input.
-
-    chunk_size: how many rows are computed at once.
-    """
-    _check_chunk(chunk_size)
-
-    def make(outputs: Any, inputs: list[Any]) -> Any:
-        values, back, rest = jax.vjp(outputs, *inputs, has_aux=True)
-        smooth = [i for i, v in enumerate(values) if jnp.issubdtype(v.dtype, jnp.inexact)]
-
-        def pull(rows: Any) -> list[Any]:
-            full = list(values)
-            for i, r in zip(smooth, rows, strict=True):
-                full[i] = r
-            return [conj(g) for g in back(_cotangents(values, full))]
-
-        rows = _rows(pull, _basis([values[i] for i in smooth]), chunk_size) if smooth else []
-        blocks, begin = [], 0
-        for i, v in enumerate(values):
-            size = v.size if i in smooth else 0
-            for j, x in enumerate(inputs):
-                block = rows[j][begin : begin + size] if size or i in smooth else jnp.zeros((v.size, *x.shape), x.dtype)
-                blocks.append(block.reshape(*v.shape, *x.shape))
-            begin += size
-        return blocks, rest
-
-    return _jacobian(func, argnums, has_aux, make, "vjp(f, *primals)", False, chunk_size, None)
-
-
-def jacfwd(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
-) -> Callable[..., Any]:
-    """A function that returns the Jacobian of `func`, by forward mode."""
-
-    def make(outputs: Any, inputs: list[Any]) -> Any:
-        def followed(*xs: Any) -> Any:
-            with traced.following_tangents():
-                return outputs(*xs)
-
-        def along(tangents: list[Any]) -> Any:
-            values, moves, rest = jax.jvp(followed, tuple(inputs), tuple(tangents), has_aux=True)
-            return [_tangent_of(v, t) for v, t in zip(values, moves, strict=True)], (values, rest)
-
-        columns, (values, rest) = _mapped(along, _basis(inputs), randomness)
-        blocks = []
-        for v, column in zip(values, columns, strict=True):
-            begin = 0
-            for x in inputs:
-                part = jnp.moveaxis(column[begin : begin + x.size], 0, -1)
-                blocks.append(part.reshape(*v.shape, *x.shape))
-                begin += x.size
-        return blocks, rest
-
-    return _jacobian(func, argnums, has_aux, make, "jvp(f, primals, tangents)", True, None, randomness)
-
-
-def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """A function that returns the second derivatives of `func`: forward over reverse mode."""
-    return jacfwd(jacrev(func, argnums), argnums)

@@ -31,6 +31,12 @@ _never: set[Any] = set()
 """The code of functions that had to be left to JAX."""
 
 
+WRITTEN = (
+    "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result differs from example to "
+    "example"
+)
+
+
 def is_inexact(t: Tensor) -> bool:
     """Has it numbers that can be differentiated?"""
     dtype = t._value.aval.dtype
@@ -51,7 +57,7 @@ def possible(func: Any) -> bool:
         and capture.staging is None
         and capture.active is None
         and (
-            state.taped > 0 or not state.saved_hooks
+            state.taped > 0 or not any(isinstance(h, tuple) for h in state.saved_hooks)
         )  # what a checkpoint computes again would be mapped at another level
         and (forward.level is None or forward.level.taped)
         and all(isinstance(s, Level) for s in draws.sources.stack)
@@ -102,9 +108,16 @@ def _at_work(level: Level | None = None, grad: bool = False) -> Iterator[None]:
 
 
 class Argument(tape.Node):
-    """Where the history begins of an argument that a function is differentiated by; to the function it is a leaf."""
+    """Where the history begins of an argument that a function is differentiated by; to the function it is a leaf.
 
-    __slots__ = ()
+    running: not empty while the function runs.
+    """
+
+    __slots__ = ("running",)
+
+    def __init__(self, running: list[bool], *place: Any) -> None:
+        super().__init__(*place)
+        self.running = running
 
     def release(self) -> None:
         pass
@@ -115,6 +128,7 @@ class Argument(tape.Node):
 
 
 tape.hidden.add(Argument)
+tape.begun.add(Argument)
 
 
 class Problem:
@@ -125,20 +139,30 @@ class Problem:
 
     def __init__(self, tensors: list[Tensor], moving: list[int]) -> None:
         self.tensors, self.moving = tensors, moving
-        self.start = next(tape.counter)
         self.after = list(tensors)
         self.values, self.nodes = [], []
+        self.running: list[bool] = []
         for i in moving:
             t = tensors[i]
             v = t._read()
             ends, indices = mapped.end_of(t) if t._rg and state.grad else ([None], None)
             h = wrap(v)
             h._layout = t._layout
-            h._node, h._rg = Argument(mapped._Form(v.aval, v.aval), (), ends, indices), True
+            h._node, h._rg = Argument(self.running, mapped._Form(v.aval, v.aval), (), ends, indices), True
             self.after[i] = h
             self.values.append(v)
             self.nodes.append(h._node)
         self._inside: set[Any] = set()
+
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Context of the function."""
+        self.running.append(True)
+        try:
+            with _at_work(grad=True):
+                yield
+        finally:
+            self.running.clear()
 
     def write_back(self) -> None:
         """Give the arguments that the function wrote to their new content."""
@@ -158,7 +182,7 @@ class Problem:
             target = pending.pop()
             if target in seen or target in inside:
                 continue
-            if not isinstance(target, tape.Node) or target.seq < self.start:
+            if not isinstance(target, tape.Node) or (type(target) is Argument and target.running):
                 return True
             seen.add(target)
             pending.extend([end for end in target.ends if end is not None])
@@ -199,7 +223,7 @@ class Problem:
 
 def gradients(problem: Problem, run: Callable[[list[Tensor]], tuple[Tensor, list[Tensor]]]) -> Any:
     """(gradients, value, further results) of `run`, which returns a scalar and these."""
-    with _at_work(grad=True):
+    with problem.at_work():
         out, more = run(problem.after)
     graph = state.grad and problem.reaches_outside(out)
     found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], False, graph))
@@ -223,7 +247,7 @@ def jacobian(
     problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], chunk: int | None
 ) -> Any:
     """(blocks, further results): for each output a block for each input, by reverse mode over all rows at once, or so many."""
-    with _at_work(grad=True):
+    with problem.at_work():
         outs, more = run(problem.after)
     graph = state.grad and any(problem.reaches_outside(o) for o in outs)
     smooth = [o for o in outs if is_inexact(o)]
@@ -233,25 +257,27 @@ def jacobian(
     step = max(total if chunk is None else chunk, 1)
     for first in range(0, total, step):
         n = min(step, total - first)
-        level, begin, rows = Level(n), 0, []
+        level, begin, rows = None if chunk == 1 else Level(n), 0, []
         for o in smooth:
             a = o._read().aval
             v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
             begin += a.numel
-            rows.append(mapped.enter(level, wrap(v) if n == total else wrap(v).narrow(0, first, n)))
+            row = wrap(v) if n == total else wrap(v).narrow(0, first, n)
+            rows.append(row[0] if level is None else mapped.enter(level, row))
         with _at_work(level):
             grads = problem.pulled(smooth, rows, True, graph)
         for part, g, x in zip(parts, grads, inputs, strict=True):
-            part.append(
-                functions["zeros_like"](x.detach()).expand(n, *x.shape) if g is None else mapped.leave(level, g)
-            )
+            if g is None:
+                part.append(functions["zeros_like"](x.detach()).expand((n, *x.shape)))
+            else:
+                part.append(g[None] if level is None else mapped.leave(level, g))
     joined = [p[0] if len(p) == 1 else functions["cat"](p) if p else None for p in parts]
     blocks, begin = [], 0
     for o in outs:
         size = o._read().aval.numel if is_inexact(o) else 0
         for x, part in zip(inputs, joined, strict=True):
             if size:
-                block = problem.settled(part[begin : begin + size].reshape(*o.shape, *x.shape))  # pyright: ignore[reportOptionalSubscript]
+                block = problem.settled(part[begin : begin + size].reshape((*o.shape, *x.shape)))  # pyright: ignore[reportOptionalSubscript]
             else:
                 block = functions["zeros"]((*o.shape, *x.shape), dtype=x.dtype, device=x.device)
             blocks.append(block)
@@ -266,7 +292,7 @@ class Pullback:
 
     def __init__(self, problem: Problem, run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]]) -> None:
         self.problem = problem
-        with _at_work(grad=True):
+        with problem.at_work():
             self.outs, more = run(problem.after)
         self.results = [problem.result(o) for o in self.outs]
         self.more = [problem.result(x) for x in more]
@@ -366,8 +392,9 @@ def columns(
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
         forward.leave()
-    if any(one_of(level, t) for t in (*outs, *more, *moving)):
-        raise Untaped
+    if any(one_of(level, h) for h in moving):
+        raise RuntimeError(WRITTEN)
+    more = [mapped.leave(level, x)[0] if one_of(level, x) else x for x in more]
     _written(primals, moving, before)
     blocks = []
     for o, t in zip(outs, moves, strict=True):
@@ -377,7 +404,7 @@ def columns(
             if whole is None:
                 block = functions["zeros"]((*o.shape, *x.shape), dtype=o.dtype, device=o.device)
             else:
-                block = whole[begin : begin + n].movedim(0, -1).reshape(*o.shape, *x.shape)
+                block = whole[begin : begin + n].movedim(0, -1).reshape((*o.shape, *x.shape))
             blocks.append(block)
             begin += n
     return blocks, [_view_of_own(x, primals, moving) for x in more]
@@ -403,10 +430,7 @@ def map_over(
     _write_examples(leaves, dims, given, before, level)
     for x, d in zip(leaves, dims, strict=True):
         if d is None and isinstance(x, Tensor) and mapped.is_mapped_at(level, x._value):
-            raise RuntimeError(
-                "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result "
-                "differs from example to example"
-            )
+            raise RuntimeError(WRITTEN)
     return found
 
 
@@ -448,7 +472,8 @@ def _as_view(t: Tensor, made: Tensor, arguments: list[Any], dims: list[int | Non
         steps = _steps(t, tuple(one.shape), rest)
         if steps is not None:
             offset = whole.storage_offset() + steps[-1]
-            return whole.as_strided(made.shape, (stride[begin], *steps[:-1]), offset)
+            view = whole.as_strided(made.shape, (stride[begin], *steps[:-1]), offset)
+            return view.conj() if t.is_conj() != whole.is_conj() else view
     return made
 
 
@@ -489,7 +514,8 @@ def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: 
     if whole is not None and -whole.ndim <= d < whole.ndim:
         return whole if d % whole.ndim == begin % whole.ndim else whole.movedim(begin, d)
     made = mapped.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
-    made = made if among is None else _as_view(t, made, *among)
+    if among is not None:
+        made = _as_view(t, made, *among)
     if not -made.ndim <= d < made.ndim:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-made.ndim}, {made.ndim - 1}], but got {d})"

@@ -574,11 +574,16 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: IsLeaf = N
     """The leaves of `tree` spread over a description, a leaf standing for all below it. None where they do not fit."""
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
-    kind = _get_node_type(tree)
-    if treespec.is_leaf() or kind != treespec.type:
+    kind, other = _get_node_type(tree), treespec.type
+    if treespec.is_leaf() or (kind != other and not {kind, other} <= STANDARD_DICT_TYPES):
         return None
     children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-    if len(children) != treespec.num_children or context != treespec.context:
+    if len(children) != treespec.num_children:
+        return None
+    if kind in STANDARD_DICT_TYPES:  # the same keys; what stands there goes by position, as in PyTorch
+        if set(tree) != set(treespec.context[1] if other is defaultdict else treespec.context):
+            return None
+    elif kind is not deque and context != treespec.context:
         return None
     found: list[Any] = []
     for child, spec in zip(children, treespec.children(), strict=True):
