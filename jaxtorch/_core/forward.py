@@ -14,6 +14,7 @@ import types
 from typing import Any
 
 import jax
+from jax._src import core as _core
 
 from . import capture, program
 from . import tensor as _tensor
@@ -169,6 +170,13 @@ def _smooth(aval: Aval) -> bool:
     return aval.dtype.is_floating_point or aval.dtype.is_complex
 
 
+def _only_backward(jaxpr: Any) -> bool:
+    """Does a derivative need one that is known for reverse mode only?"""
+    return any(eqn.primitive.name == "custom_lin" for eqn in jaxpr.eqns) or any(
+        map(_only_backward, _core.subjaxprs(jaxpr))
+    )
+
+
 def _rule(kernel: Kernel, places: tuple[int, ...]) -> tuple[Entry, tuple[int, ...]] | None:
     """(all inputs, tangents of those at `places`) -> tangents of the outputs named; None where no output can have one."""
     try:
@@ -193,7 +201,10 @@ def _rule(kernel: Kernel, places: tuple[int, ...]) -> tuple[Entry, tuple[int, ..
 
     avals = (*kernel.in_avals, *[kernel.in_avals[i] for i in places])
     try:
-        made = Entry(None, Kernel(kernel.name + "_jvp", along, avals, kernel.slot), tuple)
+        derivative = Kernel(kernel.name + "_jvp", along, avals, kernel.slot)
+        if _only_backward(derivative.closed().jaxpr):
+            raise NotImplementedError("only a rule for reverse mode is known")
+        made = Entry(None, derivative, tuple)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise NotImplementedError(
             f"Trying to use forward AD with {kernel.name} that does not support it because it has not been implemented yet."
@@ -201,6 +212,11 @@ def _rule(kernel: Kernel, places: tuple[int, ...]) -> tuple[Entry, tuple[int, ..
     made.grad_name = "ForwardBackward0"
     _rules[kernel, places] = made, smooth
     return _rules[kernel, places]
+
+
+def _fitting(tangent: Any, aval: Aval) -> Any:
+    """A tangent in the type of what moves along it: `make_dual` takes other types too."""
+    return tangent if tangent._value.aval.dtype is aval.dtype else tangent.to(aval.dtype)
 
 
 def _with_history(v: Value, x: Any) -> Any:
@@ -221,7 +237,7 @@ def _follow(
         if found is None:
             return
         entry, smooth = found
-        tangents = [tangent_of(values[i]) for i in places]
+        tangents = [_fitting(tangent_of(values[i]), values[i].aval) for i in places]
         tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
         own: list[Any] = values
         if state.grad and (tracked or any(t._rg for t in tangents)):  # kept, lest a write in place makes them unusable

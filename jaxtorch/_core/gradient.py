@@ -16,6 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import core, tree_util
+from jax._src import core as _core
+from jax._src.interpreters import ad as _ad
+from jax._src.lax.control_flow.loops import scan_p
 from jax.extend import core as jex_core
 from jax.interpreters import ad, partial_eval
 
@@ -346,6 +349,23 @@ def _cotangents(outs: tuple[Aval, ...], present: tuple[bool, ...], given: Any) -
         else:
             full.append(np.zeros(aval.shape, jax.dtypes.float0))
     return full
+
+
+_scan_rule = getattr(_ad, "fancy_transposes", {}).get(scan_p)
+
+
+def _transposed_scan(cts: Any, *args: Any, length: int, num_carry: int, **params: Any) -> Any:
+    """JAX's rule for a scan, but where the gradient of an output over all steps is a zero, each step gets one of its own size."""
+    found = list(cts)
+    for i in range(num_carry, len(found)):
+        if type(found[i]) is ad.Zero:
+            found[i] = ad.Zero(_core.mapped_leading_aval(length, found[i].aval))
+    assert _scan_rule is not None
+    return _scan_rule(found, *args, length=length, num_carry=num_carry, **params)
+
+
+if _scan_rule is not None and hasattr(_core, "mapped_leading_aval"):
+    _ad.fancy_transposes[scan_p] = _transposed_scan
 
 
 def _torch_gradient(g: Any, aval: Aval) -> Any:

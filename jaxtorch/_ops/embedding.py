@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import ad
 
-from .._core import dtypes, native
+from .._core import dtypes, forward, native
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
 from .._core.op import Array, function, functions, op
@@ -141,7 +141,12 @@ def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_typ
     if max_norm is not None:
         if max_norm.__class__ is not float:
             need_kind("embedding_renorm_", "max_norm", "float", max_norm)
-        weight._write(_renormalised(weight, index, float(max_norm), float(norm_type))._value)
+        before = weight._read()
+        with forward.pausing():
+            new = _renormalised(weight, index, float(max_norm), float(norm_type))._value
+        if forward.is_dual(before):  # as in PyTorch: the tangent stays what it was
+            forward.set_tangent(new, forward.tangent_of(before))
+        weight._write(new)
 
 
 def embedding(

@@ -118,7 +118,10 @@ def grad(
 
         joined = [None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True)]
         return tuple(
-            [_zeros(t, create_graph) if g is None and materialize_grads else g for t, g in zip(inputs, joined, strict=True)]
+            [
+                _zeros(t, create_graph) if g is None and materialize_grads else g
+                for t, g in zip(inputs, joined, strict=True)
+            ]
         )
     roots = _make_roots(outputs, grads, create_graph)
     for t in inputs:

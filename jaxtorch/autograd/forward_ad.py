@@ -60,7 +60,7 @@ class dual_level(_Decorating):
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
     """A dual tensor with the values of `tensor`, and `tangent`, of the same shape, as its derivative.
 
-    It has its own memory, where PyTorch's shares that of `tensor`: writing to it in place does not change `tensor`.
+    A tangent of another type is given back as it is; what is computed with it has the tensor's. The dual has its own memory, where PyTorch's shares that of `tensor`: writing to it in place does not change `tensor`.
     """
     level = _current_level if level is None else level
     if level < 0:
@@ -85,7 +85,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
             f"supported. Tensor is of size {list(own.aval.shape)} while the given forward gradient is of size "
             f"{list(moves.aval.shape)}."
         )
-    if own.aval.dtype is not moves.aval.dtype:
+    if moves.aval.dtype.is_complex and not own.aval.dtype.is_complex:
         raise NotImplementedError(
             f"jaxtorch: make_dual with a tangent of {tangent.dtype} for a tensor of {tensor.dtype}: convert the tangent first"
         )

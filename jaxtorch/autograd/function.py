@@ -16,7 +16,7 @@ from .._core.permissions import check_history
 from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
-from . import _traced_function
+from . import _dual_function, _traced_function
 from ._returned import check_gradients
 from ._sparse_ends import carrier, places, result, to_values
 
@@ -364,7 +364,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 own._value = other._value
         return recorded
     if forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(carrier(a)._read()) for a in args]):  # noqa: C419
-        return _with_tangents(cls, args, kwargs)
+        return _dual_function.apply(cls, args, kwargs, _recorded)
     if not state.taped:
         return _recorded(cls, args, kwargs)
     ctx = cls._node_class()
@@ -372,56 +372,13 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _recorded(cls, args, kwargs, ctx)
 
 
-def _with_tangents(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a Function on dual tensors: the user's `jvp` gives the tangents of the outputs."""
-    ctx = cls._node_class()
-    tangents = [forward.tangent_of(a._read()) if isinstance(a, Tensor) else None for a in args]
-    inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}
-    with forward.pausing():
-        output = _recorded(cls, args, kwargs, ctx)
-        if ctx.materialize_grads:
-            for i, a in enumerate(args):
-                if tangents[i] is None and isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex()):
-                    tangents[i] = a.new_zeros(a.shape)
-        ctx._for_jvp = tuple(ctx._to_save_forward)
-        try:
-            results = cls.jvp(ctx, *tangents)
-        finally:
-            ctx._for_jvp = None
-        outputs = list(output) if isinstance(output, tuple) else [output]
-        results = results if isinstance(results, tuple) else (results,)
-        if len(results) != len(outputs):
-            raise RuntimeError(
-                f"{cls.__name__}: jvp returned {len(results)} tangents, but forward returned {len(outputs)} outputs"
-            )
-        for k, (o, t) in enumerate(zip(outputs, results, strict=True)):
-            if isinstance(o, Tensor):
-                if inputs.get(id(o), o._version) != o._version:
-                    raise NotImplementedError(f"jaxtorch: {cls.__name__} writes to a dual tensor; return a new one")
-                outputs[k] = _give_tangent(o, t, id(o) in inputs, cls.__name__)
-    return tuple(outputs) if isinstance(output, tuple) else outputs[0]
-
-
-def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
-    """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own."""
-    if is_input and forward.tangent_of(o._read()) is not None:
-        o = o.view_as(o)  # an input handed back
-    if tangent is None:
-        return o
-    if not isinstance(tangent, Tensor) or tangent.shape != o.shape:
-        raise RuntimeError(f"{name}: jvp must return tensors of the outputs' shapes, or None, but returned {tangent!r}")
-    if o._alias is not None and o._alias.chain:
-        own = o.detach().clone()
-        own._node, own._index, own._rg = o._node, o._index, o._rg
-        o = own
-    forward.set_tangent(o._read(), tangent)
-    return o
-
-
 def _recorded(
-    cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any = None, output: Any = _TO_COMPUTE
-) -> Any:
-    """Run `forward`, unless its output is known already, and make a node of the call."""
+    cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Any = None, output: Any = _TO_COMPUTE, marks: Any = None
+) -> Any:  # fmt: skip
+    """Run `forward`, unless its output is known already, and make a node of the call.
+
+    marks: a list for what the user has marked: the tensors (by id) that are written to, the numbers of outputs without a gradient.
+    """
     ctx = cls._node_class() if ctx is None else ctx
     wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
@@ -450,6 +407,8 @@ def _recorded(
     if tracked:
         _connect(ctx, cls, args, wants, before_edges, in_avals, outputs)
     fixed = {id(t) for t in ctx._non_differentiable}
+    if marks is not None:
+        marks += [dirty, {k for k, o in enumerate(outputs) if id(o) in fixed}]
     made: list[Any] = []
     saved_at: dict[int, int] = {}
     for k, o in enumerate(outputs):

@@ -43,11 +43,21 @@ def is_inexact(t: Tensor) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-def _code(func: Any) -> Any:
+def _code(func: Any, depth: int = 3) -> Any:
+    """What a function runs: its code, and that of the functions it closes over."""
     while isinstance(func, functools.partial) or hasattr(func, "__wrapped__"):
         func = func.func if isinstance(func, functools.partial) else func.__wrapped__
     func = getattr(func, "__func__", func)
-    return func.__code__ if isinstance(func, types.FunctionType) else type(func)
+    if not isinstance(func, types.FunctionType):
+        return type(func)
+    cells = func.__closure__ if depth else None
+    if not cells:
+        return func.__code__
+    held = [c.cell_contents for c in cells if c != _EMPTY]
+    return func.__code__, *[_code(x, depth - 1) for x in held if isinstance(x, types.FunctionType)]
+
+
+_EMPTY = types.CellType()
 
 
 def possible(func: Any) -> bool:
@@ -68,7 +78,7 @@ def possible(func: Any) -> bool:
 def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> Any:
     """What `taped` returns, or, where it cannot be done, `by_jax`."""
     if not possible(func):
-        return by_jax()
+        return _by_jax(by_jax)
     if state.taped:
         return taped()
     with Journal() as journal:
@@ -78,7 +88,18 @@ def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> A
             pass
     _never.add(_code(func))
     journal.undo()
-    return by_jax()
+    return _by_jax(by_jax)
+
+
+def _by_jax(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except TypeError as error:
+        if "forward-mode autodiff (jvp) to a custom_vjp" not in str(error):
+            raise
+        raise NotImplementedError(
+            "Trying to use forward AD with an operation that does not support it because it has not been implemented yet."
+        ) from error
 
 
 @contextlib.contextmanager
