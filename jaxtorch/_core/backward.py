@@ -85,18 +85,17 @@ class _Plain:
 
     @staticmethod
     def run(node: Node, grads: list[Any]) -> Any:
-        form: GradForm = node.form
-        saved = node.checked()
+        return _Plain.run_with(node.form, node.checked(), grads)
+
+    @staticmethod
+    def run_with(form: GradForm, saved: Any, grads: list[Any]) -> Any:
         try:
-            if len(grads) == 1:
-                entry = form.backward(_ONE)
-                return emit(entry.kernel, [*saved[: len(form.roots)], grads[0]])
-            entry = form.backward(tuple([g is not None for g in grads]))
+            entry = form.backward(_ONE if len(grads) == 1 else tuple([g is not None for g in grads]))
             return emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
         except NoContent:
             if not any(type(g) is SparseValue for g in grads):
                 raise
-            return _Plain.run(node, [dense_value(g) for g in grads])
+            return _Plain.run_with(form, saved, [dense_value(g) for g in grads])
 
 
 _ONE = (True,)

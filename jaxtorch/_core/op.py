@@ -251,7 +251,7 @@ def _named(names: Any, operands: Any, statics: Any) -> dict[str, frozenset[str]]
     return dict.fromkeys(names, frozenset())
 
 
-_COUNTED_ON = frozenset(("acosh", "asinh", "atanh", "_polygamma"))
+_COUNTED_ON = frozenset(("_polygamma",))
 """Operations whose in-place form is an overload of its own to autograd."""
 _PIVOTED = frozenset(("lu_unpack", "linalg_lu"))
 """Operations whose first result is a permutation, which has no gradient."""

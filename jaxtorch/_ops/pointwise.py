@@ -12,11 +12,11 @@ import numpy as np
 from jax import lax
 
 from .._core import native
-from .._core.op import Array, Number, op
+from .._core.op import Array, Number, function, op
 from .._core.structseq import types
 from .division import quotient
 from .primitives import natively, primitive, with_tangent
-from .rules import derivatives, in_single, kind, masked, real_only, refuse, unbroken, zeros_mask
+from .rules import derivatives, in_single, kind, masked, no_derivative, real_only, refuse, unbroken, zeros_mask
 
 # -- complex functions at their cuts: on which side a number lies is told by the sign of zero, which JAX's functions do not see
 
@@ -268,7 +268,7 @@ def _complex_asinh(x: Any) -> Any:
     return _right(lax.asinh, x)
 
 
-@op(promote="float", inplace=True, aliases=["arcsinh"])
+@op(promote="float", aliases=["arcsinh"])
 def asinh(input: Array):
     """The inverse hyperbolic sine."""
     return _complex_asinh(input) if kind(input) == "complex" else lax.asinh(input)
@@ -279,7 +279,7 @@ def _acosh(x: Any) -> Any:
     return _upper(lax.acosh, x) if kind(x) == "complex" else lax.acosh(x)
 
 
-@op(promote="float", inplace=True, aliases=["arccosh"])
+@op(promote="float", aliases=["arccosh"])
 def acosh(input: Array):
     """The inverse hyperbolic cosine."""
     return _acosh(input)
@@ -290,10 +290,32 @@ def _atanh(x: Any) -> Any:
     return _upper(lax.atanh, x) if kind(x) == "complex" else lax.atanh(x)
 
 
-@op(promote="float", inplace=True, aliases=["arctanh"])
+@op(promote="float", aliases=["arctanh"])
 def atanh(input: Array):
     """The inverse hyperbolic tangent."""
     return _atanh(input)
+
+
+def _without_derivative(fn: Any) -> None:
+    """Offer the in-place form of a function, which has no derivative, as in PyTorch."""
+    name = fn.__name__
+    refused = no_derivative(NotImplementedError, f"the derivative for 'inplace version of {name}' is not implemented.")
+
+    def body(input: Array):
+        return refused(lambda found, _: found)(_INVERSES[name](lax.stop_gradient(input)), input)
+
+    made = op(
+        name=f"_{name}_in_place", promote="float", function=False, method=False, out=False, inplace=f"{name}_",
+        aliases=[f"arc{name[1:]}"], grad=f"{name.capitalize()}Backward1",
+    )(body)  # fmt: skip
+    for form in (name, f"arc{name[1:]}"):
+        function(f"{form}_")(made.inplace)
+
+
+_INVERSES: dict[str, Any] = {"asinh": lambda x: _complex_asinh(x) if kind(x) == "complex" else lax.asinh(x)}
+_INVERSES |= {"acosh": _acosh, "atanh": _atanh}
+for _fn in (asinh, acosh, atanh):
+    _without_derivative(_fn)
 
 
 def _sinc_slope(t: Any, ans: Any, x: Any) -> Any:

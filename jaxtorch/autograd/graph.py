@@ -108,12 +108,31 @@ class _Round:
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """Context in which what operations save for backward may be written in place afterwards: they keep its present content."""
 
+    _open = False
+
     def __init__(self) -> None:
-        super().__init__(lambda t: wrap(kept_value(t._read())), lambda t: t)
+        super().__init__(lambda t: (self, wrap(kept_value(t._read()))), _if_open)
 
     def __enter__(self) -> Any:
+        if any(isinstance(h, tuple) and h[1] is _if_open for h in state.saved_hooks):
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
+        self._open = True
         return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._open = False
+        super().__exit__(*exc)
+
+
+def _if_open(packed: tuple[allow_mutation_on_saved_tensors, Tensor]) -> Tensor:
+    """What was saved, while its context is open."""
+    context, t = packed
+    if not context._open:
+        raise AssertionError(
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
+        )
+    return t
 
 
 def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any:

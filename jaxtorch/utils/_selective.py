@@ -60,8 +60,8 @@ _CONSUMED: list[Any] = []
 class _Mode:
     """The context of a run; it can be entered again. Decisions are the first run's, by how often an operation has come."""
 
-    def __init__(self, policy: Callable[..., Any], decided: dict[Any, list[Any]], recompute: bool) -> None:
-        self.policy, self.decided, self.recompute = policy, decided, recompute
+    def __init__(self, policy: Callable[..., Any], decided: Any, recompute: bool, mutable: bool) -> None:
+        self.policy, self.decided, self.recompute, self.mutable = policy, decided, recompute, mutable
         self.open: list[tuple[asking, dict[Any, int]]] = []
 
     def __enter__(self) -> None:
@@ -102,7 +102,20 @@ class _Mode:
                 "Trying to backward an extra time. You are only allowed to backward once on any region computed under selective "
                 "activation checkpoint."
             )
-        return run() if kept is None else kept
+        if kept is None:
+            return run()
+        for v in kept:
+            if type(v.guard) is tuple and v.guard[0].n - v.guard[0].hidden != v.guard[1]:
+                self._refuse(op)
+        return kept
+
+    def _refuse(self, op: Any) -> None:
+        if self.mutable:
+            raise NotImplementedError(
+                f"jaxtorch: allow_cache_entry_mutation=True where a result of {op} that was kept has been written to: its present "
+                "content would be taken for the result"
+            )
+        raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
 
 
 def _operation_of(kernel: Kernel, values: list[Value]) -> tuple[Any, list[Any]] | None:
@@ -110,7 +123,7 @@ def _operation_of(kernel: Kernel, values: list[Value]) -> tuple[Any, list[Any]] 
         return operation(kernel, [wrap(v) for v in values])
 
 
-def contexts(policy_or_list: Any) -> tuple[Any, Any]:
+def contexts(policy_or_list: Any, mutable: bool = False) -> tuple[Any, Any]:
     """The contexts of the first run and of the second."""
     if isinstance(policy_or_list, list):
         for op in policy_or_list:
@@ -127,4 +140,4 @@ def contexts(policy_or_list: Any) -> tuple[Any, Any]:
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     decided: dict[Any, list[Any]] = defaultdict(list)
-    return _Mode(policy, decided, False), _Mode(policy, decided, True)
+    return _Mode(policy, decided, False, mutable), _Mode(policy, decided, True, mutable)

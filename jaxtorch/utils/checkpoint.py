@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .._core import backward as engine
 from .._core import capture, modes, program, random, tape
 from .._core.entry import Kernel
 from .._core.random import get_rng_state, set_rng_state
@@ -79,12 +80,12 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     """Two contexts for `checkpoint(..., use_reentrant=False, context_fn=...)`: what the policy says to save is not computed again.
 
     policy_fn_or_list: `policy(ctx, op, *args, **kwargs)` gives a `CheckpointPolicy` for an operation (`torch.ops.aten.mm.default`),
-    of which it sees the tensors; or a list of the operations to save. What was saved is a value, which later writes in place
-    do not reach, so `allow_cache_entry_mutation` has no effect.
+    of which it sees the tensors; or a list of the operations to save. RuntimeError in backward where what was saved has been
+    written to since, NotImplementedError with `allow_cache_entry_mutation`.
     """
     from ._selective import contexts
 
-    return contexts(policy_fn_or_list)
+    return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
 def noop_context_fn() -> tuple[Any, Any]:
@@ -338,7 +339,8 @@ class _Frame:
         self.surroundings = _Surroundings(options["preserve_rng_state"], args)
         self.saved: list[weakref.ref[_Holder]] = []
         self.types: list[Any] = []
-        self.computed: dict[int, Tensor] = {}
+        self.computed: dict[int, dict[int, Tensor]] = {}  # of each backward pass, by its number
+        self.complete = False  # has the first run ended?
         self.arrived: list[Value] = []
 
     def pack(self, x: Tensor) -> _Holder:
@@ -353,12 +355,24 @@ class _Frame:
             self.arrived.append(grad._read())
 
     def unpack(self, holder: _Holder) -> Tensor:
-        if holder.index not in self.computed:
-            self._run_again()
-        return self.computed.pop(holder.index)
+        number = engine.under_way[-1].number if engine.under_way else None
+        computed = self.computed.get(number) if number is not None else None
+        if computed is None:
+            computed = self._run_again()
+            if number is not None:
+                self.computed[number] = computed
+        if holder.index not in computed:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+                "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
+                "details on your use case."
+            )
+        return computed.pop(holder.index)
 
-    def _run_again(self) -> None:
+    def _run_again(self) -> dict[int, Tensor]:
+        """What is saved, computed once more, by the numbers of those that are still wanted."""
         seen = 0
+        computed: dict[int, Tensor] = {}
         last = max((h.index for h in (r() for r in self.saved) if h is not None), default=-1)
 
         def collect(x: Tensor) -> Tensor:
@@ -372,7 +386,7 @@ class _Frame:
                         f"recomputed metadata: {_metadata(x._read().aval)}"
                     )
                 if self.saved[index]() is not None:
-                    self.computed[index] = x.detach()
+                    computed[index] = x.detach()
             if self.early_stop and index == last:
                 raise _Stop
             return x.detach()
@@ -388,13 +402,14 @@ class _Frame:
         ):  # fmt: skip
             self.function(*args, **kwargs)
         self.arrived = []
-        missing = any(r() is not None and i not in self.computed for i, r in enumerate(self.saved) if i >= seen)
-        if missing or (not self.early_stop and seen != len(self.types)):
+        missing = any(r() is not None and i not in computed for i, r in enumerate(self.saved) if i >= seen)
+        if missing or (not self.early_stop and self.complete and seen != len(self.types)):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
                 f"recomputation.\nNumber of tensors saved during forward: {len(self.types)}\nNumber of tensors saved during "
                 f"recomputation: {seen}."
             )
+        return computed
 
 
 class _Holder:
@@ -432,6 +447,7 @@ def _saving_inputs(function: Any, args: Any, kwargs: Any, options: dict[str, Any
     frame = _Frame(function, args, kwargs, options)
     with saved_tensors_hooks(frame.pack, _unpacked), forward_context:
         outputs = function(*args, **kwargs)
+    frame.complete = True
     own = {id(x) for x in (*args, *kwargs.values())}
     for out in _tensors(outputs):
         if out.requires_grad and out.grad_fn is not None and id(out) not in own:
