@@ -9,6 +9,7 @@ kernel goes through the door that ordinary operations use.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import warnings
@@ -22,7 +23,7 @@ from .entry import Entry, Kernel
 from .gradient import GradForm
 from .handed import hand_out, keep, let_go
 from .holders import LISTED, counted
-from .modes import Anomaly, no_grad, state, watch
+from .modes import Anomaly, in_another_thread, no_grad, state, watch
 from .program import emit
 from .returned import GradDtype, changed, check_replacement
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
@@ -182,8 +183,16 @@ def _way(create_graph: bool) -> Any:
     return _Graph if create_graph else _Plain
 
 
+_DEEP = 40  # so many within each other fill half of Python's stack
+
+
 def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
     """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places."""
+    work = functools.partial(_run, roots, retain_graph, create_graph, capture)
+    in_another_thread(work) if under_way and len(under_way) % _DEEP == 0 else work()
+
+
+def _run(roots: list[tuple[Any, Any]], retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
     starts = [(edge_of(place), g) for place, g in roots]
     walk = (_MappedWalk if mapped.used else _Walk)(_way(create_graph), retain_graph, capture)
     if capture is not None:

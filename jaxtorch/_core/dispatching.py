@@ -39,6 +39,7 @@ class _State(threading.local):
 
 
 state = _State()
+modes.carried.append(state)
 opened: list[Any] = []
 """The modes in force in any thread, so that functions need not look at the thread's state."""
 rules: dict[str, Callable[..., Any]] = {}

@@ -20,6 +20,7 @@ from jax._src import core as _core
 
 from . import capture
 from .context import x64
+from .modes import carried
 from .program import force
 from .traced import is_staging, kernel_p, trace, within
 from .value import Mapped as Example
@@ -40,6 +41,7 @@ class _Sources(threading.local):
 
 
 sources = _Sources()
+carried.append(sources)
 
 
 class Mapped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 import threading
@@ -39,6 +40,29 @@ class _State(threading.local):
 
 
 state = _State()
+carried: list[threading.local] = [state]
+"""What each thread has for itself, and hands on to one that goes on with its work."""
+
+
+def in_another_thread(run: Callable[[], Any]) -> Any:
+    """What `run` returns, or raises, in a new thread, whose stack is empty; this one waits."""
+    held = [dict(vars(local)) for local in carried]
+    found: list[Any] = []
+
+    def work() -> None:
+        for local, values in zip(carried, held, strict=True):
+            vars(local).update(values)
+        try:
+            found.extend((True, run()))
+        except BaseException as error:
+            found.extend((False, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(work,))
+    thread.start()
+    thread.join()
+    if found[0]:
+        return found[1]
+    raise found.pop()
 
 
 UNKNOWN = (

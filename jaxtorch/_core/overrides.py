@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from . import dispatching
+from .modes import carried
 from .tensor import Tensor
 
 
@@ -27,6 +28,7 @@ class _State(threading.local):
 
 
 state = _State()
+carried.append(state)
 collectors: list[Callable[[], Iterable[FunctionType]]] = []
 """Give the functions that ask, when `activate` needs them."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import dispatching, dtypes
 from .._core.autocasting import set_casts
+from .._core.modes import carried
 
 _HALF = ("cuda", "mps", "xpu", "mtia", "maia", "privateuseone")
 _BRAIN = ("cpu", "hpu", "xla", "ipu", "tpu")
@@ -31,6 +32,7 @@ class _Settings(threading.local):
 
 
 settings = _Settings()
+carried.append(settings)
 
 
 def known(kind: Any) -> str:

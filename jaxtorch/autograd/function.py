@@ -502,6 +502,8 @@ def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
             alias = o._alias
         if alias is not None and alias.base is not None:
             alias.no_grad = "custom"
+            alias.peek(o)
+            alias.placed = alias.counted()
     o._set_history(ctx, k)
     return o
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.modes import enable_grad, no_grad
+from .._core.modes import enable_grad
+from .._core.op import functions
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, from_host
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -28,45 +30,87 @@ def _differentiable(t: Any) -> bool:
 
 
 def _numpy(t: Tensor) -> np.ndarray[Any, Any]:
-    return np.asarray(t.detach().resolve_conj().numpy()).copy()
+    return np.asarray((t.to_dense() if is_sparse(t) else t).detach().resolve_conj().numpy()).copy()
+
+
+def _floating(outs: Any) -> list[Tensor]:
+    return [o for o in _tensors(outs) if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
+
+
+def _same_kind(a: Tensor, b: Tensor, place: Any, step: complex) -> None:
+    """AssertionError unless two results at inputs that were moved are of one shape and type."""
+    for what, one, other in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
+        if one != other:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed on index {place} by {step}, "
+                f"but got: {what}s {other} and {one}."
+            )
 
 
 class _Check:
-    """One comparison of a function's derivatives at some inputs."""
+    """One comparison of a function's derivatives at some inputs.
 
-    def __init__(self, func: Callable[..., Any], inputs: list[Any], eps: float) -> None:
+    masked: of sparse inputs, are only the elements that are there moved?
+    """
+
+    def __init__(self, func: Callable[..., Any], inputs: list[Any], eps: float, masked: bool) -> None:
         self.func = func
         self.inputs = inputs
         self.wanted = [i for i, t in enumerate(inputs) if _differentiable(t)]
         self.eps = eps
+        self.masked = masked
 
     def outputs(self) -> list[Tensor]:
         """The differentiable outputs at the inputs."""
-        return [o for o in _tensors(self.func(*self.inputs)) if _differentiable(o)]
+        outs = _tensors(self.func(*self.inputs))
+        found = [o for o in outs if o.requires_grad]
+        for o in outs:
+            if isinstance(o, Tensor) and is_sparse(o):
+                raise ValueError(
+                    "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn "
+                    "for gradcheck."
+                )
+        return found
 
-    def values(self, place: int, array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """All floating point outputs, with another array for one input."""
-        given = [t.detach() if isinstance(t, Tensor) else t for t in self.inputs]
-        given[place] = from_host(array.copy())
-        with no_grad():
-            outs = _tensors(self.func(*given))
-        return [_numpy(o) for o in outs if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex())]
+    def moved(self, place: int, k: int, step: complex) -> list[Tensor]:
+        """All floating point outputs where element k of an input is another. The input itself is written to, and back again."""
+        t, given = self.inputs[place], list(self.inputs)
+        x = _numpy(t)
+        x.reshape(-1)[k] += step
+        if is_sparse(t):
+            given[place] = from_host(x).to_sparse(layout=t.layout).requires_grad_()
+            return [o.detach() for o in _floating(self.func(*given))]
+        whole, before = t.data, t.detach().clone()
+        whole.copy_(from_host(x))
+        try:
+            return [o.detach().clone() for o in _floating(self.func(*given))]
+        finally:
+            whole.copy_(before)
 
     def numerical(self, place: int) -> list[np.ndarray[Any, Any]]:
         """The Jacobian of each output by central differences: (elements of the input, elements of the output).
 
         Complex inputs give the conjugate Wirtinger derivative times two: what PyTorch's backward computes.
         """
-        x = _numpy(self.inputs[place])
+        t = self.inputs[place]
+        x = _numpy(t)
+        still = np.zeros(x.size, bool)
+        if is_sparse(t) and self.masked:
+            ones = t.detach()._with_values(functions["ones_like"](t._parts[-1].detach()))
+            still = _numpy(ones).reshape(-1) == 0
         rows: list[list[Any]] = []
         for k in range(x.size):
             changes = []
             for step in (self.eps, self.eps * 1j) if np.iscomplexobj(x) else (self.eps,):
-                up, down = x.copy(), x.copy()
-                up.reshape(-1)[k] += step
-                down.reshape(-1)[k] -= step
-                pairs = zip(self.values(place, up), self.values(place, down), strict=True)
-                changes.append([(a - b).reshape(-1) / (2 * self.eps) for a, b in pairs])
+                if still[k]:
+                    outs = _floating(self.func(*self.inputs))
+                    changes.append([np.zeros(o.numel(), _numpy(o).dtype) for o in outs])
+                    continue
+                down, up = self.moved(place, k, -step), self.moved(place, k, step)
+                for a, b in zip(up, down, strict=False):
+                    _same_kind(a, b, tuple(map(int, np.unravel_index(k, x.shape))), step)
+                pairs = zip(up, down, strict=False)
+                changes.append([(_numpy(a) - _numpy(b)).reshape(-1) / (2 * self.eps) for a, b in pairs])
             rows.append(changes)
         n_out = len(rows[0][0]) if rows else 0
         return [self._joined(rows, j) for j in range(n_out)]
@@ -100,8 +144,7 @@ def _tangents(check: _Check, place: int, direction: Tensor) -> list[Any]:
         given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
         given = [t.requires_grad_() if i in check.wanted else t for i, t in enumerate(given)]
         given[place] = forward_ad.make_dual(given[place], direction)
-        outs = [o for o in _tensors(check.func(*given)) if isinstance(o, Tensor)]
-        tangents = [forward_ad.unpack_dual(o).tangent for o in outs if o.is_floating_point() or o.is_complex()]
+        tangents = [forward_ad.unpack_dual(o).tangent for o in _floating(check.func(*given))]
         return [None if t is None else _numpy(t) for t in tangents]
 
 
@@ -148,7 +191,7 @@ def gradcheck(
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad to be True")
     given = _tensors(inputs)
-    check = _Check(func, given, eps)
+    check = _Check(func, given, eps, bool(masked))
     if not check.wanted:
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
@@ -160,7 +203,7 @@ def gradcheck(
                 "likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=2,
             )
-        layout = given[i]._layout
+        layout = None if is_sparse(given[i]) else given[i]._layout
         if layout is not None and 0 in layout[0] and given[i].numel() > 1:
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
@@ -186,17 +229,17 @@ def _rounding(a: np.ndarray[Any, Any]) -> float:
 
 def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool) -> None:
     outputs = check.outputs()
+    differences = [check.numerical(i) for i in check.wanted]
     if not outputs:
-        for i in check.wanted:
-            for along in check.numerical(i):
+        for found in differences:
+            for along in found:
                 if any(np.abs(d).max(initial=0.0) > atol for d in along):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
         return
-    tensors = [o for o in _tensors(check.func(*check.inputs)) if isinstance(o, Tensor)]
-    floating = [o for o in tensors if o.is_floating_point() or o.is_complex()]
-    places = [j for j, o in enumerate(floating) if o.requires_grad]
-    for i in check.wanted:
-        numerical = check.numerical(i)
+    outs = check.func(*check.inputs)
+    outputs = [o for o in _tensors(outs) if o.requires_grad]
+    places = [j for j, o in enumerate(_floating(outs)) if o.requires_grad]
+    for i, numerical in zip(check.wanted, differences, strict=True):
         for number, (output, j) in enumerate(zip(outputs, places, strict=True)):
             for part, cotangent in (("real", 1.0), ("imag", 1j)) if output.is_complex() else (("real", 1.0),):
                 analytical = check.analytical(output, i, cotangent)
@@ -249,22 +292,16 @@ def gradgradcheck(
     from . import grad
 
     given = _tensors(inputs)
-    outputs = [o for o in _tensors(func(*given)) if _differentiable(o)]
-    if grad_outputs is None:
-        cotangents = [_random_like(o) for o in outputs]
-    else:
-        cotangents = _tensors(grad_outputs)
+    outputs = [o for o in _tensors(func(*given)) if o.requires_grad]
+    cotangents = [_random_like(o) for o in outputs] if grad_outputs is None else _tensors(grad_outputs)
     n = len(cotangents)
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         args, vectors = args[: len(args) - n], args[len(args) - n :]
-        wanted = [t for t, original in zip(args, given, strict=True) if _differentiable(original)]
-        watched = [t if t.requires_grad else t.detach().requires_grad_() for t in wanted]
-        rest = iter(watched)
-        full = [next(rest) if _differentiable(o) else a for a, o in zip(args, given, strict=True)]
         with enable_grad():
-            outs = [o for o in _tensors(func(*full)) if _differentiable(o)]
-            found = grad(outs, watched, list(vectors), create_graph=True, allow_unused=True)
+            outs = [o for o in _tensors(func(*args)) if o.requires_grad]
+            wanted = [t for t in args if _differentiable(t)]
+            found = grad(outs, wanted, list(vectors), create_graph=True, allow_unused=True)
         return tuple([g for g in found if g is not None])
 
     return gradcheck(
