@@ -86,9 +86,10 @@ def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> A
             return taped()
         except Untaped:
             pass
-    _never.add(_code(func))
     journal.undo()
-    return _by_jax(by_jax)
+    found = _by_jax(by_jax)
+    _never.add(_code(func))  # an error may be another function's, with the same code
+    return found
 
 
 def _by_jax(run: Callable[[], Any]) -> Any:
@@ -494,7 +495,7 @@ def _as_view(t: Tensor, made: Tensor, arguments: list[Any], dims: list[int | Non
         if steps is not None:
             offset = whole.storage_offset() + steps[-1]
             view = whole.as_strided(made.shape, (stride[begin], *steps[:-1]), offset)
-            return view.conj() if t.is_conj() != whole.is_conj() else view
+            return view.conj() if t.is_conj() else view
     return made
 
 

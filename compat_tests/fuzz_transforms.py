@@ -1,0 +1,510 @@
+"""Random compositions of transformations, on PyTorch and on jaxtorch.
+
+A case is a small function, an argument, and up to three transformations around it: of `torch.func`, `autograd.functional`,
+`autograd.grad` with a graph, `forward_ad`, `utils.checkpoint`. Both modules run it; values, types, shapes, structure and what
+requires a gradient have to agree, or the type of the exception. Then the result is differentiated by what the function closes over.
+
+    python compat_tests/fuzz_transforms.py --count 10000 --seed 0    # a whole run: some twenty minutes
+    python compat_tests/fuzz_transforms.py --case "grad(vmap(sort))(float32[3])"
+
+`test_fuzz_transforms.py` runs a sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import importlib
+import random
+import re
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from parity import candidate, reference
+
+Make = Callable[..., Any]
+
+
+class Case(NamedTuple):
+    """Transformations, outermost first, around a function, and the type and shape of its argument."""
+
+    chain: tuple[str, ...]
+    function: str
+    argument: str
+
+    def __str__(self) -> str:
+        text = self.function
+        for name in reversed(self.chain):
+            text = f"{name}({text})"
+        return f"{text}({self.argument})"
+
+
+# -- the functions --- each takes the module and a tensor; `w` is closed over and requires a gradient
+
+
+Pair = collections.namedtuple("Pair", "left right")
+
+
+class _World:
+    """What the functions of one run close over."""
+
+    def __init__(self, t: Any, seed: int = 0) -> None:
+        self.t = t
+        t.manual_seed(seed)
+        self.w = t.tensor(1.5, requires_grad=True)
+        self.c = t.tensor(0.5)
+        self.layer = t.nn.Linear(1, 1)
+        with t.no_grad():
+            self.layer.weight.fill_(0.7)
+            self.layer.bias.fill_(0.1)
+        self.functions = _functions(t)
+
+
+def _functions(t: Any) -> dict[str, Any]:
+    class Cube(t.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * x * x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+        @staticmethod
+        def jvp(ctx: Any, g: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+    class Old(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    class Ruled(t.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.sin()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return ctx.saved_tensors[0].cos() * g
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return Ruled.apply(x), in_dims[0]
+
+    return {"Cube": Cube, "Old": Old, "Ruled": Ruled}
+
+
+def _written(x: Any) -> Any:
+    y = x.clone()
+    y.mul_(2)
+    return y * y
+
+
+def _view_written(x: Any) -> Any:
+    y = x * 1
+    y.reshape(-1)[:1].mul_(3)
+    return y.sin()
+
+
+def _put(x: Any) -> Any:
+    y = x * 2
+    y[..., :1] = x[..., :1] * x[..., :1]
+    return y
+
+
+def _argument_written(x: Any) -> Any:
+    x.mul_(2)
+    return x * x
+
+
+FUNCTIONS: dict[str, Callable[[_World, Any], Any]] = {
+    "sin": lambda o, x: x.sin(),
+    "square": lambda o, x: x * x,
+    "power": lambda o, x: x**3,
+    "total": lambda o, x: x.sum(),
+    "cubes": lambda o, x: (x * x * x).sum(),
+    "mean": lambda o, x: (x.exp()).mean(),
+    "conj": lambda o, x: x.conj(),
+    "conj_physical": lambda o, x: o.t.conj_physical(x) * 2,
+    "real": lambda o, x: o.t.real(x) * 3,
+    "abs": lambda o, x: x.abs(),
+    "complex": lambda o, x: x * (1 + 2j),
+    "adjoint": lambda o, x: x.reshape(-1, 1).mH,
+    "pair": lambda o, x: (x * 2, x.sum()),
+    "nested": lambda o, x: {"a": [x.cos(), (x,)], "b": x * x},
+    "named": lambda o, x: Pair(x.sin(), x.reshape(-1)),
+    "sort": lambda o, x: x.sort(),
+    "max": lambda o, x: x.reshape(-1).max(0),
+    "topk": lambda o, x: o.t.topk(x.reshape(-1), 1),
+    "qr": lambda o, x: o.t.linalg.qr(x.reshape(-1, 1)),
+    "slogdet": lambda o, x: o.t.linalg.slogdet(
+        x.reshape(-1, 1) @ x.reshape(1, -1) + 2 * o.t.eye(x.numel(), dtype=x.dtype)
+    ),
+    "integer": lambda o, x: x.long(),
+    "argmax": lambda o, x: (x.argmax(), x * 2),
+    "positive": lambda o, x: x > 0,
+    "where": lambda o, x: o.t.where(x > 0.6, x * x, x),
+    "first": lambda o, x: x.reshape(-1)[0],
+    "slice": lambda o, x: x[..., :1],
+    "flat": lambda o, x: x.reshape(-1),
+    "same": lambda o, x: x,
+    "empty": lambda o, x: x.reshape(-1)[:0] * 2,
+    "written": lambda o, x: _written(x),
+    "view_written": lambda o, x: _view_written(x),
+    "put": lambda o, x: _put(x),
+    "argument_written": lambda o, x: _argument_written(x),
+    "closed": lambda o, x: o.w * x.sin(),
+    "closed_computed": lambda o, x: (o.w * 2).exp() * x,
+    "constant": lambda o, x: o.c * x,
+    "unused": lambda o, x: o.t.ones(2) * o.c,
+    "only_closed": lambda o, x: o.w * 2,
+    "detached": lambda o, x: x.detach() * x,
+    "no_grad": lambda o, x: o.t.no_grad()(lambda y: y * 2)(x) * x,
+    "dropout": lambda o, x: o.t.nn.functional.dropout(x, 0.5),
+    "noise": lambda o, x: x * o.t.rand(2).sum(),
+    "like": lambda o, x: x + o.t.randn_like(x),
+    "bernoulli": lambda o, x: x * o.t.bernoulli(o.t.full((2,), 0.5)).sum(),
+    "cube_function": lambda o, x: o.functions["Cube"].apply(x),
+    "old_function": lambda o, x: o.functions["Old"].apply(x),
+    "ruled_function": lambda o, x: o.functions["Ruled"].apply(x),
+    "layer": lambda o, x: o.layer(x.reshape(-1, 1).float()),
+    "functional_call": lambda o, x: o.t.func.functional_call(
+        o.layer, {"weight": x.reshape(-1)[:1].reshape(1, 1)}, (o.t.ones(1, 1),)
+    ),
+    "cumsum": lambda o, x: x.cumsum(-1),
+    "softmax": lambda o, x: o.t.softmax(x, -1),
+    "norm": lambda o, x: o.t.linalg.vector_norm(x),
+    "prod": lambda o, x: x.prod(),
+    "stack": lambda o, x: o.t.stack([x, x * 2], -1),
+    "outer": lambda o, x: o.t.outer(x.reshape(-1), x.reshape(-1)),
+    "double": lambda o, x: x.double() * 2,
+    "half": lambda o, x: (x * 1).to(o.t.float16),
+    "gather": lambda o, x: x.reshape(-1)[o.t.tensor([0, 0])],
+    "branch": lambda o, x: x * 2 if x.shape[-1:] == (3,) else x.sin(),
+    "none": lambda o, x: None,
+    "number": lambda o, x: 2.0,
+    "nothing": lambda o, x: (),
+    "tuple_with_number": lambda o, x: (x, 3),
+}
+
+ARGUMENTS = (
+    "float32[3]",
+    "float32[]",
+    "float32[2,2]",
+    "float64[3]",
+    "complex64[2]",
+    "float32[0]",
+    "int64[3]",
+    "float32[3]!",
+)
+
+
+def _argument(t: Any, text: str) -> Any:
+    """`float32[3]!`: one that requires a gradient."""
+    kind, sizes = re.fullmatch(r"(\w+)\[([\d,]*)\]!?", text).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    shape = [int(n) for n in sizes.split(",") if n]
+    dtype = getattr(t, kind)
+    n = 1
+    for s in shape:
+        n *= s
+    x = t.arange(1, n + 1, dtype=t.float64) * 0.4
+    x = x.to(dtype) if kind != "complex64" else (x + 1j * (x - 0.3)).to(dtype)
+    x = x.reshape(shape)
+    return x.requires_grad_() if text.endswith("!") else x
+
+
+# -- the transformations --- each takes the world and a function of a tensor, and gives another
+
+
+def _leaves(t: Any, out: Any) -> list[Any]:
+    return [
+        x for x in importlib.import_module(f"{t.__name__}.utils._pytree").tree_leaves(out) if isinstance(x, t.Tensor)
+    ]
+
+
+def _scalar(o: _World, f: Make) -> Make:
+    """A function's results as one real number."""
+
+    def total(x: Any) -> Any:
+        leaves = _leaves(o.t, f(x))
+        parts = [
+            (o.t.real(y) if y.is_complex() else y).sum() for y in leaves if y.is_floating_point() or y.is_complex()
+        ]
+        return sum(parts[1:], parts[0]) if parts else x.sum() * 0 + o.c
+
+    return total
+
+
+def _map(o: _World, fn: Make, out: Any) -> Any:
+    tree = importlib.import_module(f"{o.t.__name__}.utils._pytree")
+    return tree.tree_map(lambda y: fn(y) if isinstance(y, o.t.Tensor) else y, out)
+
+
+def _with_vjp(o: _World, f: Make, x: Any) -> Any:
+    out, back = o.t.func.vjp(f, x)
+    return out, back(_map(o, lambda y: o.t.ones_like(y) * 0.5, out))
+
+
+def _cotangent_derivative(o: _World, f: Make, x: Any) -> Any:
+    """The derivative of `vjp`'s function by its argument."""
+    out, back = o.t.func.vjp(f, x)
+    given = _map(o, lambda y: o.t.ones_like(y) * 0.5, out)
+    return o.t.func.jacrev(lambda s: back(_map(o, lambda y: y * s, given)))(o.t.tensor(2.0))
+
+
+def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
+    with o.t.enable_grad():
+        y = x if x.requires_grad else x.detach().clone().requires_grad_()
+        return o.t.autograd.grad(_scalar(o, f)(y), y, create_graph=True, allow_unused=True)
+
+
+def _dual(o: _World, f: Make, x: Any) -> Any:
+    fw = o.t.autograd.forward_ad
+    with fw.dual_level():
+        out = f(fw.make_dual(x, o.t.ones_like(x) * 0.5))
+        return _map(o, lambda y: tuple(fw.unpack_dual(y)), out)
+
+
+def _linearized(o: _World, f: Make, x: Any) -> Any:
+    out, along = o.t.func.linearize(f, x)
+    return out, along(o.t.ones_like(x) * 0.5)
+
+
+def _checkpoint(o: _World, f: Make, x: Any, reentrant: bool) -> Any:
+    return importlib.import_module(f"{o.t.__name__}.utils.checkpoint").checkpoint(f, x, use_reentrant=reentrant)
+
+
+def _both(o: _World, x: Any) -> Any:
+    return o.t.stack([x, x * 2])
+
+
+TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
+    "grad": lambda o, f, x: o.t.func.grad(_scalar(o, f))(x),
+    "grad_raw": lambda o, f, x: o.t.func.grad(f)(x),
+    "grad_aux": lambda o, f, x: o.t.func.grad(lambda y: (_scalar(o, f)(y), f(y)), has_aux=True)(x),
+    "grad_and_value": lambda o, f, x: o.t.func.grad_and_value(_scalar(o, f))(x),
+    "vjp": _with_vjp,
+    "vjp_of_cotangent": _cotangent_derivative,
+    "jvp": lambda o, f, x: o.t.func.jvp(f, (x,), (o.t.ones_like(x) * 0.5,)),
+    "jvp_aux": lambda o, f, x: o.t.func.jvp(lambda y: (f(y), f(y)), (x,), (o.t.ones_like(x),), has_aux=True),
+    "jacrev": lambda o, f, x: o.t.func.jacrev(f)(x),
+    "jacrev_chunk": lambda o, f, x: o.t.func.jacrev(f, chunk_size=1)(x),
+    "jacrev_aux": lambda o, f, x: o.t.func.jacrev(lambda y: (f(y), f(y)), has_aux=True)(x),
+    "jacfwd": lambda o, f, x: o.t.func.jacfwd(f)(x),
+    "jacfwd_different": lambda o, f, x: o.t.func.jacfwd(f, randomness="different")(x),
+    "hessian": lambda o, f, x: o.t.func.hessian(_scalar(o, f))(x),
+    "hessian_raw": lambda o, f, x: o.t.func.hessian(f)(x),
+    "vmap": lambda o, f, x: o.t.func.vmap(f)(_both(o, x)),
+    "vmap_last": lambda o, f, x: o.t.func.vmap(f, in_dims=-1, out_dims=-1)(_both(o, x).movedim(0, -1)),
+    "vmap_rows": lambda o, f, x: o.t.func.vmap(f)(x),
+    "vmap_chunks": lambda o, f, x: o.t.func.vmap(f, chunk_size=1)(_both(o, x)),
+    "vmap_different": lambda o, f, x: o.t.func.vmap(f, randomness="different")(_both(o, x)),
+    "vmap_same": lambda o, f, x: o.t.func.vmap(f, randomness="same")(_both(o, x)),
+    "linearize": _linearized,
+    "functionalize": lambda o, f, x: o.t.func.functionalize(f)(x),
+    "f_vjp": lambda o, f, x: o.t.autograd.functional.vjp(_scalar(o, f), x, create_graph=True),
+    "f_jvp": lambda o, f, x: o.t.autograd.functional.jvp(f, x, o.t.ones_like(x), create_graph=True),
+    "f_vhp": lambda o, f, x: o.t.autograd.functional.vhp(_scalar(o, f), x, o.t.ones_like(x)),
+    "f_hvp": lambda o, f, x: o.t.autograd.functional.hvp(_scalar(o, f), x, o.t.ones_like(x), create_graph=True),
+    "f_jacobian": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, create_graph=True),
+    "f_jacobian_vectorized": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, vectorize=True),
+    "f_jacobian_forward": lambda o, f, x: o.t.autograd.functional.jacobian(
+        f, x, vectorize=True, strategy="forward-mode"
+    ),
+    "f_hessian": lambda o, f, x: o.t.autograd.functional.hessian(_scalar(o, f), x, create_graph=True),
+    "autograd_grad": _recorded_grad,
+    "dual": _dual,
+    "checkpoint": lambda o, f, x: _checkpoint(o, f, x, False),
+    "checkpoint_reentrant": lambda o, f, x: _checkpoint(o, f, x, True),
+    "no_grad": lambda o, f, x: o.t.no_grad()(f)(x),
+}
+
+
+# -- running a case
+
+
+def _around(o: _World, name: str, f: Make) -> Make:
+    def run(x: Any) -> Any:
+        return TRANSFORMATIONS[name](o, f, x)
+
+    return run
+
+
+def outcome(t: Any, case: Case, raising: bool = False) -> Any:
+    """What a case gives on a module: plain data."""
+    o = _World(t)
+
+    def f(x: Any) -> Any:
+        return FUNCTIONS[case.function](o, x)
+
+    run: Make = f
+    for name in reversed(case.chain):
+        run = _around(o, name, run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            x = _argument(t, case.argument)
+            out = run(x)
+            seen = [plain(t, out), plain(t, x)]
+            asked = [y for y in _leaves(t, out) if y.requires_grad]
+            if asked:
+                parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
+                sum(parts[1:], parts[0]).backward()
+                seen.append([plain(t, y) for y in (o.w.grad, o.layer.weight.grad, x.grad if x.is_leaf else None)])
+        except Exception as error:
+            if raising:
+                raise
+            return Raised(type(error).__name__, str(error))
+    return seen
+
+
+class Raised(NamedTuple):
+    """An exception."""
+
+    kind: str
+    text: str
+
+
+def plain(t: Any, x: Any) -> Any:
+    if isinstance(x, t.Tensor):
+        values = x.detach().resolve_conj().resolve_neg()
+        return ("tensor", str(x.dtype).split(".")[-1], tuple(x.shape), x.requires_grad, values.tolist())
+    if isinstance(x, dict):
+        return ("dict", list(x), [plain(t, v) for v in x.values()])
+    if isinstance(x, (list, tuple)):
+        return (type(x).__name__, [plain(t, v) for v in x])
+    return x
+
+
+LACKING = re.compile(
+    r"INTERNAL ASSERT|Batching rule not implemented|could not generate a fallback|not implemented for|is not implemented"
+    r"|has not been implemented|not supported by|sizes of tensors must match|doesn't support|functorch doesn't"
+)
+"""What PyTorch says where it lacks something: there jaxtorch may answer."""
+
+
+def differs(ours: Any, theirs: Any) -> str:
+    """How an outcome differs from PyTorch's; empty where it does not."""
+    if isinstance(theirs, Raised):
+        if isinstance(ours, Raised):
+            return "" if ours.kind == theirs.kind else f"raises {ours.kind} for {theirs.kind}"
+        return "" if LACKING.search(theirs.text) else f"takes what raises {theirs.kind}"
+    if isinstance(ours, Raised):
+        return f"raises {ours.kind}"
+    return _differs(ours, theirs)
+
+
+def _differs(a: Any, b: Any) -> str:
+    if isinstance(b, tuple) and b and b[0] == "tensor":
+        if not (isinstance(a, tuple) and a and a[0] == "tensor"):
+            return "structure"
+        for k, what in ((1, "dtype"), (2, "shape"), (3, "requires_grad")):
+            if a[k] != b[k]:
+                return what
+        return "" if _close(a[4], b[4], b[1]) else "values"
+    if isinstance(b, (list, tuple)):
+        if type(a) is not type(b) or len(a) != len(b):
+            return "structure"
+        for one, other in zip(a, b, strict=True):
+            if found := _differs(one, other):
+                return found
+        return ""
+    return "" if a == b else "structure"
+
+
+def _close(a: Any, b: Any, dtype: str) -> bool:
+    if isinstance(b, list):
+        return len(a) == len(b) and all(_close(x, y, dtype) for x, y in zip(a, b, strict=True))
+    if isinstance(b, complex):
+        return _close(a.real, b.real, dtype) and _close(a.imag, b.imag, dtype)
+    if not isinstance(b, float):
+        return a == b
+    if a != a or b != b:
+        return (a != a) == (b != b)
+    tolerance = {"float16": 3e-3, "float64": 1e-6}.get(dtype, 2e-4)
+    return a == b or abs(a - b) <= tolerance * (1 + abs(b))
+
+
+def compare(case: Case) -> str:
+    """How jaxtorch differs in a case."""
+    return differs(outcome(candidate(), case), outcome(reference(), case))
+
+
+# -- choosing and reporting
+
+
+def cases(seed: int, count: int) -> list[Case]:
+    """So many distinct cases."""
+    chosen = random.Random(seed)
+    found: dict[Case, None] = {}
+    names, functions = list(TRANSFORMATIONS), list(FUNCTIONS)
+    while len(found) < count:
+        depth = chosen.choice((1, 2, 2, 3, 3, 3))
+        argument = chosen.choice(ARGUMENTS[:3]) if chosen.random() < 0.5 else chosen.choice(ARGUMENTS)
+        found[Case(tuple(chosen.choices(names, k=depth)), chosen.choice(functions), argument)] = None
+    return list(found)
+
+
+def parse(text: str) -> Case:
+    """The case that prints so."""
+    match = re.fullmatch(r"(.*)\(([\w\[\],!]*)\)", text)
+    inner, argument = match.groups()  # pyright: ignore[reportOptionalMemberAccess]
+    names = inner.rstrip(")").split("(")
+    return Case(tuple(names[:-1]), names[-1], argument)
+
+
+def main() -> None:
+    """Run cases, and count what differs by kind."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--start", type=int, default=0, help="leave out so many first ones")
+    parser.add_argument("--case", help="one case, as it is printed")
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
+    given = parser.parse_args()
+    if given.case:
+        case = parse(given.case)
+        print("PyTorch: ", outcome(reference(), case))
+        try:
+            print("jaxtorch:", outcome(candidate(), case, raising=True))
+        except Exception:
+            traceback.print_exc()
+        return
+    began, kinds, number = time.monotonic(), collections.Counter(), 0
+    for case in cases(given.seed, given.count)[given.start :]:
+        if time.monotonic() - began > given.seconds:
+            break
+        number += 1
+        found = compare(case)
+        if found:
+            kinds[found] += 1
+            print(f"{found}: {case}", flush=True)
+    bad = sum(kinds.values())
+    print(f"{number - bad} of {number} cases agree ({100 * (number - bad) / max(number, 1):.2f} %)", file=sys.stderr)
+    for kind, n in kinds.most_common():
+        print(f"{n:6} {kind}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
