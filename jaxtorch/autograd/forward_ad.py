@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._core import forward
+from .._core.dtypes import can_cast
 from .._core.modes import _Decorating
 from .._core.tensor import Tensor, apply_entry
 
@@ -60,7 +61,7 @@ class dual_level(_Decorating):
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
     """A dual tensor with the values of `tensor`, and `tangent`, of the same shape, as its derivative.
 
-    A tangent of another type is given back as it is; what is computed with it has the tensor's. The dual has its own memory, where
+    A tangent of a smaller type is given back as it is; what is computed with it has the tensor's type. The dual has its own memory, where
     PyTorch's shares that of `tensor`: writing to it in place does not change `tensor`.
     """
     level = _current_level if level is None else level
@@ -86,7 +87,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
             f"supported. Tensor is of size {list(own.aval.shape)} while the given forward gradient is of size "
             f"{list(moves.aval.shape)}."
         )
-    if moves.aval.dtype.is_complex and not own.aval.dtype.is_complex:
+    if not can_cast(moves.aval.dtype, own.aval.dtype) or moves.aval.dtype.itemsize > own.aval.dtype.itemsize:
         raise NotImplementedError(
             f"jaxtorch: make_dual with a tangent of {tangent.dtype} for a tensor of {tensor.dtype}: convert the tangent first"
         )
