@@ -61,8 +61,8 @@ class dual_level(_Decorating):
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
     """A dual tensor with the values of `tensor`, and `tangent`, of the same shape, as its derivative.
 
-    A tangent of a smaller type is given back as it is; what is computed with it has the tensor's type. The dual has its own memory, where
-    PyTorch's shares that of `tensor`: writing to it in place does not change `tensor`.
+    A tangent of a smaller type is given back as it is; what is computed with it has the tensor's type. The dual has its own memory,
+    where PyTorch's shares that of `tensor`: writing to it in place does not change `tensor`.
     """
     level = _current_level if level is None else level
     if level < 0:
