@@ -21,7 +21,7 @@ def recorder() -> list[Extension]:
     return [
         Extension(
             "jaxtorch._core.native.recorder",
-            [f"{native}/recorder.c"],
+            [f"{native}/recorder.c", f"{native}/frames.c"],
             depends=parts,
             extra_compile_args=NO_SYMBOLS,
             optional=True,

@@ -70,12 +70,12 @@ def nothing_left_over() -> Iterator[None]:
     """Errors that a test's programs have flagged but that it never waited for must not surface in the next test, and what one
     test compiles must not decide what the next does."""
     yield
-    checks, program, cold = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("checks", "program", "cold"))
-    if checks is not None and program is not None and cold is not None:
+    failures, program, cold = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("failures", "program", "cold"))
+    if failures is not None and program is not None and cold is not None:
         cold.forget()
         with contextlib.suppress(Exception):  # a program that cannot run is the business of the test that made it
             program.flush_all()
-        checks.forget()
+        failures.forget()
 
 
 @pytest.fixture

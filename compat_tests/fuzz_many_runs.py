@@ -17,7 +17,7 @@ import numpy as np
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import checks, cold
+from jaxtorch._core import cold, failures
 from jaxtorch._core import program as recording
 
 SHAPES = [(7, 5), (6, 4), (9, 8), (11, 3), (13, 6), (2, 3), (5, 5), (1, 4), (17, 2), (8, 7), (6, 10)]
@@ -138,7 +138,7 @@ def outcome(t: Any, program: Generated, arrays: dict[str, Any], kept: int, layou
     except (RuntimeError, IndexError, ValueError, TypeError):
         with contextlib.suppress(IndexError):
             recording.flush_all()
-        checks.forget()  # of what this run has recorded
+        failures.forget()  # of what this run has recorded
         return None
 
 

@@ -60,13 +60,13 @@ def outcome(body: Callable[[], Any]) -> Any:
 
 def synchronise() -> None:
     """Compute all that is pending, and raise what its data flags."""
-    from jaxtorch._core import checks, program
+    from jaxtorch._core import failures, program
 
     try:
         program.flush_all()
-        checks.raise_pending()
+        failures.raise_pending(careful=False)
     finally:
-        checks.forget()
+        failures.forget()
 
 
 def read(value: Any) -> Any:

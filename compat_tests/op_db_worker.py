@@ -58,10 +58,10 @@ def main() -> None:
     import jaxtorch
     import op_db_checks
     import op_db_kit
-    from jaxtorch._core import checks
+    from jaxtorch._core import failures
 
     jaxtorch.set_default_device(DEVICE)
-    checks.waiting = False
+    failures.waiting = False
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     since = 0

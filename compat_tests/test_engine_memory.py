@@ -16,7 +16,20 @@ import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import backward, calls, checks, cold, gradient, log, one_by_one, program, runner, tape, value, views
+from jaxtorch._core import (
+    backward,
+    calls,
+    cold,
+    failures,
+    gradient,
+    log,
+    one_by_one,
+    program,
+    runner,
+    tape,
+    value,
+    views,
+)
 from jaxtorch._core.device import cpu
 from jaxtorch.optim import optimizer
 
@@ -46,7 +59,7 @@ def tables() -> dict[str, int]:
         "view reads": len(views._reads),
         "view writes": len(views._writes),
         "layouts": len(views._layouts),
-        "flags": len(checks._pending),
+        "flags": len(failures._untold) + len(failures._unread),
         "history": len(log._history),
         "update kernels": len(optimizer._kernels),
         "entries": sum(len(op.entries) + len(op.inplace_entries) for op in ops),

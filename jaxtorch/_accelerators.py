@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from ._core import checks
+from ._core import failures
 from ._core.device import _slots, device, jax_devices
 from ._core.program import flush_device
 
@@ -37,7 +37,7 @@ def synchronize(kind: str, index: int) -> None:
         flush_device(slot)
         # Programs of one device run in order: the end of a new one is the end of all before it.
         jax.jit(_next)(jax.device_put(0, slot.jax)).block_until_ready()
-    checks.raise_pending()
+    failures.raise_pending()
 
 
 def _next(x: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core import checks, dtypes, host, layouts
+from ._core import dtypes, failures, host, layouts
 from ._core.device import device
 from ._core.dtypes import dtype
 from ._core.program import force
@@ -240,7 +240,7 @@ def _flat(anchor: Any) -> np.ndarray[Any, Any]:
     if anchor.host is not None:
         return anchor.host.flat
     flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
-    checks.raise_pending()
+    failures.raise_pending()
     return flat
 
 

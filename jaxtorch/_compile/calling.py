@@ -18,9 +18,9 @@ from typing import Any
 
 from .._core import capture as engine
 from .._core import context, draws, dtypes, hostmode, modes, overrides, program
-from .._core.checks import user_line
 from .._core.device import default_device
 from .._core.entry import define
+from .._core.handlers import user_line
 from .._core.journal import Journal
 from .._core.log import logger
 from .._core.sparsity import is_sparse
@@ -221,8 +221,8 @@ class Compiled:
             sys.getprofile() is not None
         ):  # of a compiled function round this one, or the user's: it may be gone another time
             return self.fn(*args, **kwargs)
-        trial.seen = True
         result, seen = observing.observe(lambda: self.fn(*args, **kwargs))
+        trial.seen = True  # all of it: nothing was raised
         trial.codes = seen.codes
         if seen.reason is not None:
             self._give_up(trial, seen.reason)
@@ -285,7 +285,7 @@ class Compiled:
                 made = capturing.settle(work, result, conditions)
                 _check_reached(made, tensors)
                 replay = Replay(made)
-                replay.first(made)
+                replay.first(made, called.tensors)
                 if any(isinstance(r, capturing.Result) and capturing.is_alive(r.node) for r in made.tensors):
                     if self.again:
                         trial.recorded = True
@@ -296,6 +296,7 @@ class Compiled:
                     trial.attempts, trial.disturbed = trial.attempts - 1, trial.disturbed + 1
                 elif trial.attempts >= ATTEMPTS or not str(error).startswith("each call"):
                     self._give_up(trial, str(error))
+                program.settle()
                 return result
         uses_grad = bool(made.updated or made.grads) or any(s.kind == "grad" for s in made.sources)
         named = any("grad" in code.co_names for code in trial.codes)

@@ -19,8 +19,8 @@ import numpy as np
 
 from .._core import capture as engine
 from .._core import program, random, runner
-from .._core.checks import user_line
 from .._core.device import _slots
+from .._core.handlers import user_line
 from .._core.holders import LISTED, counted
 from .._core.storage import owned_again
 from .._core.tape import Node
@@ -364,7 +364,7 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     made.sources = work.sources(made.inputs, moved)
     made.values = list(current.values)
     made.code = tuple(current.code)
-    made.flags = [(flag.slot, make, where.line) for flag, make, where in current.checks]
+    made.flags = [(check.value.slot, check.make, check.line) for check in current.checks]
     made.drawn = [d[1:] for d in work.drawn]
     made.updated = [(again, names) for _, again, names, _ in work.updated]
     made.afterwards = work.afterwards

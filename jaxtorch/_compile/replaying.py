@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import checks, interrupts, modes, packs, program, random, runner
+from .._core import failures, interrupts, modes, packs, program, random, runner
 from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
@@ -170,8 +171,9 @@ class Replay:
 
     # -- the captured call itself
 
-    def first(self, made: Captured) -> None:
-        """Run the program of the captured call, whose pending values get their content."""
+    def first(self, made: Captured, arguments: Sequence[Tensor]) -> None:
+        """Run the program of the captured call, whose pending values get their content. Where a handler stands around the call and
+        values were not as an operation wants them, that is raised, and the tensors that the call has written have what they had."""
         current = made.program
         if self.slot.program is current:
             self.slot.program = None
@@ -189,12 +191,23 @@ class Replay:
             else:
                 for v, array in zip(values, outs, strict=True):
                     v.array, v.owned = array, True
-            if current.checks:
-                checks.add(current.checks)
+            if current.checks or not failures.clean:
+                failures.ran(made.code, current.checks, made.inputs, made.values, self.live)
         finally:
             for v in made.values:
                 v.program = None
-            current.values, current.code, current.inputs, current.checks, current.state = [], [], [], [], "done"
+            flags, current.checks = current.checks, []
+            current.values, current.code, current.inputs, current.state = [], [], [], "done"
+        if flags and failures.around().regions:
+            try:
+                failures.settle(flags)
+            except Exception:
+                before = {(s.kind, id(s.of)): v for s, v in zip(self.sources, made.inputs, strict=True)}
+                for source, _, _ in self.writes:
+                    old = before.get((source.kind, id(source.of)))
+                    if old is not None:
+                        source.tensor(arguments)._write_uncounted(old)
+                raise
 
     # -- again
 
@@ -207,16 +220,29 @@ class Replay:
             interrupts.release(handler)
 
     def _again(self, arguments: Sequence[Tensor]) -> Any:
+        counts: list[tuple[Tensor, Value]] = []
+        careful = bool(self.flags) and bool(failures.around().regions)
+        if careful:
+            states = [
+                (state[name], again.counts)
+                for again, _ in self.updated
+                for state in again.states
+                for name in again.counts
+            ]
+            counts = [(t, t._read()) for t, _ in states]
         numbers = self._advance() if self.updated else []
         draws = [random.key_of(g, *a) if m is random.key_of else random.draw(g, m, *a) for g, m, a in self.drawn]
         slot = self.slot
         if self.graph is not None or slot.program is not None or slot.closing is not None:
             result = self._recorded(arguments, draws, numbers)
-        elif len(program._threads) > 1:
-            with runner.lock:
-                result = self._alone(arguments, draws, numbers)
         else:
-            result = self._alone(arguments, draws, numbers)
+            try:
+                with contextlib.nullcontext() if len(program._threads) == 1 else runner.lock:
+                    result = self._alone(arguments, draws, numbers, careful)
+            except Exception:
+                for t, old in counts:
+                    t._write_uncounted(old)
+                raise
         for step in self.afterwards:
             step()
         return result
@@ -273,8 +299,13 @@ class Replay:
         call = self._structure.call
         return runner.run_whole(self.slot, self._structure, arrays) if call is None else at_top(call, arrays)
 
-    def _alone(self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]]) -> Any:
+    def _alone(
+        self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]], careful: bool
+    ) -> Any:
+        """careful: a handler stands around the call, and it has flags: nothing is written before they have been looked at."""
         values, arrays, owned, others = self.read(arguments, draws, numbers)
+        failed = [] if failures.clean else [(0, f) for v in (*values, *others) if (f := failures.failure_of(v))]
+        owned = owned and not careful
         exclusive = owned and self._only_here(values, arrays)
         if owned and not exclusive and any([owned_again(self.sources[i].tensor(arguments)) for i in self._viewable]):  # noqa: C419
             values, arrays, owned, others = self.read(arguments, draws, numbers)
@@ -290,10 +321,18 @@ class Replay:
         state, here = self.state, False
         if state is not None:
             here = state.here()
-            arrays.append(state.vector(here))
-        spare = self._spare_gradients()
+            arrays.append(_copy(state.vector(here)) if careful else state.vector(here))
+        spare = {} if careful else self._spare_gradients()
         outs = self._run(arrays)
         arrays = None
+        flags = [
+            failures.Check(_owned(outs[self._out[k]], FLOAT), make, line, failures.NOTHING)
+            for k, make, line in self.flags
+        ]
+        run = failures.Run(None, flags, failed)
+        if careful:
+            run.read()
+            failures.settle(flags)
         if state is not None:
             state.put(outs[0], here, self._write)
         place = self._out
@@ -303,12 +342,17 @@ class Replay:
             for source, k, n in self._writes:
                 t = source.tensor(arguments)
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
-        if self.flags:
-            frames = checks.running()
-            checks.add(
-                [(_owned(outs[place[k]], FLOAT), make, checks.Place(line, frames)) for k, make, line in self.flags]
-            )
-        return self._hand_out(arguments, self._made(outs), spare=spare)
+        made = self._made(outs)
+        if run.checks or run.failed:
+            failures.started(run, [v for v in made if v is not None])
+            result = self._hand_out(arguments, made, spare=spare)
+            again = [source.tensor(arguments) for source, _, _ in self.writes] + [
+                p._grad for p in self._grad_of if p is not None
+            ]
+            for t in again:
+                t._read().fails = run, 0
+            return result
+        return self._hand_out(arguments, made, spare=spare)
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
         """Are the donors' values held by their tensors alone, and their arrays by these values?"""

@@ -1,33 +1,24 @@
-"""Errors that only the data can show (an index out of range): raised at the next synchronisation.
+"""Errors that only the data can show, such as an index out of range: what operations say of them.
 
-A kernel with checks returns, behind its outputs, one int64 scalar a check: 0 where all is well. They are outputs of the
-program; `raise_pending` reads them once a value has been waited for, and raises PyTorch's exception.
-
-Where the indices are on the host already, as the class numbers of a batch are, looking at them takes less than the flag would:
-`foreseen` does, and the error is raised where the operation is called.
+A kernel with checks returns, behind its outputs, one int64 scalar a check: 0 where all is well. Where its operands are on the
+host, `seen` looks at them, and PyTorch's exception is raised at the call. Else the scalars are results of the program that the
+kernel stands in; what comes of them is the matter of `failures`.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
 import threading
 from collections.abc import Callable
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax._src.array import ArrayImpl
+from jax.interpreters import partial_eval
 
-from . import capture, hostmode
+from . import tracing
 from .entry import Kernel
-from .transfer import fetched
+from .numpy_program import NoRule, NumpyProgram
 from .value import Value
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-waiting = True
-"""Are errors with `at_once` waited for? The sweep over `op_db` says no: it records many samples before it reads one."""
-_pending: list[tuple[Value, Callable[[int], Exception], Place]] = []
 
 
 class collecting:
@@ -117,8 +108,10 @@ def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | 
         _tracing.lists[-1].append((code, make, within))
 
 
-SMALL = 4096
-"""Elements up to which indices are looked at on the host."""
+SMALL = 1 << 16
+"""Elements up to which indices are looked at on the host: the operation that uses them costs far more."""
+QUICK = 100e3
+"""Nanoseconds that finding the flags of an operation may take on the host."""
 
 
 def guards(flags: list[tuple[Any, Any, Any]], names: list[str]) -> list[Any] | None:
@@ -128,172 +121,77 @@ def guards(flags: list[tuple[Any, Any, Any]], names: list[str]) -> list[Any] | N
     return [(names.index(within.name), within, make) for _, make, within in flags] if all(known) else None
 
 
-def foreseen(kernel: Kernel, values: list[Value]) -> bool | None:
-    """Will all flags of a kernel be 0 for these values? None where only running it can tell."""
-    if capture.active is not None or hostmode.active:
-        return None
+PENDING, UNKNOWN, FINE, BAD = range(4)
+"""What the host can say of a kernel's flags: nothing before its operands have been computed, nothing, all are 0, one is not."""
+
+
+def seen(kernel: Kernel, values: list[Value]) -> int:
+    """What the host can say of a kernel's flags."""
+    if kernel.guards is None:
+        flags = _on_host(kernel)
+        if flags is None:
+            return UNKNOWN
+        for position in flags.needed:
+            if _at_hand(values[position]) is None:
+                return PENDING if values[position].program is not None else UNKNOWN
+        return BAD if first_raised(kernel, values) is not None else FINE
     for position, within, _ in kernel.guards:
         v = values[position]
         fine = getattr(v, "fine", None)
         if fine is not within and fine != within:
-            array = np.asarray(v.array) if v.aval.wrapped else v.array
-            if type(array) is not np.ndarray or array.size > SMALL:
-                return None
+            array = _at_hand(v)
+            if array is None:
+                return PENDING if v.program is not None else UNKNOWN
+            if array.size > SMALL:
+                return UNKNOWN
             if not within.holds(array):
-                return False
+                return BAD
             v.fine = within
-    return True
+    return FINE
 
 
-def user_line() -> str:
-    """'file:line' of the innermost frame outside this package."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith("<jaxtorch"):
-            return f"{name}:{frame.f_lineno}"
-        frame = frame.f_back
-    return "<unknown>"
+def first_raised(kernel: Kernel, values: list[Value]) -> tuple[Callable[[int], Exception], int] | None:
+    """The first flag that is not 0 for these operands, which are on the host: who makes its exception, and its number."""
+    flags = _on_host(kernel)
+    assert flags is not None
+    with np.errstate(all="ignore"):
+        codes = flags.program.run(
+            [_at_hand(v) if k in flags.needed else None for k, v in enumerate(values)], careful=False
+        )
+    return next(((make, int(code)) for make, code in zip(kernel.checks, codes, strict=True) if int(code)), None)
 
 
-class Place(NamedTuple):
-    """Where an operation was called: 'file:line', and for a program's first such operation (it takes some microseconds to find
-    out) what was running there that may catch exceptions: innermost first, a frame's number, its code, how far it had come."""
-
-    line: str
-    frames: tuple[tuple[int, CodeType, int], ...] = ()
-
-
-def running() -> tuple[tuple[int, CodeType, int], ...]:
-    """The `frames` of a `Place`."""
-    found, frame = [], sys._getframe(1)
-    while frame is not None:
-        code, outer = frame.f_code, frame.f_back
-        if code.co_exceptiontable or outer is None:
-            found.append((id(frame), code, frame.f_lasti))
-        frame = outer
-    return tuple(found)
+def _at_hand(v: Value) -> np.ndarray[Any, Any] | None:
+    """The content of a value that is on the host and need not be waited for."""
+    array = v.array
+    if v.aval.wrapped:
+        return np.asarray(array, v.aval.dtype.np)
+    if type(array) is ArrayImpl and v.aval.slot.name == "cpu" and array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
+        return np.asarray(array)
+    return array if type(array) is np.ndarray else None
 
 
-def _handler(code: CodeType, at: int) -> int | None:
-    """Where an exception raised at this instruction goes on, in the same code; None where this Python does not tell."""
-    import dis  # which only errors need
+class _OnHost(NamedTuple):
+    """The flags of a kernel alone, for NumPy, and the positions of the inputs that they need."""
 
-    table = getattr(dis, "_parse_exception_table", lambda _: ())(code)
-    return next((e.target for e in table if e.start <= at < e.end), None)
-
-
-class _Abandoned:
-    """What an exception raised here ends: all that has run since the innermost `try` or `with` of the program was entered."""
-
-    def __init__(self) -> None:
-        self.frame, self.code, self.target = 0, None, None
-        for frame, code, at in running():
-            if not code.co_filename.startswith((_PACKAGE, "<jaxtorch")):
-                self.frame, self.code, self.target = frame, code, _handler(code, at)
-                if self.target is not None:
-                    break
-
-    def __contains__(self, where: Place) -> bool:
-        for frame, code, at in where.frames:
-            if frame == self.frame and code is self.code:  # the number of a frame that is gone is given out again
-                seen: list[int | None] = [_handler(code, at)]
-                while (
-                    seen[-1] is not None and seen[-1] not in seen[:-1]
-                ):  # the end of a `with` may be inside that `try`
-                    seen.append(_handler(code, seen[-1]))
-                return self.target in seen
-        return False
+    program: NumpyProgram
+    needed: frozenset[int]
 
 
-def add(flags: list[tuple[Value, Any, Place]]) -> None:
-    """Remember the flags of a program that has been started; drop those already known to be fine."""
-    full = len(_pending) > 64
-    _pending.extend(flags)
-    if full:
-        raise_pending(oldest=32)  # long finished: nothing is waited for
+_flags: dict[Kernel, _OnHost | None] = {}
 
 
-def raise_pending(oldest: int | None = None) -> None:
-    """Raise the first error that a program has flagged (one of the `oldest` flags).
-
-    Those of later lines stay for the next call, but for what this exception ends: there a program would not have come to them.
-    """
-    if not _pending:
-        return
-    flags = _pending[:oldest]
-    del _pending[:oldest]
-    for position, (value, make, where) in enumerate(flags):
-        array = value.array
-        if array is None:
-            continue  # its program failed
-        code = int(fetched(array))
-        if code:
-            _pending[:] = _remaining(flags[: position + 1], [*flags[position + 1 :], *_pending])
-            error = make(code)
-            if where.line and error.args and not getattr(make, "at_once", False):
-                error.args = (f"{error.args[0]}\n(the operation was called at {where.line})", *error.args[1:])
-            raise error
-
-
-def _remaining(looked_at: list[Any], rest: list[Any]) -> list[Any]:
-    """What stays of `rest` where the last of `looked_at` is raised."""
-    line = looked_at[-1][2].line
-    while rest and rest[0][2].line == line:  # what else is wrong there: that call would have ended with the first error
-        looked_at.append(rest.pop(0))
-    abandoned, ended, kept = _Abandoned(), False, []
-    for i, flag in enumerate(looked_at + rest):
-        if flag[2].frames:
-            ended = flag[2] in abandoned  # and so are the others of its program, which came after it
-        if i >= len(looked_at) and not ended:
-            kept.append(flag)
-    return kept
-
-
-def forget() -> None:
-    """Drop all flags unread: for tests, where one test's error must not surface in the next."""
-    _pending.clear()
-
-
-class _Failing:
-    """Standard output after such an error: Python ends with status 120 where its last flush fails."""
-
-    def __init__(self, stream: Any) -> None:
-        self.stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-    def flush(self) -> None:
-        self.stream.flush()
+def _on_host(kernel: Kernel) -> _OnHost | None:
+    """A kernel's flags alone; None where NumPy has not all of them, or takes long. Guarded ones may: errors alone ask for them."""
+    if kernel not in _flags:
+        closed = kernel.closed()
+        only = tracing.with_results(closed, closed.jaxpr.outvars[len(closed.jaxpr.outvars) - len(kernel.checks) :])
+        _, used = partial_eval.dce_jaxpr(only.jaxpr, [True] * len(only.jaxpr.outvars))
         try:
-            sys._getframe(1)
-        except ValueError:  # called by Python as it ends, not by a program
-            sys.unraisablehook = lambda _: None  # it has been told already
-            raise RuntimeError("the script ended with an error that jaxtorch found in its data") from None
-
-
-def report_at_exit() -> None:
-    """Show the errors that a script which never read a value again has left, as Python shows those that nobody caught.
-
-    The exit status becomes 120: an exit function cannot choose another.
-    """
-    from .device import _slots
-    from .program import flush
-
-    failed = False
-    for slot in list(_slots.values()):
-        for program in (slot.closing, slot.program):
-            if program is not None and program.checks:
-                flush(program)
-    while _pending:
-        try:
-            raise_pending()
-        except Exception as error:
-            failed = True
-            sys.excepthook(type(error), error, error.__traceback__)
-    if failed and sys.stdout is not None:
-        sys.stdout = _Failing(sys.stdout)
-
-
-atexit.register(report_at_exit)
+            made = _OnHost(NumpyProgram(only), frozenset([k for k, is_used in enumerate(used) if is_used]))
+        except NoRule:
+            made = None
+        if made is not None and kernel.guards is None and not made.program.cost <= QUICK:
+            made = None
+        _flags[kernel] = made
+    return _flags[kernel]

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from .checks import user_line
+from .handlers import user_line
 
 logger = logging.getLogger("jaxtorch")
 logger.setLevel(

@@ -19,6 +19,8 @@ class _State(threading.local):
     """What steers recording, of each thread its own. Read on the recording path."""
 
     grad = True
+    graded = False
+    """An operation is being recorded whose result requires a gradient, and that checks values."""
     capturing = False
     """Inside a backward pass for chosen inputs (`autograd.grad`, `backward(inputs=...)`)."""
     casts: Any = None

@@ -19,12 +19,12 @@ from typing import Any
 
 import jax
 
-from . import ahead, capture, checks, cold, hostmode, interrupts, packs, runner
+from . import ahead, capture, checks, cold, failures, handlers, hostmode, interrupts, modes, packs, runner
 from .context import at_top
 from .device import DeviceSlot, _slots
 from .entry import Kernel
 from .holders import LISTED, counted
-from .value import Mapped, Value
+from .value import Mapped, Value, same_content
 
 LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
@@ -44,7 +44,7 @@ class Program:
         self.values: list[Value] = []
         self.inputs: list[Value] = []
         self.packed = 0  # how many inputs were in packs when they entered
-        self.checks: list[tuple[Value, Any, Any]] = []
+        self.checks: list[failures.Check] = []
         self.backwards = 0  # finished backward passes recorded in here
         self.state = "open"
         self.pause = min(LIMIT, ahead.begins(slot))  # where in its code something is to be done
@@ -70,15 +70,11 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         with runner.lock:
             capture.overheard()
             return emit(kernel, values, True)
-    bad = False
-    if kernel.checks and kernel.guards is not None:
-        fine = checks.foreseen(kernel, values)
-        if fine:
-            kernel = kernel.quiet()
-            outs = None if record_in_c is None else record_in_c(kernel, values)
-            if outs is not None:
-                return outs
-        bad = fine is False
+    if kernel.checks and _is_fine(kernel, values):
+        kernel = kernel.quiet()
+        outs = None if record_in_c is None else record_in_c(kernel, values)
+        if outs is not None:
+            return outs
     slot = kernel.slot
     program = slot.program
     if program is None:
@@ -100,7 +96,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
                 code.append(v.slot)
             elif (v.array is not None and type(v.array) in runner.PLAIN) or _enterable(v, program):
                 if v.program is not None:  # an input of another device's program, where it has another slot
-                    v = Value(v.aval, v.array)
+                    v = same_content(v)
                 v.program = program
                 v.slot = len(known)
                 code.append(v.slot)
@@ -137,7 +133,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
         return runner.run_now(kernel, values)
     if mark >= program.pause:
         _pause(program, kernel)
-    return _with_checks(program, kernel, outs, bad) if kernel.checks else outs
+    return _with_checks(program, kernel, outs) if kernel.checks else outs
 
 
 def _pause(program: Program, kernel: Kernel) -> None:
@@ -161,18 +157,53 @@ def _enterable(v: Value, program: Program) -> bool:
     return not (runner.is_tracer(v.array) or type(v.array) is Mapped)
 
 
-def _with_checks(program: Program, kernel: Kernel, outs: list[Value], bad: bool) -> list[Value]:
-    """The outputs without the flags, which the program keeps. `bad`: one of them will be raised."""
+def _is_fine(kernel: Kernel, values: list[Value]) -> bool:
+    """Is it known that no flag of a kernel will be raised? Raises what will be."""
+    if capture.active is not None or hostmode.active:
+        return False
+    said = checks.seen(kernel, values)
+    if said == checks.PENDING and not modes.state.graded and failures.waiting:
+        pending = {id(v.program): v.program for v in values if v.array is None and v.program is not None}
+        if all(is_quick(program) for program in pending.values()):
+            for program in pending.values():
+                flush(program)
+            said = checks.seen(kernel, values)
+    if said != checks.BAD:
+        return said == checks.FINE
+    raised = checks.first_raised(kernel, values)
+    if raised is None:  # a guard may ask for more
+        return True
+    if not failures.clean:
+        for v in values:
+            failures.look(v)
+    flush_all()
+    failures.raise_pending()  # of an earlier line, if that would have ended the program
+    make, code = raised
+    raise make(code)
+
+
+def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
+    """The outputs without the flags, which the program keeps; raises what they say where something would catch it here."""
     n = len(outs) - len(kernel.checks)
-    where = checks.Place("" if bad else checks.user_line(), () if program.checks else checks.running())
-    for flag, message in zip(outs[n:], kernel.checks, strict=True):
-        program.checks.append((flag, message, where))
-    if bad or (
-        checks.waiting and capture.active is None and any(getattr(make, "at_once", False) for make in kernel.checks)
-    ):
-        flush(program)
-        checks.raise_pending()
+    around, line = failures.around(), handlers.user_line()
+    found = [failures.Check(f, make, line, around) for f, make in zip(outs[n:], kernel.checks, strict=True)]
+    program.checks += found
+    if capture.active is None and failures.waiting:
+        at_once = any(getattr(make, "at_once", False) for make in kernel.checks)
+        if at_once or failures.is_caught(around, modes.state.graded):
+            flush(program)
+            failures.settle(found)
+        elif around.regions:
+            failures.watch(program, found)
     return outs[:n]
+
+
+def settle() -> None:
+    """Raise what a call has recorded that was to be captured: while it ran, nothing was."""
+    pending = [slot.program for slot in _slots.values() if slot.program is not None and slot.program.checks]
+    if any(failures.is_caught(check.around, False) for program in pending for check in program.checks):
+        flush_all()
+        failures.raise_pending()
 
 
 def is_quick(program: Program) -> bool:
@@ -310,8 +341,8 @@ def _run(program: Program, values: list[Value]) -> None:
             v.program = None
     if structure.call is None:
         structure.made = {id(values[i]): i for i in live}
-    if program.checks:
-        checks.add(program.checks)
+    if program.checks or not failures.clean:
+        failures.ran(program.code, program.checks, inputs, values, live)
 
 
 def _is_known(program: Program, structure: runner.Structure) -> bool:
@@ -389,11 +420,15 @@ def force(value: Value) -> Any:
         return capture.staging.take(value)
     if capture.active is not None:
         capture.breaks("the content of a tensor is read while the call runs")
+    if not failures.clean:
+        failures.look(value)
     if value.pack is not None:
         return packs.unpack(value)
     if array is None:
         flush(value.program)
         array = value.array
+        if not failures.clean:
+            failures.look(value)
         if value.pack is not None:  # the program that made it has just been run
             return packs.unpack(value)
         if array is None:
@@ -413,6 +448,7 @@ def forget_all() -> None:
 def _before_fork() -> None:
     """Wait for what is under way: JAX's threads finish it in the parent only, and a child that reads it would wait for ever."""
     runner.lock.acquire()
+    failures.read()
     if runner.jax_has_started():
         for array in jax.live_arrays():
             if not array.is_deleted():
@@ -424,7 +460,7 @@ def _in_forked_child() -> None:
     if runner.jax_has_started():
         hostmode.active = True
         forget_all()
-        checks.forget()  # the parent raises them
+        failures.forget()  # the parent raises them
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child)

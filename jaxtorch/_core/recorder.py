@@ -15,8 +15,9 @@ import numpy as np
 
 from . import (
     capture,
-    checks,
     cold,
+    failures,
+    handlers,
     hostmode,
     indexing,
     modes,
@@ -36,7 +37,7 @@ from .log import logger
 from .tape import Node
 from .value import INT, VIEW, WHOLE, Aval, Value
 
-VERSION = 8  # of recorder.c; what was built from another is not used
+VERSION = 9  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, Aval, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
@@ -100,7 +101,7 @@ def begin() -> bool:
                 "emit": program.emit,
                 "broken": program.broken,
                 "seen": cold.seen,
-                "add_checks": checks.add,
+                "failures": failures.__dict__,
                 "watch": modes.watch,
                 "finished": modes.finished,
                 "inferring": modes.inferring,
@@ -129,6 +130,8 @@ def begin() -> bool:
     indexing.viewed_in_c, indexing.rows_in_c, views.several_in_c = made.viewed, made.rows, made.several
     views.put_in_c = made.put
     runner.host_call_in_c = made.HostCall
+    if made.KNOWS_FRAMES:
+        handlers.look_with(made.standing)
     small_code.made_in_c = made
     return True
 

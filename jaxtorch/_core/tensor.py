@@ -281,6 +281,14 @@ def finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     return pack([wrap(o) for o in outs])
 
 
+def _emit_checked(kernel: Any, values: list[Value]) -> list[Value]:
+    state.graded = True
+    try:
+        return emit(kernel, values)
+    finally:
+        state.graded = False
+
+
 def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
     if watch and state.inference:  # under enable_grad in there too
         return finish(entry, 0, values, operands)
@@ -293,7 +301,7 @@ def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
         form = form.traced()
     if watch and capture.staging is not None:
         capture.staging.graded = form.kernel, form.wanted, operands
-    outs = emit(form.kernel, values)
+    outs = emit(form.kernel, values) if not form.kernel.checks else _emit_checked(form.kernel, values)
     ends, indices = [], None
     for i in form.wanted:
         x = operands[i]

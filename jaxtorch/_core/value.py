@@ -75,11 +75,12 @@ class Value:
     pack:    the array that holds this value and others, at place `part`, while it has no array of its own (packs.py).
     """
 
-    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "pack", "part", "fine", "tangent",
+    __slots__ = ("aval", "array", "program", "slot", "guard", "owned", "pack", "part", "fine", "fails", "tangent",
                  "__weakref__")  # fmt: skip
 
     part: int
     fine: Any  # what its numbers were last found to hold: see checks.py and `Places`
+    fails: Any  # (run, slot), set where the program that made it may have failed: see failures.py
 
     tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
 
@@ -94,6 +95,18 @@ class Value:
 
     def __repr__(self) -> str:
         return f"Value({self.aval}, {'pending' if self.array is None else 'concrete'})"
+
+
+def same_content(value: Value) -> Value:
+    """Another value with the content of this one, which is not pending."""
+    return marked_as(value, Value(value.aval, value.array))
+
+
+def marked_as(value: Value, made: Value) -> Value:
+    """A value whose content was taken from another's on the host: what that one fails with, this one does."""
+    if (mark := getattr(value, "fails", None)) is not None:
+        made.fails = mark
+    return made
 
 
 class Mapped:

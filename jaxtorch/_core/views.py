@@ -28,7 +28,7 @@ from .runner import is_tracer
 from .storage import Alias, Storage, Version, alias_of
 from .tape import Nowhere, node_type, shown
 from .tensor import Tensor, apply_entry, finish, kept_value, wrap
-from .value import WHOLE, Aval, Value, wrap_number
+from .value import WHOLE, Aval, Value, same_content, wrap_number
 from .viewrules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
@@ -498,7 +498,7 @@ def own_copy(value: Value) -> Value:
         packs.unpack(value)
     if value.array is None or capture.active is not None:  # a capture knows its inputs by their values
         return kept_value(value)
-    return Value(value.aval, value.array)
+    return same_content(value)
 
 
 def apply_identity(value: Value) -> Value:
@@ -507,7 +507,7 @@ def apply_identity(value: Value) -> Value:
         return value
     if value.pack is not None:
         packs.unpack(value)
-    same = Value(value.aval, value.array)
+    same = same_content(value)
     same.program, same.slot = value.program, value.slot
     if hasattr(value, "tangent"):
         same.tangent = value.tangent

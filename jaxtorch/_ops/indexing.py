@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, forward, indexing, strides, viewstrides
+from .._core import capture, dtypes, failures, forward, indexing, strides, viewstrides
 from .._core.checks import flag
 from .._core.device import cpu
 from .._core.host import _window
@@ -26,7 +26,7 @@ from .._core.program import emit
 from .._core.runner import ArrayImpl, known
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, from_host, wrap
-from .._core.value import INT, Aval, Value, aval_of
+from .._core.value import INT, Aval, Value, aval_of, marked_as
 from .._core.views import _chain_key, _read_entry, belong_nowhere, view_alias
 from .casting import move
 from .views import _alias, _slice, select, unsqueeze
@@ -51,6 +51,8 @@ def host_content(t: Tensor) -> np.ndarray | None:
         value = alias.read(t)
     if watch and forward.is_dual(value):
         return None  # read on the host it would lose its tangent
+    if not failures.clean:
+        failures.look(value)
     array = value.array
     if type(array) is _ndarray:
         return array
@@ -197,6 +199,7 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
             for place in recipe.places:
                 array = array[place]
             out._value.array = array
+            marked_as(value, out._value)
         else:
             array = None
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture, checks, dtypes, forward, host, layouts, mapped, printing, runner, views
+from .._core import capture, dtypes, failures, forward, host, layouts, mapped, printing, runner, views
 from .._core.device import cpu, default_device
 from .._core.holders import LISTED, counted
 from .._core.modes import UNKNOWN, refuse_taped, state, watch
@@ -47,7 +47,7 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     found = runner.known(array, mapped)
-    checks.raise_pending()
+    failures.raise_pending()
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from jax import tree_util
 from jax._src import core as _jax_core
 
-from .._core import checks, dtypes, mapped
+from .._core import dtypes, failures, mapped
 from .._core import tensor as _tensor
 from .._core.context import x64
 from .._core.device import cpu
@@ -43,7 +43,7 @@ def to_jax(t: Tensor) -> jax.Array:
             array = value.array = jax.device_put(array)
     if value.aval.slot.is_meta:
         raise NotImplementedError("to_jax(): a meta tensor has no content")
-    checks.raise_pending()
+    failures.raise_pending()
     return array
 
 

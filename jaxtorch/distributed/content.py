@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture, checks
+from .._core import capture, failures
 from .._core.modes import no_grad
 from .._core.tensor import Tensor
 from .._core.transfer import fetched
@@ -20,7 +20,7 @@ def content(t: Tensor, keep: bool = False) -> Array:
     """What a tensor holds now; everything that leads to it runs. keep: as a copy, which later writes leave alone."""
     capture.breaks("it communicates with other processes")
     array = fetched(t._array())
-    checks.raise_pending()
+    failures.raise_pending()
     return np.array(array) if keep else np.asarray(array)
 
 

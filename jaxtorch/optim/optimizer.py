@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._absent import undefined
-from .._core import capture, dispatching, dtypes, modes, program
+from .._core import capture, dispatching, dtypes, failures, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.removable import RemovableHandle
@@ -91,6 +91,7 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                         )
                     args, kwargs = changed
+        undo = _undoing().begin(self) if failures.is_watching() else None
         if dispatching.opened and dispatching.active() and _shown().is_ours(step):
             result = _shown().run(self, *args[1:], **kwargs)
         else:
@@ -100,9 +101,17 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                 hook(self, args, kwargs)
         for slot in self._slots():
             program.close(slot)
+        if undo is not None:
+            undo.settle()
         return result
 
     return wrapper
+
+
+def _undoing() -> Any:
+    from . import _undoing as undoing  # rarely needed
+
+    return undoing
 
 
 def _shown() -> Any:
@@ -134,6 +143,7 @@ class Optimizer:
         import optax  # noqa: F401  # for the rules, 90 ms: here rather than in the first step
 
         self.defaults = defaults
+        failures.stepping = True
         self._hooks()
         self._patch_step_function()
         if isinstance(params, Tensor):

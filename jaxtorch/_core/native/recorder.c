@@ -6,12 +6,12 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 8
+#define VERSION 9
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
 /* Where the slots of the engine's classes lie; from their descriptors. */
-static struct { Py_ssize_t aval, array, program, slot, guard, owned, pack; } value_at;
+static struct { Py_ssize_t aval, array, program, slot, guard, owned, pack, fails; } value_at;
 static struct { Py_ssize_t slot, code, values, inputs, packed, checks, state, pause, begun; } program_at;
 static struct { Py_ssize_t program, closing, ran, is_meta; } device_at;
 static struct { Py_ssize_t slot, checks, out_avals; } kernel_at;
@@ -424,7 +424,7 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
   for (plain_count = 0; plain_count < PyTuple_GET_SIZE(types); ++plain_count) plain[plain_count] = PyTuple_GET_ITEM(types, plain_count);
   if (!(AT(Value, value_at, aval, "aval") && AT(Value, value_at, array, "array") && AT(Value, value_at, program, "program") &&
         AT(Value, value_at, slot, "slot") && AT(Value, value_at, guard, "guard") && AT(Value, value_at, owned, "owned") &&
-        AT(Value, value_at, pack, "pack") && AT(Program, program_at, slot, "slot") && AT(Program, program_at, code, "code") && AT(Program, program_at, values, "values") &&
+        AT(Value, value_at, pack, "pack") && AT(Value, value_at, fails, "fails") && AT(Program, program_at, slot, "slot") && AT(Program, program_at, code, "code") && AT(Program, program_at, values, "values") &&
         AT(Program, program_at, inputs, "inputs") && AT(Program, program_at, packed, "packed") &&
         AT(Program, program_at, checks, "checks") && AT(Program, program_at, state, "state") && AT(Program, program_at, begun, "begun") &&
         AT(Program, program_at, pause, "pause") && AT(DeviceSlot, device_at, closing, "closing") && AT(DeviceSlot, device_at, ran, "ran") && AT(DeviceSlot, device_at, is_meta, "is_meta") && AT(DeviceSlot, device_at, program, "program") && AT(Kernel, kernel_at, slot, "slot") && AT(Kernel, kernel_at, checks, "checks") &&
@@ -444,7 +444,11 @@ static PyObject *begin(PyObject *self, PyObject *engine) {
   Py_RETURN_NONE;
 }
 
+extern PyObject *jaxtorch_standing(PyObject *self, PyObject *args); /* frames.c */
+extern const int jaxtorch_knows_frames;
+
 static PyMethodDef methods[] = {
+    {"standing", jaxtorch_standing, METH_VARARGS, "standing(frame, place): what stands at this place of the stack of a frame that waits for a call, or None."},
     {"begin", begin, METH_O, "begin(engine): the engine's classes and state, by their names; TypeError where they are not as this was written for."},
     {"record", (PyCFunction)(void (*)(void))record, METH_FASTCALL, "record(kernel, values): `program.emit`, or None."},
     {"finish", (PyCFunction)(void (*)(void))finish, METH_FASTCALL, "finish(entry, mask, values, operands): `tensor.finish`, or None."},
@@ -468,7 +472,7 @@ PyMODINIT_FUNC PyInit_recorder(void) {
   s_inferred = PyUnicode_InternFromString("_inferred");
   zero = PyLong_FromLong(0);
   minus_one = PyLong_FromLong(-1);
-  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || !add_host_call(made) || !add_small_call(made) || !module_names()) {
+  if (!made || !s_active || !s_grad || !s_inference || !s_inferred || !zero || !minus_one || PyModule_AddIntConstant(made, "VERSION", VERSION) < 0 || PyModule_AddIntConstant(made, "KNOWS_FRAMES", jaxtorch_knows_frames) < 0 || !add_host_call(made) || !add_small_call(made) || !module_names()) {
     Py_XDECREF(made);
     return NULL;
   }

@@ -1,0 +1,316 @@
+"""What the flags of operations that were recorded say (checks.py), and what may not be read for it.
+
+PyTorch raises such an error at the call. Here it is raised at the call where something would catch it there, or where the operands
+are at hand; else it belongs to the results that depend on the operation, and each read of one of them raises it. The program would
+end with it anyway, so the next time that values are waited for raises it too, unless a handler stands there that did not stand
+around the call.
+
+| name | what it is |
+|---|---|
+| `Check` | a flag of an instruction: its value, who makes the exception, the line, what stood around the call |
+| `Run` | a program with flags that has been started, or that read what had failed; its results are marked with it (`Value.fails`) |
+| `Failure` | a flag that was raised |
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from . import handlers, packs
+from .transfer import fetched
+from .value import Value
+
+clean = True
+"""Has nothing failed, or may have, of which a result is alive? Read in C too (native/flush.inc)."""
+stepping = False
+"""Has the process an optimizer? Then what a training step records is checked when the step ends."""
+waiting = True
+"""Is anything waited for at the call? A sweep that records many samples before it reads one says no."""
+
+NOTHING = handlers.Around((), frozenset(), False)
+
+
+class Check:
+    """A flag of a recorded instruction.
+
+    value: the flag. make: makes PyTorch's exception from its number. line: where the operation was called, 'file:line'.
+    around: what stood around that call. thread: the thread it was made in.
+    failure: what the instruction depends on that has failed, or its own failure, once the flag has been looked at.
+    """
+
+    __slots__ = ("value", "make", "line", "around", "thread", "failure")
+
+    def __init__(self, value: Value, make: Callable[[int], Exception], line: str, around: handlers.Around) -> None:
+        self.value, self.make, self.line, self.around = value, make, line, around
+        self.thread = threading.get_ident()
+        self.failure: Failure | None = None
+
+
+class Failure:
+    """A flag that was raised, as number `code`; the rest as in `Check`. told: has its exception been raised?"""
+
+    __slots__ = ("make", "code", "line", "around", "thread", "told")
+
+    def __init__(self, check: Check, code: int) -> None:
+        self.make, self.line, self.around, self.thread = check.make, check.line, check.around, check.thread
+        self.code, self.told = code, False
+
+    def error(self, at_call: bool = False) -> Exception:
+        """PyTorch's exception, anew for each that is to be told; with the line of the call, unless it comes out of that."""
+        self.told = True
+        if self.around.regions:
+            for other in _untold:  # calls that PyTorch would not have come to
+                other.told = other.told or other.around.regions[:1] == self.around.regions[:1]
+        made = self.make(self.code)
+        if self.line and not at_call and made.args:
+            made.args = (f"{made.args[0]}\n(the operation was called at {self.line})", *made.args[1:])
+        return made
+
+
+class Run:
+    """A program that may have failed in parts.
+
+    code: its code, which tells what depends on what; None: all results on all flags.
+    checks: its flags that nobody has looked at. failed: (slot, failure) of what its results may depend on.
+    """
+
+    __slots__ = ("code", "checks", "failed", "_reach", "__weakref__")
+
+    def __init__(self, code: Sequence[Any] | None, checks: list[Check], failed: list[tuple[int, Failure]]) -> None:
+        self.code, self.checks, self.failed = code, checks, failed
+        self._reach: dict[int, set[int]] = {}
+
+    def read(self) -> None:
+        """Look at the flags; waits for the program."""
+        checks, self.checks = self.checks, []
+        for check in checks:
+            array = check.value.array if check.value.pack is None else packs.unpack(check.value)
+            if array is None:
+                continue  # the program could not run, and that was said
+            code = int(fetched(array))
+            check.failure = self.failure(check.value.slot)  # there PyTorch would not have come to this call
+            if code and check.failure is None:
+                check.failure = Failure(check, code)
+                self.failed.append((check.value.slot, check.failure))
+                _untold.append(check.failure)
+
+    def failure(self, slot: int) -> Failure | None:
+        """The first failure that a result depends on."""
+        return next((failure for at, failure in self.failed if self.code is None or slot in self._reached(at)), None)
+
+    def _reached(self, at: int) -> set[int]:
+        """The slots that depend on this one, or are results of its instruction."""
+        found = self._reach.get(at)
+        if found is None:
+            found = self._reach[at] = {at}
+            code: Any = self.code
+            position = defined = 0
+            while position < len(code):
+                kernel = code[position]
+                slots = code[position + 1 : position + 1 + kernel.n_in]
+                defined = max([defined, *[s + 1 for s in slots]])
+                outs = range(defined, defined + len(kernel.out_avals))
+                if not found.isdisjoint(slots) or at in outs:
+                    found.update(outs)
+                defined += len(kernel.out_avals)
+                position += 1 + kernel.n_in
+        return found
+
+
+_unread: list[Run] = []
+_failed: set[weakref.ref[Run]] = set()
+_untold: list[Failure] = []
+_watched: list[tuple[Any, list[Check]]] = []
+MOST = 64
+"""Runs of which nobody has looked at the flags, before the oldest are."""
+
+
+def _note() -> None:
+    global clean
+    clean = not _unread and not _failed
+
+
+def around() -> handlers.Around:
+    """What stands around the user's call."""
+    return handlers.around() if waiting else NOTHING
+
+
+def is_caught(around: handlers.Around, graded: bool) -> bool:
+    """Must an error be raised at its call, which these stand around? Not where it would end a loop of training steps before anything
+    catches it: the optimizer's step raises it, in the same loop."""
+    return bool(around.regions) and not (graded and stepping and around.in_loops)
+
+
+def ran(
+    code: Sequence[Any] | None, checks: list[Check], inputs: Iterable[Value], values: Any, live: Sequence[int]
+) -> None:
+    """A program has been started: mark its results (the `live` ones of `values`) if it has flags or has read what failed."""
+    failed = []
+    if not clean:
+        for v in inputs:
+            if (failure := failure_of(v)) is not None:
+                failed.append((v.slot, failure))
+    run = Run(code, checks, failed)
+    if checks and all(not hasattr(c.value.array, "is_ready") and c.value.pack is None for c in checks):
+        run.read()  # they are on the host
+    if not (run.checks or run.failed):
+        return
+    flags = {check.value.slot for check in checks}
+    started(run, [values[slot] for slot in live if slot not in flags])
+
+
+def started(run: Run, values: Iterable[Value]) -> None:
+    """A program has been started that may have failed, or has: mark its results."""
+    for v in values:
+        v.fails = run, v.slot
+    if run.checks:
+        if len(_unread) >= MOST:
+            read(MOST // 2)
+        _unread.append(run)
+    else:
+        _failing(run)
+    _note()
+
+
+def _failing(run: Run) -> None:
+    _failed.add(weakref.ref(run, _gone))
+
+
+def _gone(reference: weakref.ref[Run]) -> None:
+    _failed.discard(reference)
+    _note()
+
+
+def read(count: int | None = None) -> None:
+    """Look at the flags of the oldest runs."""
+    runs, _unread[:] = _unread[:count], [] if count is None else _unread[count:]
+    for run in runs:
+        run.read()
+        if run.failed:
+            _failing(run)
+    _note()
+
+
+def failure_of(value: Value) -> Failure | None:
+    """The failure that a value depends on; waits for the program that made it."""
+    mark = getattr(value, "fails", None)
+    if mark is None:
+        return None
+    run, slot = mark
+    if run.checks:
+        read()
+    return run.failure(slot)
+
+
+def look(value: Value) -> None:
+    """A value is about to be read: raise what it depends on."""
+    failure = failure_of(value)
+    if failure is not None:
+        raise failure.error()
+
+
+def raise_pending(careful: bool = True) -> None:
+    """Values are being waited for: raise the oldest error that nobody has been told of.
+
+    careful: only where it would be caught by what would have caught it at the call, and in the same thread.
+    """
+    if _unread:
+        read()
+    if not _untold:
+        return
+    _untold[:] = [f for f in _untold if not f.told]
+    here = None
+    for failure in _untold:
+        if careful:
+            if failure.thread != threading.get_ident():
+                continue
+            here = around() if here is None else here
+            if here.regions[:1] != failure.around.regions[:1]:
+                continue
+        raise failure.error()
+
+
+def settle(checks: Iterable[Check], at_call: bool = True) -> None:
+    """Raise what these flags say; waits for their program, which has been started."""
+    if _unread:
+        read()
+    for check in checks:
+        if check.failure is not None:
+            raise check.failure.error(at_call and check.failure.line == check.line)
+
+
+def watch(program: Any, checks: list[Check]) -> None:
+    """These flags are to be looked at before the optimizer's step is done."""
+    if len(_watched) >= MOST:
+        _watched[:] = [w for w in _watched if w[0].state != "done"]
+    _watched.append((program, checks))
+
+
+def watched() -> list[tuple[Any, list[Check]]]:
+    """The programs that are to be looked at, with their flags. From now on they are not."""
+    found, _watched[:] = _watched[:], []
+    return found
+
+
+def is_watching() -> bool:
+    return bool(_watched)
+
+
+def forget() -> None:
+    """Drop what nobody has been told of: for tests, where one test's error must not surface in the next, and for forked children,
+    whose parent is told."""
+    for run in _unread:
+        run.checks = []
+    _unread.clear()
+    _untold.clear()
+    _watched.clear()
+    _note()
+
+
+class _Failing:
+    """Standard output after such an error: Python ends with status 120 where its last flush fails."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def flush(self) -> None:
+        self.stream.flush()
+        try:
+            sys._getframe(1)
+        except ValueError:  # called by Python as it ends, not by a program
+            sys.unraisablehook = lambda _: None  # it has been told already
+            raise RuntimeError("the script ended with an error that jaxtorch found in its data") from None
+
+
+def report_at_exit() -> None:
+    """Show the errors that a script which never read a value again has left, as Python shows those that nobody caught.
+
+    The exit status becomes 120: an exit function cannot choose another.
+    """
+    from .device import _slots
+    from .program import flush
+
+    failed = False
+    for slot in list(_slots.values()):
+        for program in (slot.closing, slot.program):
+            if program is not None and program.checks:
+                flush(program)
+    read()
+    for failure in _untold:
+        if not failure.told:
+            failed = True
+            error = failure.error()
+            sys.excepthook(type(error), error, error.__traceback__)
+    if failed and sys.stdout is not None:
+        sys.stdout = _Failing(sys.stdout)
+
+
+atexit.register(report_at_exit)

@@ -1,0 +1,306 @@
+"""Which handlers would catch an exception that is raised here, and which loops stand between them and here.
+
+An error that depends on values may be raised later than PyTorch raises it only where nothing would catch it (checks.py). Python's
+exception tables tell, for every frame of the stack and the place it has come to; each place is looked at once. A `with` catches where
+its `__exit__` may return something true, which the object that waits on the frame's stack tells where the recorder was built
+(`native/frames.c`), and is taken for granted elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from types import CodeType, FrameType, ModuleType
+from typing import Any, NamedTuple
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_OURS = (_PACKAGE + os.sep, "<jaxtorch")
+
+Region = tuple[int, int, int]
+"""A `try` or `with` that is being run: the ids of its frame and its code, where its handler begins."""
+
+Loop = tuple[int, int, int]
+"""A loop that is being run: the ids of its frame and its code, where the loop begins."""
+
+_KINDS = (RuntimeError, IndexError, ValueError, OverflowError)
+"""What operations raise for values."""
+
+standing: Any = None
+"""`standing(frame, place)`: the object at this place of a frame's stack (native/frames.c); None where that was not built."""
+
+
+class Around(NamedTuple):
+    """What stands around a call.
+
+    regions: what would catch an exception, innermost first.
+    loops: the loops that it would end before it is caught by the innermost of them.
+    in_loops: would it end a loop, whichever of them catches it?
+    """
+
+    regions: tuple[Region, ...]
+    loops: frozenset[Loop]
+    in_loops: bool
+
+
+class _Handler(NamedTuple):
+    """A handler around a place in some code.
+
+    target: where it begins. loops: those around the place that lie in what it guards. is_with, depth: is it of a `with`, whose
+    `__exit__` then stands at this depth of the stack?
+    """
+
+    target: int
+    loops: frozenset[int]
+    is_with: bool
+    depth: int
+
+
+class _Facts:
+    """What is known of some code: its exception table and instructions, and its loops as (first, last) offsets."""
+
+    def __init__(self, code: CodeType) -> None:
+        import dis  # which only these questions need
+
+        self.code = code
+        self.table: list[Any] = getattr(dis, "_parse_exception_table", lambda _: [])(code)
+        self.steps = list(dis.get_instructions(code))
+        self.at = {step.offset: n for n, step in enumerate(self.steps)}
+        self.jumps = {*dis.hasjrel, *dis.hasjabs}
+        self.places: dict[int, tuple[tuple[_Handler, ...], frozenset[int]]] = {}
+        usual = self._without_exceptions()
+        self.loops = [
+            (step.argval, step.offset)
+            for step in self.steps
+            if step.offset in usual and step.opcode in self.jumps and step.argval <= step.offset
+            if step.opname != "JUMP_BACKWARD_NO_INTERRUPT"  # of `await`
+        ]
+
+    def _without_exceptions(self) -> set[int]:
+        """The instructions that are reached while nothing is raised."""
+        found: set[int] = set()
+        ahead = [0]
+        while ahead:
+            n = ahead.pop()
+            while n < len(self.steps) and (step := self.steps[n]).offset not in found:
+                found.add(step.offset)
+                if step.opcode in self.jumps:
+                    ahead.append(self.at[step.argval])
+                if step.opname.startswith(("RETURN_VALUE", "RETURN_CONST", "RAISE", "RERAISE", "JUMP_")):
+                    break
+                n += 1
+        return found
+
+    def entry(self, offset: int) -> Any:
+        """The line of the exception table for this instruction, or None."""
+        return next((e for e in self.table if e.start <= offset < e.end), None)
+
+    def chain(self, offset: int) -> list[Any]:
+        """The lines of the exception table that an exception comes to which is raised here and caught nowhere, in that order."""
+        found: list[Any] = []
+        while (entry := self.entry(offset)) is not None and all(e.target != entry.target for e in found):
+            found.append(entry)
+            offset = entry.target
+        return found
+
+    def place(self, frame: FrameType) -> tuple[tuple[_Handler, ...], frozenset[int]]:
+        """The handlers around where the frame has come to, and the loops there."""
+        at = frame.f_lasti
+        known = self.places.get(at)
+        if known is None:
+            loops = [first for first, last in self.loops if first <= at <= last]
+            handlers = []
+            for entry in self.chain(at):
+                is_with = self._is_with(entry.target)
+                if is_with or self._catches(entry.target, frame):
+                    inside = [first for first in loops if entry.target in [e.target for e in self.chain(first)]]
+                    handlers.append(_Handler(entry.target, frozenset(inside), is_with, entry.depth))
+            known = self.places[at] = tuple(handlers), frozenset(loops)
+        return known
+
+    def _is_with(self, target: int) -> bool:
+        n = self.at[target]
+        return [s.opname for s in self.steps[n : n + 2]] == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
+
+    def _catches(self, target: int, frame: FrameType) -> bool:
+        """May an `except` that begins here catch what operations raise? `finally` and what Python cleans up does not."""
+        n = self.at[target]
+        if self.steps[n].opname != "PUSH_EXC_INFO":
+            return False
+        n += 1
+        while True:
+            classes, n = self._loaded(n, frame)
+            kind = self.steps[n].opname
+            if kind == "CHECK_EXC_MATCH":
+                jump = next((s for s in self.steps[n : n + 5] if s.opcode in self.jumps), None)
+                if not classes or _fits(classes[-1]) or jump is None:
+                    return True
+                n = self.at[jump.argval]  # to the next `except` of the same `try`
+            elif kind == "POP_TOP" and not classes:
+                return True  # of every exception
+            else:
+                break
+        # What loads something else first names a class that only its run knows, or is a `finally`: that ends in RERAISE.
+        for step in self.steps[n:]:
+            if step.opname in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH", "RETURN_VALUE", "RETURN_CONST"):
+                return True
+            if step.opname in ("RERAISE", "PUSH_EXC_INFO"):
+                return False
+        return False
+
+    def _loaded(self, n: int, frame: FrameType) -> tuple[list[Any], int]:
+        """The classes that are loaded from instruction `n` on, and the first instruction that loads none."""
+        classes: list[Any] = []
+        for k, step in enumerate(self.steps[n:], n):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                classes.append(_named(frame, step.argval))
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and classes:
+                classes.append(_member(classes.pop(), step.argval))
+            elif step.opname == "BUILD_TUPLE" and step.arg == len(classes):
+                classes = [tuple(classes)]
+            elif step.opname not in ("CACHE", "EXTENDED_ARG", "NOP", "PUSH_NULL"):
+                return classes, k
+        return classes, len(self.steps) - 1
+
+
+def _named(frame: FrameType, name: str) -> Any:
+    return frame.f_globals.get(name, frame.f_builtins.get(name, BaseException))
+
+
+def _member(of: Any, name: str) -> Any:
+    return vars(of).get(name, BaseException) if isinstance(of, (ModuleType, type)) else BaseException
+
+
+def _fits(named: Any) -> bool:
+    """Would `except named` catch any of `_KINDS`, or LinAlgError? Where it is no class, nobody knows."""
+    kinds = named if isinstance(named, tuple) else (named,)
+    for kind in kinds:
+        if not isinstance(kind, type) or kind.__name__ == "LinAlgError":
+            return True
+        if any(issubclass(k, kind) for k in _KINDS):
+            return True
+    return False
+
+
+_known: dict[int, _Facts] = {}
+"""By the codes' ids; each keeps its code."""
+_swallowing: dict[int, tuple[CodeType, bool]] = {}
+
+
+def _facts(code: CodeType) -> _Facts:
+    found = _known.get(id(code))
+    if found is None:
+        found = _known[id(code)] = _Facts(code)
+    return found
+
+
+def user_line() -> str:
+    """'file:line' of the innermost frame outside this package."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if not (name := frame.f_code.co_filename).startswith(_OURS):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "<unknown>"
+
+
+def around() -> Around:
+    """What stands around the caller, but for the engine's own code."""
+    regions: list[Region] = []
+    loops: list[Loop] = []
+    between: frozenset[Loop] | None = None
+    in_loops = True
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_OURS):
+            handlers, inner = _facts(code).place(frame)
+            for handler in handlers:
+                if handler.is_with and not _swallows(frame, handler):
+                    continue
+                within = frozenset(loops) | {(id(frame), id(code), first) for first in handler.loops}
+                regions.append((id(frame), id(code), handler.target))
+                between = within if between is None else between
+                in_loops = in_loops and bool(within)
+            loops += [(id(frame), id(code), first) for first in inner]
+            if frame.f_back is None and (
+                hasattr(sys, "ps1") or sys.flags.interactive
+            ):  # Python's prompt goes on after an error
+                regions.append((id(frame), id(code), -1))
+                between = frozenset(loops) if between is None else between
+                in_loops = in_loops and bool(loops)
+        frame = frame.f_back
+    return Around(tuple(regions), between or frozenset(), in_loops)
+
+
+def loops() -> set[Loop]:
+    """The loops that the caller's program is in."""
+    found: set[Loop] = set()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_OURS):
+            found.update((id(frame), id(frame.f_code), first) for first in _facts(frame.f_code).place(frame)[1])
+        frame = frame.f_back
+    return found
+
+
+class _Known:
+    """A `with` over which `look_with` sees whether it looks at the right place."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def look_with(look: Any) -> None:
+    """Have `look(frame, place)` tell what stands on frames' stacks, if it does in this Python."""
+    global standing
+    known = _Known()
+    with known:
+        frame = sys._getframe()
+        handler = next(h for h in _facts(frame.f_code).place(frame)[0] if h.is_with)
+        if any(getattr(found, "__self__", found) is known for found in _exits(look, frame, handler)):
+            standing = look
+
+
+def _exits(look: Any, frame: FrameType, handler: _Handler) -> list[Any]:
+    """The `__exit__` of a `with`, and from 3.14 on what it is a method of."""
+    places = (handler.depth - 1,) if sys.version_info < (3, 14) else (handler.depth - 2, handler.depth - 1)
+    return [look(frame, place) for place in places]
+
+
+def _swallows(frame: FrameType, handler: _Handler) -> bool:
+    """May this `with` end an exception? Where its `__exit__` cannot be looked at, it may."""
+    if standing is None:
+        return True
+    found = _exits(standing, frame, handler)
+    method = found[0]
+    owner = found[1] if len(found) > 1 and found[1] is not None else getattr(method, "__self__", None)
+    if type(owner) is contextlib._GeneratorContextManager:
+        inner = owner.gen.gi_frame  # pyright: ignore[reportAttributeAccessIssue]
+        if inner is None or inner.f_code.co_filename.startswith(_OURS):
+            return False
+        return any(not h.is_with or _swallows(inner, h) for h in _facts(inner.f_code).place(inner)[0])
+    code = getattr(getattr(method, "__func__", method), "__code__", None)
+    if code is None:  # written in C: files, locks
+        return method is None
+    if code.co_filename.startswith(_OURS):
+        return False
+    known = _swallowing.get(id(code))
+    if known is None:
+        known = _swallowing[id(code)] = code, _may_be_true(code)
+    return known[1]
+
+
+def _may_be_true(code: CodeType) -> bool:
+    """Does a function return anything but None and False?"""
+    before: Any = None
+    for step in _facts(code).steps:
+        if step.opname == "RETURN_CONST" and step.argval:
+            return True
+        if step.opname == "RETURN_VALUE" and not (before.opname == "LOAD_CONST" and not before.argval):
+            return True
+        before = step
+    return False

@@ -1,0 +1,54 @@
+"""A step that may turn out not to have been reached: something around the training loop catches errors, and an operation of this step
+has not said yet whether its values were as it wants them (`_core/failures.py`).
+
+Looked at when the step has been recorded, so that a step stays one program; where something failed, parameters and state are again
+what they were, as in PyTorch, which raises before it comes to the step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._core import failures, handlers, program
+from .._core.tensor import Tensor
+from .._core.value import Value
+
+
+class Undo:
+    """What an optimizer's step is about to change: held, so that the step leaves its memory alone."""
+
+    def __init__(self, optimizer: Any, watched: list[tuple[Any, list[failures.Check]]]) -> None:
+        self.watched = watched
+        self.state = optimizer.state
+        self.states = {p: dict(state) for p, state in optimizer.state.items()}
+        tensors = [p for group in optimizer.param_groups for p in group["params"]]
+        tensors += [t for state in self.states.values() for t in state.values() if isinstance(t, Tensor)]
+        self.held: list[tuple[Tensor, Value]] = [(t, t._read()) for t in tensors]
+
+    def settle(self) -> None:
+        """The step has been recorded: raise what its program says, with everything as it was."""
+        try:
+            for recorded, checks in self.watched:
+                program.flush(recorded)
+                failures.settle(checks, at_call=False)
+        except Exception:
+            for t, value in self.held:
+                t._write_uncounted(value)
+            for p in list(self.state):
+                if p in self.states:
+                    self.state[p] = self.states[p]
+                else:
+                    del self.state[p]
+            raise
+
+
+def begin(optimizer: Any) -> Undo | None:
+    """An optimizer's step begins. What was recorded in a loop that has been left is looked at now, before anything changes."""
+    watched = failures.watched()
+    now = handlers.loops()
+    for recorded, checks in watched:
+        if now.isdisjoint(checks[0].around.loops):
+            program.flush(recorded)
+            failures.settle(checks, at_call=False)
+    watched = [w for w in watched if w[1][0].value.array is None]
+    return Undo(optimizer, watched) if watched else None
