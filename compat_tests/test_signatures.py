@@ -22,7 +22,6 @@ ANY = object()
 _EXCEPTIONS = {
     "a number first is given by position only": """bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
         bucketize float_power pow remainder result_type searchsorted where xlogy numel""",
-    "the method as a function takes its tensor by position": "abs_ as_strided_ fill_ index_put_ zero_",
     "another element type of a product exists on accelerators only": "addmm baddbmm bmm mm",
     "sparse tensors: no out=": """
         ccol_indices_copy col_indices_copy crow_indices_copy row_indices_copy indices_copy values_copy hspmm

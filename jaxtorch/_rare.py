@@ -11,6 +11,7 @@ import numpy as np
 from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
+from ._core.parameters import checked
 from ._core.tensor import Tensor
 from ._core.warned import warn
 from ._ops import embedding as _embedding
@@ -179,6 +180,7 @@ ccol_indices_copy, row_indices_copy = _copied("ccol_indices"), _copied("row_indi
 # -- embeddings
 
 
+@checked
 def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,

@@ -153,6 +153,8 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
         pending, self._pending = self._pending, None
         if pending is None:
             module = getattr(obj, "__module__", None) or ""
+            if "<locals>" in (name or getattr(obj, "__qualname__", "")) and sys.version_info < (3, 14):
+                raise AttributeError(f"Can't pickle local object '{name or obj.__qualname__}'")
             if module != "jaxtorch" and not module.startswith("jaxtorch."):
                 super().save_global(obj, name)  # pyright: ignore[reportAttributeAccessIssue]
                 return

@@ -10,7 +10,7 @@ from ._core.device import default_device, jax_devices
 from ._core.device import device as _device
 
 
-def _place(d: Any) -> _device:
+def _place(d: Any, what: str) -> _device:
     """The device meant: with None, the accelerator if there is one, otherwise the CPU."""
     if d is None:
         kind = next((k for k in ("cuda", "xla") if jax_devices(k)), default_device().type)
@@ -18,6 +18,8 @@ def _place(d: Any) -> _device:
     found = _device(d)
     if found.type == "cpu":
         return _device("cpu")
+    if not jax_devices(found.type):
+        raise RuntimeError(f"{what} requires {found.type.upper()} support: JAX sees no device of this kind")
     _shared.jax_device(found.type, found.index or 0)
     return _device(found.type, found.index or 0)
 
@@ -28,7 +30,7 @@ class Stream:
     __module__ = "jaxtorch"
 
     def __init__(self, device: Any = None, *, priority: int = 0) -> None:
-        self.device = _place(device)
+        self.device = _place(device, "Stream")
         self.device_index = -1 if self.device.index is None else self.device.index
         self.priority, self.stream_id = priority, 0
 
@@ -81,7 +83,7 @@ class Event:
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        self.device = _place(device)
+        self.device = _place(device, "Event")
         self.enable_timing = enable_timing
         self.event_id = 0
         self._time: float | None = None

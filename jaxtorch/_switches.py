@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from ._core.size import check_long
 from ._core.warned import Always
 
 
@@ -78,7 +79,7 @@ def get_num_threads() -> int:
 
 def set_num_threads(int: int) -> None:
     """Keeps the number for `get_num_threads`. XLA's pool of threads is made once and stays as it is."""
-    _Threads.intra = _count(int, "set_num_threads")
+    _Threads.intra = check_long(_count(int, "set_num_threads"))
 
 
 def get_num_interop_threads() -> int:

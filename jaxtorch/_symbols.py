@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ._core import dtypes
 from ._core.overrides import ask, overrides
 from ._core.tensor import Tensor
 
@@ -126,6 +127,8 @@ def _check_tensor_all_with(error: type[Exception], cond: Any, message: Any = Non
     """An error of the given kind unless all elements are true."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not dtypes.bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
     _check_with(error, bool(cond.all()), message)
 
 

@@ -52,6 +52,8 @@ class device:
             if isinstance(index, bool) or not hasattr(index, "__index__"):
                 raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
             index = index.__index__()
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         if type not in _KINDS:
             raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {name}")
         key = (type, index)
@@ -110,7 +112,7 @@ class DeviceSlot:
 
     @property
     def jax(self) -> Any:
-        """The JAX device; RuntimeError where JAX has none of this kind."""
+        """The JAX device; where JAX has none of this kind, RuntimeError (AssertionError for CUDA, as in PyTorch without it)."""
         if self._jax is None:
             self._jax = _jax_device(self.device)
         return self._jax
@@ -149,7 +151,9 @@ def _jax_device(d: device) -> Any:
     index = d.index or 0
     if not found:
         if d.type == "cuda":
-            raise RuntimeError("No CUDA GPUs are available: JAX sees no GPU (jax.devices() lists what it sees)")
+            raise AssertionError(
+                "Torch not compiled with CUDA enabled: JAX sees no GPU (jax.devices() lists what it sees)"
+            )
         raise RuntimeError(f"device '{d}' is not available: JAX sees no device of this kind")
     if index >= len(found):
         raise RuntimeError(f"invalid device ordinal: '{d}', but JAX sees {len(found)} device(s) of this kind")

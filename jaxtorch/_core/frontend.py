@@ -7,7 +7,6 @@ built. A program uses some fifty of the six hundred: a function's text is writte
 
 from __future__ import annotations
 
-import inspect
 import linecache
 import threading
 from collections.abc import Callable
@@ -48,7 +47,7 @@ _WORDS_APART = frozenset(("_embedding_bag",))
 """Operations whose PyTorch functions look their words up themselves."""
 _NUMBERS = frozenset((int, float, bool, complex))
 
-_EMPTY = inspect.Parameter.empty
+_MISSING = parameters.MISSING
 _writing = threading.Lock()
 
 
@@ -71,12 +70,12 @@ class _Source:
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts, "_NEED_TENSOR": _tensor.need_tensor,
-            "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
-            "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked,
+            "_SELF": None, "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
+            "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked, "_RENAMED": parameters.by_other_names,
         }  # fmt: skip
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
-        self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
+        self.function = self.namespace["_SELF"] = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
         self.first = self.function.__code__
         names = self.first.co_names
         self.first_of_methods = self.first.replace(co_names=tuple(["_METHOD" if n == "_FIRST" else n for n in names]))
@@ -137,7 +136,7 @@ class _Source:
         """The parameters as the function has them, and as it passes them on."""
         self.namespace["_MISSING"] = _MISSING
         parts, passed, keyword = [], [], False
-        renamed = [n for _, n in self._other_names()]
+        renamed = ["input", *[n for _, n in self._other_names()]]
         open_end = False  # from a required parameter on that may come under another name, all have a default
         for p in self.op.params:
             open_end = open_end or (p.required and p.name in renamed)
@@ -157,6 +156,8 @@ class _Source:
             parts.append("*")
         parts.extend([f"{name}={default}" for name, default in extra])
         passed.extend([f"{name}={name}" for name, _ in extra])
+        parts.append("**_named")
+        passed.append("**_named")
         return ", ".join(parts), ", ".join(passed)
 
     def _other_names(self) -> list[tuple[str, str]]:
@@ -193,6 +194,9 @@ class _Source:
         """The head of the function, and the forms of arguments that only some calls use."""
         op = self.op
         self.add(self.head, 0)
+        given = [f"{p.name!r}: {p.name}_items or {p.name}" if p.star else f"{p.name!r}: {p.name}" for p in op.params]
+        given += [f"{alias!r}: {alias}" for alias, _ in self._other_names()] + ["'out': out"] * self.out
+        self.add(f"if _named: return _RENAMED(_OP, _SELF, _named, {{{', '.join(given)}}})")
         if op.numbers_first:
             first = "".join([p.name + ", " for p in op.params if not p.keyword_only])
             self.namespace["_OLD"] = _numbers_first
@@ -217,7 +221,7 @@ class _Source:
             elif p.note.startswith(("Ints", "Sizes")) and not p.star:  # the items of a tuple: where the entry is built
                 test = (
                     f"{n} is not None and " * p.note.endswith(" | None")
-                    + f"{n}.__class__ is not tuple"
+                    + f"({n}.__class__ is not tuple or {n} and {n}[0].__class__ is not int)"
                     + f" and {n}.__class__ is not int" * p.note.startswith("Ints")
                 )
                 self.namespace[f"_p_{n}"] = p
@@ -380,14 +384,6 @@ class _Warned:
     numbers_first = False
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "<required>"
-
-
-_MISSING = _Missing()
-
-
 def _star(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
     """The value of a parameter that takes its items one by one or as one sequence."""
     if items:
@@ -522,15 +518,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
 def _shown(source: _Source) -> Callable[..., Any]:
     """The function of a text, which shows the signature that PyTorch documents."""
     made = source.function
-    required = {p.name for p in source.op.params if p.required and not p.star}
-    if source.op.numbers_first or required.intersection([n for _, n in source._other_names()]):
-        shown = inspect.signature(made)  # what only old or other spelling needs is not shown
-        offered = [
-            p.replace(default=_EMPTY) if p.name in required and p.default is _MISSING else p
-            for p in shown.parameters.values()
-            if p.name != "_more" and p.name not in source.op.also
-        ]
-        made.__signature__ = shown.replace(parameters=offered)
+    others = [alias for alias, _ in source._other_names() if alias not in source.op.also]
+    made.__signature__ = parameters.signature(source.op, others, source.out)
     made.source = source
     return made
 

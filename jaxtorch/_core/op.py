@@ -20,6 +20,7 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -34,7 +35,7 @@ from .bodies import Body, flat_types
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
-from .parameters import OPERAND_KINDS, Parameter, parse, plain, refuse_sizes
+from .parameters import NUMPY_NAMES, OPERAND_KINDS, Parameter, parse, plain, refuse_sizes
 from .tape import node_type
 from .value import Aval
 
@@ -536,6 +537,8 @@ def function(
         if "<locals>" in fn.__qualname__:
             fn.__qualname__ = public  # as a message about its arguments calls it
         own = _method_form(fn, public) if function and method else fn
+        if function and _takes_input(fn):
+            fn = numpy_names(fn)
         for n in (public, *aliases):
             other = n != public
             if function:
@@ -548,19 +551,30 @@ def function(
     return define
 
 
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+def _takes_input(fn: Callable[..., Any]) -> bool:
+    code = getattr(fn, "__code__", None)
+    return code is not None and not hasattr(fn, "op") and "input" in inspect.unwrap(fn).__code__.co_varnames[:1]
 
 
 def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with NumPy's names for its parameters as well, as operations have them."""
+    """The function with NumPy's names for its parameters as well, and `self` for a number in the first place, as operations
+    have them."""
+    code = inspect.unwrap(fn).__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = {k: n for k, n in NUMPY_NAMES.items() if n in own and k not in own}
+    first = own[0] if own else ""
 
     @functools.wraps(fn)
     def renamed(*args: Any, **kwargs: Any) -> Any:
-        named = {_NUMPY_NAMES.get(k, k): v for k, v in kwargs.items()}
-        if len(named) < len(kwargs):
-            twice = next(k for k, known in _NUMPY_NAMES.items() if k in kwargs and known in kwargs)
-            raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
-        return fn(*args, **named)
+        if kwargs:
+            if "self" in kwargs and first == "input" and not args and not getattr(kwargs["self"], "ndim", 0):
+                args = (kwargs.pop("self"),)
+            named = {known.get(k, k): v for k, v in kwargs.items()}
+            if len(named) < len(kwargs):
+                twice = next(k for k, n in known.items() if k in kwargs and n in kwargs)
+                raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
+            kwargs = named
+        return fn(*args, **kwargs)
 
     return renamed
 

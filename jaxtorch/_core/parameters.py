@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -183,8 +184,89 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         )
 
 
+class _Missing:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+MISSING = _Missing()
+"""What a required parameter holds that was not given."""
+
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+"""NumPy's names of arguments, by which PyTorch takes them too."""
+
+
+def by_other_names(op: Any, public: Callable[..., Any], named: dict[str, Any], given: dict[str, Any]) -> Any:
+    """The call with the operands that were given by NumPy's names, or by `self` where they are a number in the first place."""
+    first, defaults = op.params[0].name, {p.name: p.default for p in op.params}
+    for alias, value in named.items():
+        own = NUMPY_NAMES.get(alias, first if alias == "self" and not getattr(value, "ndim", 0) else "")
+        own = op.also.get(own, own)
+        if own not in given or given[own] is not MISSING:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument '{alias}'")
+        given[own] = value
+    return public(**{n: x for n, x in given.items() if x is not MISSING and x is not defaults.get(n)})
+
+
+def signature(op: Any, others: list[str], out: bool) -> inspect.Signature:
+    """What the function of an operation shows: without what only old or other spelling needs."""
+    shown, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    for p in op.params:
+        if p.star:
+            shown.append(inspect.Parameter(p.name + "_items", inspect.Parameter.VAR_POSITIONAL))
+        if p.star or p.keyword_only:
+            kind = inspect.Parameter.KEYWORD_ONLY
+        default = MISSING if p.star and p.required else p.default
+        shown.append(inspect.Parameter(p.name, kind, default=default))
+    by_name = {**dict.fromkeys(others, MISSING), **({"out": None} if out else {})}
+    shown += [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in by_name.items()]
+    return inspect.Signature(shown, __validate_parameters__=False)
+
+
 def once_given(function: str, name: str, value: Any, default: Any, other: Any) -> Any:
     """An argument given by another name, which may not be given by its own as well."""
     if value is not default:
         raise TypeError(f"{function}() got multiple values for argument '{name}'")
     return other
+
+
+def _need_tensor(function: str, argument: str, position: int, given: Any) -> None:
+    if not hasattr(given, "_value") and not hasattr(type(given), "__torch_function__"):
+        where = f" (position {position})" * bool(position)
+        raise TypeError(f"{function}(): argument '{argument}'{where} must be Tensor, not {kind_name(given)}")
+
+
+def _look(function: str, p: Parameter, given: Any) -> None:
+    kind, _, rest = p.note.partition(" | ")
+    if given is None and rest == "None":
+        return
+    if kind == "Tensor":
+        _need_tensor(function, p.name, p.position, given)
+    elif kind in ("Sizes", "Ints"):
+        refuse_sizes(function, p, given)
+    else:
+        need_kind(function, p.name, kind, given)
+
+
+_LOOKED_AT = ("Tensor", "Sizes", "Ints", "bool", "str", "int", "float")
+
+
+def checked(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A plain function that refuses arguments of other kinds than its annotations say, as operations do.
+
+    Annotations that count: `Tensor`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, each also with `| None`.
+    """
+    parameters = parse(fn, None)
+    names = [p.name for p in parameters if not p.keyword_only]
+    looked_at = {p.name: p for p in parameters if p.note.partition(" | ")[0] in _LOOKED_AT}
+
+    @functools.wraps(fn)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        name = called.__name__
+        for argument, given in (*zip(names, args, strict=False), *kwargs.items()):
+            p = looked_at.get(argument)
+            if p is not None:
+                _look(name, p, given)
+        return fn(*args, **kwargs)
+
+    return called

@@ -184,11 +184,12 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
             "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
             "you want the inplace to be tracked)."
         )
+    node = shown(t._node)
+    maker = (alias.multi or "") if node is None else getattr(node, "name", lambda: node_name(type(node)))()
     changed = (
         "its base or another view of its base has been modified inplace" if indirect else "is being modified inplace"
     )
     if alias.multi:
-        maker = alias.multi if shown(t._node) is None else node_name(type(t._node))
         return (
             f"Output {t._index} of {maker.split('Backward')[0]} is a view and {changed}. This view is the output "
             "of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
@@ -196,7 +197,7 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
         )
     if alias.no_grad == "custom":
         return (
-            f"Output {t._index} of {node_name(type(t._node)).split('Backward')[0]} is a view and {changed}. This view was created "
+            f"Output {t._index} of {maker.split('Backward')[0]} is a view and {changed}. This view was created "
             f"{_CUSTOM}"
         )
     if alias.no_grad == "no_grad custom":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import capture, draws
-from .device import DeviceSlot, cpu, device
+from .device import DeviceSlot, cpu, device, jax_devices
 from .mersenne import MersenneTwister
 
 generators: weakref.WeakSet[Generator] = weakref.WeakSet()
@@ -26,7 +26,10 @@ class Generator:
     __slots__ = ("slot", "engine", "draws", "__weakref__")
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.slot: DeviceSlot = _device(device).slot
+        where = _device(device)
+        if where.type == "cuda" and not jax_devices("cuda"):
+            raise RuntimeError("Cannot get CUDA generator: JAX sees no GPU")
+        self.slot: DeviceSlot = where.slot
         self.engine = MersenneTwister()
         self.draws = 0
         generators.add(self)

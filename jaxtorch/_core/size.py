@@ -74,6 +74,9 @@ def as_size(items: Any, name: str, argument: str = "size") -> tuple[int, ...]:
     """Sizes, or one sequence of them, as ints. TypeError where one is no whole number."""
     if len(items) == 1 and isinstance(items[0], (tuple, list)):
         items = items[0]
+    for i, s in enumerate(items):
+        if type(s) is int and not -LONG <= s < LONG:
+            refuse_long(name, argument, i)
     return tuple([s if type(s) is int else _size(s, name, argument, i) for i, s in enumerate(items)])
 
 
@@ -97,10 +100,7 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
         for place, item in enumerate(given):
             if type(item) is int:
                 if not -LONG <= item < LONG:
-                    raise TypeError(
-                        f"{function}(): argument '{argument}' failed to unpack the object at pos {place + 1} with error "
-                        '"Overflow when unpacking long long"'
-                    )
+                    refuse_long(function, argument, place)
             elif not (place and type(item) is bool) and _no_whole_number(item):
                 refuse_size(function, argument, position, place, item)
     elif type(given) is int and alone:
@@ -113,6 +113,14 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
         where = f" (position {position})" * bool(position)
         raise TypeError(f"{function}(): argument '{argument}'{where} must be tuple of ints, not {kind_name(given)}")
     return given
+
+
+def refuse_long(function: str, argument: str, place: int) -> NoReturn:
+    """TypeError for a size (the one at `place`) that is too large for an argument."""
+    raise TypeError(
+        f"{function}(): argument '{argument}' failed to unpack the object at pos {place + 1} with error "
+        '"Overflow when unpacking long long"'
+    )
 
 
 def refuse_size(function: str, argument: str, position: int, place: int, item: Any) -> NoReturn:

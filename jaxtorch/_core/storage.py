@@ -64,6 +64,9 @@ class Alias:
     __slots__ = ("storage", "version", "chain", "seen", "base", "depth", "silent", "multi", "no_grad", "placed", "own",
                  "loose")  # fmt: skip
 
+    shaped = True
+    """Has the tensor a shape yet?"""
+
     def __init__(self, storage: Storage, chain: tuple[Any, ...], base: Any, depth: int) -> None:
         self.storage = storage
         self.version = storage.version

@@ -91,8 +91,16 @@ def struct(name: str, fields: tuple[str, ...]) -> type[StructSequence]:
 
 
 types: Any = SimpleNamespace()
-"""Every type by its name in `torch.return_types`; the `_out` names are the same types."""
+"""Every type by its name in `torch.return_types`; a result of `out=` tensors has the type of the name with `_out`."""
 
 for _line in _FIELDS.split("\n")[1:-1]:
     _name, _fields = _line.split(": ")
-    setattr(types, _name, struct(_name, tuple(_fields.split())))
+    for _form in (_name, _name + "_out"):
+        setattr(types, _form, struct(_form, tuple(_fields.split())))
+for _name in ("histogramdd", "_unpack_dual"):
+    delattr(types, _name + "_out")
+
+
+def of_out(kind: type) -> type:
+    """The type of a result that was written to `out=` tensors."""
+    return getattr(types, kind.__name__ + "_out", kind)

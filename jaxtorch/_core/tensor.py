@@ -19,6 +19,7 @@ from .modes import Anomaly, finished, inferring, no_grad, state, watch
 from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
+from .structseq import of_out
 from .tape import Packed
 from .value import WHOLE, Mapped, Value, aval_of
 
@@ -485,7 +486,7 @@ def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
             )
         for o, r in zip(out, result, strict=True):
             write_out(o, r, name)
-        return type(result)(*out) if hasattr(result, "_fields") else type(result)(out)
+        return type(result)(*out) if hasattr(result, "_fields") else of_out(type(result))(out)
     if not isinstance(out, Tensor):
         raise TypeError(f"{_plain(name)}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if watch:

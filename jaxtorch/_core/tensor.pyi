@@ -17,6 +17,7 @@ from .modes import Anomaly, finished, inferring, no_grad, state, watch
 from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
+from .structseq import of_out
 from .tape import Packed
 from .value import WHOLE, Value, aval_of
 from .device import device
@@ -966,7 +967,7 @@ class Tensor:
         """The exponential of square matrices."""
     def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
         """A to an integer power; the inverse's where that is negative."""
-    def max(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+    def max(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ..., x2: Any = ...) -> Any:
         """`max(x)`, `max(x, dim)` with the indices, or `max(x, other)`, which is `maximum`."""
     def maximum(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The larger of the two, broadcast; NaN where either is NaN."""
@@ -974,7 +975,7 @@ class Tensor:
         """The mean over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
     def median(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
         """The lower median of all elements, or along a dimension with its index; NaN if there is one."""
-    def min(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+    def min(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ..., x2: Any = ...) -> Any:
         """`min(x)`, `min(x, dim)` with the indices, or `min(x, other)`, which is `minimum`."""
     def minimum(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The smaller of the two, broadcast; NaN where either is NaN."""

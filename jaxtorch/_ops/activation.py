@@ -169,7 +169,9 @@ def _randomly_leaky(
         if bound.__class__ is not float:
             need_kind("rrelu", name, "Number", bound)
             check_number(bound, dtypes.float64)
-    if lower > upper:
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
+    if not lower <= upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return forms[0](input, (lower + upper) / 2)
@@ -210,7 +212,7 @@ def rrelu_(
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3))
 def _elu(x: Any, negative: float, scale: float, inner: float) -> Any:
-    return jnp.where(x <= 0, jnp.expm1(x * inner) * negative, x * scale)
+    return jnp.where(x < 0, jnp.expm1(x * inner) * negative, x * scale)
 
 
 @_elu.defjvp

@@ -348,11 +348,11 @@ def absolute_value(input: Array):
     return _absolute(input)
 
 
-def abs_(self: Tensor) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place form of `abs`; complex tensors are refused."""
-    if need_tensor(self, "abs_")._value.aval.dtype.is_complex:
+    if need_tensor(input, "abs_")._value.aval.dtype.is_complex:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return absolute_value.inplace(self)
+    return absolute_value.inplace(input)
 
 
 function("abs_", method=True)(abs_)

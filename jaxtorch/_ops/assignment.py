@@ -493,14 +493,14 @@ def _need_indices(indices: Any, name: str) -> None:
 
 
 @method("index_put_")
-def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
     need_kind("index_put_", "accumulate", "bool", accumulate)
-    if self._rg or self._alias is not None:
-        check_fillable(self)
+    if input._rg or input._alias is not None:
+        check_fillable(input)
     need_tensor(values, "index_put_", "values", 3)
     _need_indices(indices, "index_put_")
-    return put_given(self, indices, values, accumulate)
+    return put_given(input, indices, values, accumulate)
 
 
 def put_given(self: Tensor, indices: Any, values: Tensor, accumulate: bool) -> Tensor:

@@ -15,6 +15,7 @@ from .._core import native
 from .._core.device import cpu
 from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
+from .._core.parameters import need_kind
 from .._core.strides import broadcast_shapes, preserved, wrap_dim
 from .._core.tensor import Tensor
 from . import flash
@@ -277,8 +278,10 @@ def scaled_dot_product_attention(
             "kernel and the fused kernels."
         )
     keep = None
+    if dropout_p.__class__ is not float:
+        need_kind("scaled_dot_product_attention", "dropout_p", "float", dropout_p)
     if dropout_p > 0.0:
-        check_probability(dropout_p)
+        check_probability(dropout_p, RuntimeError)
         aval = query._value.aval
         batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])
         shape = (*batch, aval.shape[-2], key._value.aval.shape[-2])

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import capture, dtypes
 from .._core.frontend import foreign
 from .._core.modes import no_grad
-from .._core.op import Array, Number, Operand, function, method, methods, op
+from .._core.op import Array, Number, Operand, function, method, methods, numpy_names, op
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
 from .construction import from_numpy
@@ -160,7 +160,7 @@ def _beside_autograd(logical: Any) -> None:
 
     form.__doc__ = f"In-place form of `{logical.__name__}`; autograd takes no notice of it."
     form.__qualname__ = logical.__name__ + "_"
-    method(logical.__name__ + "_")(form)
+    method(logical.__name__ + "_")(numpy_names(form))
 
 
 for _logical in (logical_and, logical_or, logical_xor):
@@ -222,7 +222,7 @@ def _check_close(input: Any, other: Any) -> None:
 
 def _close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
+        if not tolerance >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     close = x == y
     if equal_nan and not _never(x):
@@ -254,6 +254,7 @@ def _all_equal(input: Array, other: Array):
 
 
 @function("allclose", method=True)
+@numpy_names
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
     capture.refuses(f"{capture.OPERATOR}: allclose")
@@ -261,6 +262,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 
 @function("equal", method=True)
+@numpy_names
 def equal(input: Tensor, other: Tensor) -> bool:
     """Have both the same shape and equal elements? A Python bool; NaN equals nothing."""
     need_tensor(input, "equal")

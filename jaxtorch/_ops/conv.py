@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ from jax import lax
 
 from .._core.context import convolution_precision
 from .._core.op import Array, Ints, op
+from .._core.tensor import Tensor
 from .._core.warned import once
 from .linear import c_name
 from .rules import kind, refuse, scalar_name, unsupported
@@ -375,8 +376,12 @@ def conv_tbc(input: Array, weight: Array, bias: Array, pad: int = 0):
 # -- sliding blocks ----------------------------------------------------------------------------------------
 
 
-def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value) * (2 // len(value))
+def _two(value: Any, name: str) -> tuple[int, int]:
+    if isinstance(value, int):
+        return value, value
+    if len(value) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(value)}")
+    return tuple(value)
 
 
 def _block_counts(size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> list[int]:
@@ -405,7 +410,7 @@ def _show(*values: Any) -> list[str]:
 
 
 @op(function=False, method=False, out=False, name="im2col", grad="Im2ColBackward0")
-def unfold(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
+def _im2col(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Sliding blocks of (N, C, H, W) as columns: (N, C * kH * kW, blocks)."""
     if input.ndim < 3:
         raise IndexError(
@@ -417,7 +422,8 @@ def unfold(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 
             "dimensions for input, but "
             f"got: {list(input.shape)}"
         )
-    kernel, dilation, padding, stride = map(_pair, (kernel_size, dilation, padding, stride))
+    given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    kernel, dilation, padding, stride = [_two(value, name) for name, value in given.items()]
     x = input[None] if input.ndim == 3 else input
     counts = _block_counts(x.shape[2:], kernel, dilation, padding, stride)
     if min(counts) < 1:
@@ -432,10 +438,36 @@ def unfold(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 
     return out[0] if input.ndim == 3 else out
 
 
-@op(function=False, method=False, out=False, name="col2im", grad="Col2ImBackward0")
-def fold(input: Array, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
+def _both(value: Any) -> tuple[Any, ...]:
+    """Two numbers, of one or of anything that can be gone through."""
+    return tuple(value) if isinstance(value, Iterable) else (value, value)
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """Sliding blocks of (N, C, H, W) as columns: (N, C * kH * kW, blocks)."""
+    return _im2col(input, _both(kernel_size), _both(dilation), _both(padding), _both(stride))
+
+
+def fold(
+    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Tensor:
     """Sum columns of sliding blocks into (N, C, H, W): the adjoint of `unfold`."""
-    size, kernel, dilation, padding, stride = map(_pair, (output_size, kernel_size, dilation, padding, stride))
+    return _col2im(input, _both(output_size), _both(kernel_size), _both(dilation), _both(padding), _both(stride))
+
+
+@op(function=False, method=False, out=False, name="col2im", grad="Col2ImBackward0")
+def _col2im(
+    input: Array, output_size: Ints, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+):
+    """Sum columns of sliding blocks into (N, C, H, W): the adjoint of `unfold`."""
+    given = {
+        "output_size": output_size,
+        "kernel_size": kernel_size,
+        "dilation": dilation,
+        "padding": padding,
+        "stride": stride,
+    }
+    size, kernel, dilation, padding, stride = [_two(value, name) for name, value in given.items()]
     x = input[None] if input.ndim == 2 else input
     if x.ndim != 3:
         raise RuntimeError(
@@ -451,6 +483,11 @@ def fold(input: Array, output_size: Ints, kernel_size: Ints, dilation: Ints = 1,
             f"input.size(1)={x.shape[1]} and kernel_size={k}."
         )
     counts = _block_counts(size, kernel, dilation, padding, stride)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given output_size={o}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, calculated shape of the array of "
+            f"sliding blocks as ({counts[0]}, {counts[1]}), which is too small (non-positive)"
+        )
     if x.shape[2] != math.prod(counts):
         raise RuntimeError(
             f"Given output_size={o}, kernel_size={k}, dilation={d}, padding={p}, stride={s}, expected "

@@ -15,11 +15,11 @@ from .._core.layouts import normal
 from .._core.limits import check_number, flag_overflow
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
-from .._core.size import Size, refuse_size
+from .._core.size import LONG, Size, refuse_long, refuse_size
 from .._core.sparsity import answers, is_sparse, lacks_content, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from .._core.value import python_number
-from .._core.warned import once
+from .._core.warned import once, warn
 from . import constants
 from .casting import as_dtype, convert
 
@@ -30,7 +30,7 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """The size given to a factory function: as separate numbers, as one sequence, or as `size=`."""
     if items and size is None:
         for s in items:
-            if s.__class__ is not int or s < 0:
+            if s.__class__ is not int or not 0 <= s < LONG:
                 break
         else:
             return items
@@ -49,12 +49,15 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     for i, s in enumerate(size):
         if isinstance(s, Tensor) and s._value.aval.numel == 1 and dtypes.category(s._value.aval.dtype) == 1:
             s = s.item()
-        if not hasattr(s, "__index__") or (isinstance(s, bool) and i == 0) or isinstance(s, Tensor):
+        wrong = isinstance(s, Tensor) or (isinstance(s, np.ndarray) and (s.ndim or s.dtype.kind not in "iu"))
+        if wrong or not hasattr(s, "__index__") or (isinstance(s, bool) and i == 0):
             if size is items and i == 0:
                 kind = type(s).__name__
                 raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind}")
             refuse_size(name, "size", 1, i, s)
         out.append(int(s))
+        if not -LONG <= out[-1] < LONG:
+            refuse_long(name, "size", i)
     if out and min(out) < 0:
         if name == "zeros":
             raise RuntimeError("zeros: Dimension size must be non-negative.")
@@ -127,11 +130,23 @@ def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str
     fill: an `out=` tensor of as many elements keeps its shape.
     """
     if out is not None:
-        if fill and out._value.aval.numel == t._value.aval.numel:
+        count = out._value.aval.numel
+        if fill and count == t._value.aval.numel:
             t = t.view(out._value.aval.shape)
+        elif count and name in ("arange", "range"):
+            warn(
+                f"The number of elements in the out tensor of shape {list(out._value.aval.shape)} is {count} which does not match "
+                f"the computed number of elements {t._value.aval.numel}. Note that this may occur as a result of rounding error. "
+                f"The out tensor will be resized to a tensor of shape ({t._value.aval.numel},)."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            return write_out(out, t, name)
+            write_out(out, t, name)
+        if requires_grad:
+            return leaf(out)
+        if out._rg and out._node is None:
+            out.requires_grad = False
+        return out
     check_flags(name, requires_grad)
     return leaf(t) if requires_grad else t
 
@@ -142,7 +157,34 @@ SPARSE = (constants.sparse_coo, constants.sparse_csr, constants.sparse_csc, cons
 def check_layout(layout: Any, name: str) -> None:
     """Most factories make strided tensors only."""
     if layout is not None and layout is not constants.strided:
+        if not isinstance(layout, constants.layout):
+            raise TypeError(f"{name}(): argument 'layout' must be torch.layout, not {type(layout).__name__}")
+        if name in ("ones", "full") or name.endswith("_window"):
+            raise RuntimeError(f"{name}() is not implemented for sparse layout")
         raise NotImplementedError(f"{name}() makes strided tensors only, got layout={layout!r}")
+
+
+def place(
+    name: str, device: Any, out: Tensor | None, layout: Any, pin_memory: Any = False, requires_grad: Any = False
+) -> Any:
+    """The device that a factory works on: that of `out`, which neither it nor `layout` may contradict. Checks the switches."""
+    if requires_grad is not False or pin_memory is not False:
+        check_flags(name, requires_grad, pin_memory)
+    if out is None:
+        check_layout(layout, name)
+        return device
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if layout is not None and layout is not out.layout:
+        check_layout(None if layout in SPARSE else layout, name)
+        shown = [str(k).removeprefix("torch.").removesuffix("_coo").capitalize() for k in (layout, out.layout)]
+        raise RuntimeError(f"layout {shown[0]} does not match layout of out parameter ({shown[1]})")
+    own = out._value.aval.slot
+    if device is not None and devices.resolve(device) is not own:
+        raise RuntimeError(
+            f"device type {devices.resolve(device).device.type} does not match device type of out parameter ({own.device.type})"
+        )
+    return own.device
 
 
 def out_dtype(dtype: Any, out: Tensor | None, fallback: dtypes.dtype | None = None, name: str = "") -> dtypes.dtype:
@@ -185,20 +227,18 @@ def _factory(name: str, value: int) -> Any:
     ) -> Tensor:  # fmt: skip
         if requires_grad is not False or pin_memory is not False:
             check_flags(name, requires_grad, pin_memory)
-        if layout is not None or names is not None:
-            if layout is not constants.strided and layout in SPARSE:
-                if value:
-                    raise RuntimeError("full(...) is not implemented for sparse layout")
+        if layout is not None or names is not None or out is not None:
+            if names is not None:
+                raise NotImplementedError(f"{name}(): jaxtorch has no named tensors")
+            if not value and out is None and layout is not constants.strided and layout in SPARSE:
                 return makers["empty"](
                     size_of(items, size, name), layout, out_dtype(dtype, out, None, name), device, requires_grad
                 )
-            check_layout(layout, name)
-            if names is not None:
-                raise NotImplementedError(f"{name}(): jaxtorch has no named tensors")
+            device = place(name, device, out, layout)
         dtype = out_dtype(dtype, out, None, name)
         if out is not None:
-            t = filled(size_of(items, size, name), value, dtype, out._value.aval.slot.device)
-            return finish_factory(t, out, False, name)
+            t = filled(size_of(items, size, name), value, dtype, device)
+            return finish_factory(t, out, requires_grad, name)
         t = filled(size_of(items, size, name), value, dtype, device, requires_grad)
         return t if memory_format is None else with_format(t, memory_format, None, name)
 
@@ -243,7 +283,7 @@ def full(
     pin_memory: bool = False, requires_grad: bool = False, names: Any = None,
 ) -> Tensor:  # fmt: skip
     """A new tensor filled with `fill_value`, whose type it has unless `dtype` says otherwise."""
-    check_layout(layout, "full")
+    device = place("full", device, out, layout, pin_memory, requires_grad)
     if isinstance(size, int):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     own = fill_value.dtype if isinstance(fill_value, Tensor) else None
@@ -275,12 +315,16 @@ def like_filled(
     layout: Any = None,
 ) -> Tensor:  # fmt: skip
     """A filled tensor that has its size, and what is not given, from a model."""
+    if layout is not None and layout not in SPARSE:
+        check_layout(layout, name)
     if layout is not None and (layout in SPARSE or is_sparse(input)) and layout is not need_tensor(input, name).layout:
         return _in_layout(input, value, dtype, device, requires_grad, name, layout)
     if lacks_content(need_tensor(input, name)):
         return answers[-1](
             functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
         )
+    if input._alias is not None and not input._alias.shaped:
+        input._alias.read(input)
     aval = input._value.aval
     t = filled(
         aval.shape,
@@ -300,7 +344,6 @@ def _in_layout(
     rest = aval.dtype if dtype is None else as_dtype(dtype), aval.slot.device if device is None else device
     if layout is constants.strided:
         return filled(aval.shape, value, *rest, requires_grad)
-    check_layout(None if layout in SPARSE else layout, name)
     if name != "zeros_like" and not (name == "empty_like" and is_sparse(input)):
         raise NotImplementedError(
             f"Could not run 'aten::empty_strided' with arguments from the 'SparseCPU' backend: {name}() fills no {layout}"
@@ -333,7 +376,9 @@ def _new(name: str, value: int) -> Any:
     ) -> Tensor:  # fmt: skip
         aval = self._value.aval
         where = device if device is not None else aval.slot.device
-        check_flags(name, requires_grad, pin_memory)
+        if layout in SPARSE and not value:
+            return makers["empty"](size_of(items, size, name), layout, dtype or aval.dtype, where, requires_grad)
+        place(name, where, None, layout, pin_memory, requires_grad)
         return filled(size_of(items, size, name), value, dtype or aval.dtype, where, requires_grad)
 
     make.__name__ = make.__qualname__ = name
@@ -360,6 +405,7 @@ def new_full(
     size = size_of((), size, "new_full")
     number = _fitting(number, wanted, math.prod(size) == 1)
     where = device if device is not None else aval.slot.device
+    place("new_full", where, None, layout, pin_memory, requires_grad)
     return filled(size, number, wanted, where, requires_grad)
 
 
@@ -385,6 +431,7 @@ def empty_strided(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A new tensor of the given size and strides. Zeros, where PyTorch leaves whatever the memory held."""
+    place("empty_strided", device, None, layout, pin_memory, requires_grad)
     t = _strided(filled(size_of((), size, "empty_strided"), 0, dtype, device), stride)
     return finish_factory(t, None, requires_grad, "empty_strided")
 
@@ -397,6 +444,7 @@ def new_empty_strided(
     """`empty_strided` with this tensor's type and device."""
     aval = self._value.aval
     where = aval.slot.device if device is None else device
+    place("new_empty_strided", where, None, layout, pin_memory, requires_grad)
     return empty_strided(size, stride, dtype=dtype or aval.dtype, device=where, requires_grad=requires_grad)
 
 
@@ -464,19 +512,19 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 
 @function("fill_", method=True)
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(input: Tensor, value: Any) -> Tensor:
     """Fill with a number or a 0-dimensional tensor, in place."""
-    value = _fill_value(self, value, "fill_")
-    if isinstance(value, Tensor) and self._alias is not None:
-        check_writable(self)
-        if value._alias is not None and value._alias.storage is self._alias.storage:
+    value = _fill_value(input, value, "fill_")
+    if isinstance(value, Tensor) and input._alias is not None:
+        check_writable(input)
+        if value._alias is not None and value._alias.storage is input._alias.storage:
             value = value.clone()  # one of the numbers that are written over is read first
-    if self._rg or isinstance(value, Tensor):
-        return methods["_fill_"](self, value)
-    if self._alias is not None:
-        check_fillable(self)
-    aval = self._value.aval
-    return self._rebind(filled(aval.shape, value, aval.dtype, aval.slot.device))
+    if input._rg or isinstance(value, Tensor):
+        return methods["_fill_"](input, value)
+    if input._alias is not None:
+        check_fillable(input)
+    aval = input._value.aval
+    return input._rebind(filled(aval.shape, value, aval.dtype, aval.slot.device))
 
 
 @op(name="_zero", function=False, method=False, inplace="_zero_", out=False, grad="ZeroBackward0")
@@ -486,11 +534,11 @@ def _zero(input: Array):
 
 
 @function("zero_", method=True)
-def zero_(self: Tensor) -> Tensor:
+def zero_(input: Tensor) -> Tensor:
     """Fill with zeros, in place."""
-    if self._rg:
-        return methods["_zero_"](self)
-    if self._alias is not None:
-        check_fillable(self)
-    aval = self._value.aval
-    return self._rebind(filled(aval.shape, 0, aval.dtype, aval.slot.device))
+    if input._rg:
+        return methods["_zero_"](input)
+    if input._alias is not None:
+        check_fillable(input)
+    aval = input._value.aval
+    return input._rebind(filled(aval.shape, 0, aval.dtype, aval.slot.device))

@@ -38,11 +38,13 @@ def _alpha_dropped(input: Array, keep: Array, p: float):
 
 
 def check_probability(p: float, error: type[Exception] = ValueError) -> None:
-    """Raise ValueError, or the error given, unless 0 <= p <= 1."""
-    if p < 0 or p > 1:
-        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+    """Raise ValueError, or the error given, unless 0 <= p <= 1; RuntimeError for NaN."""
     if p.__class__ is not float:
+        if isinstance(p, (int, float, str)) and not 0 <= p <= 1:  # pyright: ignore[reportOperatorIssue]
+            raise error(f"dropout probability has to be between 0 and 1, but got {p}")
         need_kind("dropout", "p", "float", p)
+    if not 0 <= p <= 1:
+        raise (error if p == p else RuntimeError)(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def check_dropped(aval: Any, alpha: bool = False) -> None:

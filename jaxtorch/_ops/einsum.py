@@ -16,7 +16,7 @@ from typing import Any
 
 from .._core import autocasting, strides
 from .._core.apart import refuse_parts
-from .._core.op import function, functions
+from .._core.op import function, functions, numpy_names
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor, need_tensor, write_out
 from .views import _view, permute, reshape, unsqueeze
@@ -521,6 +521,7 @@ def _wrapped(dims: Shape, ndim: int) -> Shape:
 
 
 @function("inner", method=True)
+@numpy_names
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inner product over the last dimension of both; the plain product where one is a scalar."""
     need_tensor(input, "inner")

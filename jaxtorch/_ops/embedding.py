@@ -167,7 +167,7 @@ def embedding(
         padding_idx = -1
     else:
         n = weight.shape[0]
-        if not -n <= padding_idx < n:
+        if padding_idx == padding_idx and not -n <= padding_idx < n:
             raise AssertionError("Padding_idx must be within num_embeddings")
         if padding_idx.__class__ is not int:
             need_kind("embedding", "padding_idx", "int", padding_idx)
@@ -416,19 +416,19 @@ def _one_hot(tensor: Array, num_classes: int):
     return (tensor[..., None] == up_to(num_classes)).astype(jnp.int64)
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
-    if need_tensor(tensor, "one_hot", "self").dtype.name != "int64":
+    if need_tensor(input, "one_hot", "self").dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not hasattr(num_classes, "__index__"):
         raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type(num_classes).__name__}")
     if num_classes == -1:
-        if tensor._value.aval.numel == 0:
+        if input._value.aval.numel == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-        values = known(tensor._array())
+        values = known(input._array())
         num_classes = int(values.max()) + 1
         if int(values.min()) < 0:
             raise RuntimeError("Class values must be non-negative.")
     elif num_classes < 1:
         raise RuntimeError("num_classes should be positive")
-    return _one_hot(tensor, num_classes)
+    return _one_hot(input, num_classes)

@@ -11,7 +11,8 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, op
+from .._core.op import Array, Ints, numpy_names, op
+from .._core.parameters import checked
 from .._core.tensor import Tensor, write_out
 from .casting import as_dtype
 from .creation import check_layout, leaf
@@ -241,19 +242,19 @@ def fft_ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | Non
 
 
 @op(function=False, method=False, grad="FftC2CBackward0")
-def fft_fftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_fftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The Fourier transform over dimensions (all, or as many as `s` has)."""
     return _c2c(input, s, dim, norm, True)
 
 
 @op(function=False, method=False, grad="FftC2CBackward0")
-def fft_ifftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_ifftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The inverse of `fftn`."""
     return _c2c(input, s, dim, norm, False)
 
 
 @op(function=False, method=False, grad="FftR2CBackward0", saved=_of_real, unsaved=_filled)
-def fft_rfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_rfftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The transform of real numbers over dimensions; the last has n // 2 + 1 elements."""
     if kind(input) == "complex":
         raise RuntimeError(f"rfftn expects a real-valued input tensor, but got {scalar_name(input)}")
@@ -261,13 +262,13 @@ def fft_rfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = N
 
 
 @op(function=False, method=False, grad="FftC2RBackward0")
-def fft_irfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_irfftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The inverse of `rfftn`."""
     return _c2r(input, s, dim, norm, False)
 
 
 @op(function=False, method=False, grad="FftC2RBackward0")
-def fft_hfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_hfftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The real transform of half a Hermitian signal over dimensions."""
     return _c2r(input, s, dim, norm, True)
 
@@ -279,7 +280,7 @@ def _real_name(operands: Any, statics: Any) -> str:
 
 
 @op(function=False, method=False, grad=_real_name, saved=_of_real, unsaved=_filled)
-def fft_ihfftn(input: Array, s: Any = None, dim: Any = None, norm: str | None = None):
+def fft_ihfftn(input: Array, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None):
     """The inverse of `hfftn`."""
     if kind(input) == "complex":
         raise RuntimeError(f"Only supports floating-point dtypes, but found: {scalar_name(input)}")
@@ -296,7 +297,7 @@ def _two_dimensional(transform: Any, name: str, text: str) -> Any:
 
     transformed.__name__ = transformed.__qualname__ = f"fft_{name}"
     transformed.__doc__ = text
-    return transformed
+    return numpy_names(transformed)
 
 
 fft2 = _two_dimensional(fft_fftn, "fft2", "`fftn` over two dimensions, by default the last.")
@@ -352,16 +353,20 @@ def rfftfreq(
 def _shift_dims(input: Tensor, dim: Any) -> list[int]:
     if dim is None:
         return list(range(input.dim()))
-    return [strides.wrap_dim(d, input.dim()) for d in ([dim] if isinstance(dim, int) else dim)]
+    return [strides.wrap_dim(d, input.dim()) for d in (dim if isinstance(dim, (tuple, list)) else [int(dim)])]
 
 
-def fftshift(input: Tensor, dim: Any = None) -> Tensor:
+@numpy_names
+@checked
+def fftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """Roll dimensions (all by default) so that the zero frequency comes to their middle."""
     dims = _shift_dims(input, dim)
     return roll(input, [input.shape[d] // 2 for d in dims], dims)
 
 
-def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
+@numpy_names
+@checked
+def ifftshift(input: Tensor, dim: Ints | None = None) -> Tensor:
     """The inverse of `fftshift`."""
     dims = _shift_dims(input, dim)
     return roll(input, [(input.shape[d] + 1) // 2 for d in dims], dims)

@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core.checks import flag
 from .._core.op import Array, function, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.tensor import Tensor
 from .._core.warned import once
 from .padding import pad
@@ -239,6 +239,7 @@ def _istft(
 
 
 @function("istft", method=True)
+@checked
 def istft(
     input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Tensor | None = None,
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,

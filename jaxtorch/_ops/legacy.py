@@ -117,6 +117,7 @@ def _tensor_new(cls: type, *args: Any, device: Any = None, **named: Any) -> Tens
     if cls is not Tensor:  # what else there is may be for its `__init__`
         named = {"data": named["data"]} if "data" in named else {}
     args = unnamed(args, named)
+    _refuse_device(args, device, "constructor", "torch.Tensor", "torch.tensor(...) or ")
     return become(construct(args, dtypes.default(), device, checked=False), cls)
 
 
@@ -130,11 +131,22 @@ def _tensor_init(self: Tensor, *args: Any, **kwargs: Any) -> None:
 methods["__init__"] = _tensor_init
 
 
+def _refuse_device(args: tuple[Any, ...], device: Any, kind: str, form: str, instead: str) -> None:
+    """RuntimeError where the old constructor is given a tensor and a device."""
+    if device is not None and args and isinstance(args[0], Tensor):
+        raise RuntimeError(
+            f"Legacy tensor {kind} of the form {form}(tensor, device=device) is not supported.  Use {instead}torch.as_tensor(...) "
+            "instead."
+        )
+
+
 @function("new", method=True, function=False)
 def new(self: Tensor, *args: Any, device: Any = None, **named: Any) -> Tensor:
     """A tensor of this one's type, made as by the old constructor."""
     aval = self._value.aval
-    return construct(unnamed(args, named), aval.dtype, aval.slot.device if device is None else device, checked=True)
+    args = unnamed(args, named)
+    _refuse_device(args, device, "new", "tensor.new", "")
+    return construct(args, aval.dtype, aval.slot.device if device is None else device, checked=True)
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Any:
@@ -159,6 +171,11 @@ methods["_make_wrapper_subclass"] = staticmethod(_make_wrapper_subclass)
 @function("as_subclass", method=True, function=False)
 def as_subclass(self: Tensor, cls: type) -> Any:
     """The tensor as an object of a subclass: same memory, same history."""
+    if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your class "
+            "inherits from Tensor."
+        )
     with disable_all():  # a class is not asked whether it may be left
         return become(self.view_as(self), cls)
 
@@ -172,9 +189,15 @@ class tensortype(type):
     dtype: dtypes.dtype
     device_type: str
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        for base in bases:
+            raise TypeError(f"type '{base.__module__}.{base.__name__}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, namespace)
+
     def __call__(cls, *args: Any, device: Any = None, **named: Any) -> Tensor:
-        where = cls.device_type if device is None else device
-        return construct(unnamed(args, named), cls.dtype, where, checked=True)
+        args = unnamed(args, named)
+        _refuse_device(args, device, "constructor", "torch.Tensor", "torch.tensor(...) or ")
+        return construct(args, cls.dtype, cls.device_type if device is None else device, checked=True)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type

@@ -71,7 +71,7 @@ def _check_distances(x1: Any, x2: Any) -> None:
     saved=["x1", "x2", "result"],
 )
 def _cdist(x1: Array, x2: Array, p: Number, mode: Any):
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype != x2.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(x1)} but found {scalar_name(x2)}")
@@ -108,7 +108,7 @@ def pdist(input: Array, p: Number = 2):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if kind(input) != "float":
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, other = np.triu_indices(input.shape[0], 1)
     if not len(first):

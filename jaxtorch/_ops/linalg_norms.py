@@ -176,6 +176,7 @@ def _condition(A: Array, p: Any):
     return jnp.where(info != 0, jnp.inf, product).astype(product.dtype)
 
 
+@numpy_names
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number of matrices in a norm (2 by default); inf where they are singular."""
     found = _condition(input, p)

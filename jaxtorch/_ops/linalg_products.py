@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Arrays, function, functions, methods, op
+from .._core.op import Array, Arrays, function, functions, methods, numpy_names, op
+from .._core.parameters import checked
 from .._core.tensor import Tensor, write_out
 from .._core.warned import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
@@ -46,6 +47,7 @@ def _matrix_power(A: Array, n: int):
         power = product(power, power)
 
 
+@numpy_names
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A to an integer power; the inverse's where that is negative."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
@@ -213,11 +215,13 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     )
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
-    for x in matrices:
+    for i, x in enumerate(matrices):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
         if x.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {x.dim()}, expected 2 instead.")
     if len(matrices) == 1:
-        return matrices[0]
+        return matrices[0] if out is None else write_out(out, matrices[0], "chain_matmul")
     return linalg_multi_dot(list(matrices), out=out)
 
 
@@ -306,6 +310,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     return _diagonal(A, offset, dim1, dim2)
 
 
+@numpy_names
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the map from the dimensions of `A` from `ind` on to those before."""
     if ind <= 0:
@@ -320,6 +325,8 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
     return found if out is None else write_out(out, found, "linalg_tensorinv")
 
 
+@numpy_names
+@checked
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     if dims is not None:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, Operand, function, op
+from .._core.op import Array, Operand, function, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
@@ -330,6 +330,7 @@ def _rank(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool)
     return jnp.sum(values > bound[..., None], -1).astype(jnp.int64)
 
 
+@numpy_names
 def matrix_rank(
     input: Tensor,
     tol: Any = None,
@@ -395,6 +396,7 @@ def _pinv_op(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bo
     return _pinv(A, atol, rtol, bool(hermitian))
 
 
+@numpy_names
 def pinv(
     input: Tensor,
     rcond: Any = None,
@@ -468,6 +470,7 @@ def _lstsq(A: Array, B: Array, rcond: Operand | None, vector: bool, residuals: b
     return x[..., 0] if vector else x, left
 
 
+@numpy_names
 def lstsq(
     input: Tensor, b: Tensor, rcond: Any = None, *, driver: str | None = None, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:

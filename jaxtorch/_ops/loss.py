@@ -198,12 +198,12 @@ def cross_entropy(
     probabilities (N, C, *).
     """
     reduction = reduction_of(reduction, size_average, reduce)
-    if label_smoothing > 1.0 or (label_smoothing < 0.0 and kind(target) == "float"):
+    if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input.shape == target.shape:
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
-        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing if label_smoothing > 0.0 else 0.0)
     if kind(input) == "float":
         _check_target(input, target, weight)
     axis = 1 if input.ndim > 1 else 0
@@ -212,7 +212,7 @@ def cross_entropy(
 
     def loss(x: Any) -> Any:
         scores = log_softmax_of(x, axis)
-        if not label_smoothing:
+        if not label_smoothing > 0.0:
             return _nll(scores, target, weight, ignore_index, reduction)
         return _smoothed(scores, target, weight, ignore_index, reduction, label_smoothing, axis)
 

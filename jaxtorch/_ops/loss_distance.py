@@ -113,7 +113,7 @@ def smooth_l1_loss(
 ):
     """Quadratic (divided by 2 beta) up to a distance `beta`, linear beyond."""
     reduction = reduction_of(reduction, size_average, reduce)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     x, y = _pair(input, target)
     refuse("smooth_l1_cpu", x, "int", "bool", "complex")
@@ -124,7 +124,7 @@ def smooth_l1_loss(
 def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array | None = None):
     """Half the square up to a distance `delta`, linear beyond."""
     reduction = reduction_of(reduction)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
 
     def loss(a: Any, b: Any) -> Any:
@@ -232,7 +232,7 @@ def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: floa
     negative = jnp.any(var < 0).astype(jnp.int64)
     flag(negative, lambda code: ValueError("var has negative entry/entries"))
     least = np.asarray(eps, var.dtype)
-    limited = var + lax.stop_gradient(jnp.where(var < least, least - var, 0))
+    limited = var + lax.stop_gradient(jnp.where((var < least) | (eps != eps), least - var, 0))
     loss = 0.5 * (jnp.log(limited) + (input - target) ** 2 / limited)
     if full:
         loss = loss + np.asarray(0.5 * math.log(2 * math.pi), loss.dtype)

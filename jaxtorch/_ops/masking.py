@@ -199,6 +199,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         raise TypeError(f"nonzero(): argument 'out' must be Tensor, not {type(out).__name__}")
     device = need_tensor(input, "nonzero")._value.aval.slot.device
     need_kind("nonzero", "as_tuple", "bool", as_tuple)
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     found = _places(input)
     if as_tuple:
         return tuple([from_host(a, device) for a in found])

@@ -158,6 +158,8 @@ def _int_mm(input: Array, mat2: Array):
 
 
 def _check_batches(name: str, a: Any, b: Any) -> None:
+    if a.ndim < 3 and name != "bmm":  # PyTorch asks for its sizes first
+        raise IndexError(f"Dimension out of range (expected to be in range of [-{a.ndim}, {a.ndim - 1}], but got 2)")
     if a.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if b.ndim != 3:
@@ -181,6 +183,8 @@ def bmm(input: Array, mat2: Array):
 @op()
 def mv(input: Array, vec: Array):
     """The product of a matrix (n, m) and a vector (m)."""
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {vec.ndim}, {input.ndim}, {vec.ndim}")
     if input.shape[1] != vec.shape[0]:

@@ -12,7 +12,8 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
-from .._core.op import Array, Arrays, Number, function, functions, methods, op
+from .._core.op import Array, Arrays, Number, Sizes, function, functions, methods, numpy_names, op
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor, need_tensor, write_out
 from .activation import normal_dim
 from .dropout import check_dropped
@@ -41,7 +42,7 @@ def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
 
 
 @op(method=False, saved=["input", "weight", "bias", "result1", "result2"])
-def native_layer_norm(input: Array, normalized_shape: Any, weight: Array | None, bias: Array | None, eps: float):
+def native_layer_norm(input: Array, normalized_shape: Sizes, weight: Array | None, bias: Array | None, eps: float):
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
     _check_float("LayerNormKernelImpl", input)
     axes = _normalised_axes(input, normalized_shape, "", weight=weight, bias=bias)
@@ -151,6 +152,8 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
     """Dropout, and the mask of what was kept."""
     if train is False or not input.numel():
         return input.clone(), functions["ones_like"](input).bool()
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}")
     aval = input._value.aval
     if p != 1:
         check_dropped(aval)
@@ -167,6 +170,7 @@ def _sampler(n: int) -> Any:
     def grid_sampler(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Tensor:
+        need_kind(f"grid_sampler_{n}d", "align_corners", "bool", align_corners)
         if input.ndim != n + 2:
             raise RuntimeError(f"grid_sampler_{n}d(): expected a {n + 2}D input, but got {input.ndim}D")
         return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
@@ -200,6 +204,7 @@ def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tens
 def _unsafe(name: str) -> None:
     split = functions[name]
 
+    @numpy_names
     def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         views = split(input, *args, **kwargs)
         if name == "split" and isinstance(args[0] if args else None, int) and len(views) > 1:

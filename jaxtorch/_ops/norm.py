@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, Ints, Scalar, op
+from .._core.op import Array, Ints, Scalar, Sizes, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .activation import normal_dim
@@ -343,7 +343,7 @@ def _normalised_axes(x: Any, shape: Any, star: str, **parameters: Any) -> tuple[
 @op(method=False, out=False, grad="NativeLayerNormBackward0", unsaved=["result"], saved=["input", "weight", "bias"])
 def layer_norm(
     input: Array,
-    normalized_shape: Any,
+    normalized_shape: Sizes,
     weight: Array | None = None,
     bias: Array | None = None,
     eps: float = 1e-05,
@@ -362,7 +362,7 @@ def layer_norm(
 
 
 @op(method=False, out=False, grad="MulBackward0", saved={"input": "input", "weight": "input"})
-def rms_norm(input: Array, normalized_shape: Any, weight: Array | None = None, eps: float | None = None):
+def rms_norm(input: Array, normalized_shape: Sizes, weight: Array | None = None, eps: float | None = None):
     """Divide by the root mean square over the last dimensions (Zhang and Sennrich, 2019). `eps=None`: the type's machine epsilon."""
     if not isinstance(normalized_shape, int) and input.ndim < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {input.ndim}")
@@ -445,8 +445,8 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
     return jnp.where(none, 0, jnp.where(none, 1, total) ** (1.0 / p))
 
 
-@op(function=False, method=False, grad="DivBackward0", elementwise=True)
-def normalize(input: Array, p: float | None = 2.0, dim: Ints | None = 1, eps: float = 1e-12):
+@op(name="normalize", function=False, method=False, grad="DivBackward0", elementwise=True)
+def _normalize(input: Array, p: float | None = 2.0, dim: Ints | None = 1, eps: float = 1e-12):
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
     p = 2.0 if p is None else p
     if kind(input) in ("int", "bool"):
@@ -455,7 +455,14 @@ def normalize(input: Array, p: float | None = 2.0, dim: Ints | None = 1, eps: fl
         )
     axes = tuple(normal_dim(d, input.ndim) for d in ((dim,) if isinstance(dim, int) else dim or range(input.ndim)))
     norm = vector_norm(input, p, axes if input.ndim else None, keepdims=True)
-    return input / jnp.where(norm < eps, np.asarray(eps, norm.dtype), norm)
+    return input / jnp.where((norm < eps) | (eps != eps), np.asarray(eps, norm.dtype), norm)
+
+
+def normalize(
+    input: Tensor, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
+) -> Tensor:
+    """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
+    return _normalize(input, p, dim, eps, out=out)
 
 
 @op(promote=True, method=False, out=False, grad="SumBackward1", saved={"x1": "x1", "x2": "x2"})
@@ -463,6 +470,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-08):
     """The cosine of the angle between vectors along `dim`; the norms are taken to be at least `eps`."""
     if kind(x1) != "float":
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {scalar_name(x1)}")
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = _broadcast(x1, x2)
     axis = normal_dim(dim, x1.ndim)
     if x1.ndim == 0:

@@ -10,7 +10,7 @@ from .._core.tensor import strict_out
 from .gather import need_same
 
 _EXACT = """
-    addbmm addmm addmv alias_copy all amax amin aminmax any argmax argmin as_strided_copy baddbmm bmm bucketize
+    addbmm addmm addmv alias_copy amax amin aminmax argmax argmin as_strided_copy baddbmm bmm bucketize
     complex cross cummax cummin diagonal_copy dot expand_copy fft_ihfft frexp
     histc histogram _isin isneginf isposinf kthvalue linalg_cholesky linalg_cholesky_ex linalg_cross
     linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve
@@ -46,7 +46,14 @@ def _magnitude(found: dtypes.dtype, wanted: dtypes.dtype) -> None:
         _found(found.to_complex(), wanted)
 
 
+def _truth(found: dtypes.dtype, wanted: dtypes.dtype) -> None:
+    """Into bool or uint8."""
+    if wanted not in (dtypes.bool_, dtypes.uint8):
+        need_same(found, wanted)
+
+
 strict_out["abs|complex"] = _magnitude
+strict_out["all"] = strict_out["any"] = _truth
 for _name in _ELEMENT_BY_ELEMENT:
     strict_out[_name] = _found
 for _name in ("hfft", "irfft", "hfftn", "irfftn"):

@@ -11,7 +11,8 @@ from jax import lax
 from .._core import dtypes
 from .._core.limits import check_number
 from .._core.op import Array, Number, op
-from .._core.size import refuse_size
+from .._core.parameters import need_kind
+from .._core.size import need_sizes, refuse_size
 from .._core.tensor import Tensor
 from .rules import refuse
 
@@ -122,9 +123,10 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
     mode: 'constant' (with `value`, 0 by default), 'reflect', 'replicate' or 'circular'.
     """
-    if isinstance(pad, (int, float, str)):
+    if isinstance(pad, (int, float, str, Tensor)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
-    pad = tuple(pad) if not isinstance(pad, Tensor) else tuple(pad.tolist())
+    need_kind("pad", "mode", "str", mode)
+    pad = need_sizes("pad", "pad", tuple(pad), 2)
     for place, size in enumerate(pad):
         if size.__class__ is not int and ((size.__class__ is bool and not place) or not hasattr(size, "__index__")):
             refuse_size("pad", "pad", 2, place, size)

@@ -23,12 +23,13 @@ from .rules import kind, refuse, to_float, unsupported
 _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
 
 
-def numbers(value: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
+def numbers(given: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
     """One number for each of n dimensions; `default` where the argument was left out."""
-    if value is not None:
+    value: Any = given
+    if value is not None or default is None:
         position = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
         need_sizes(op_name, name, value, position, alone=True)
-    if value is None or (not isinstance(value, int) and len(value) == 0):
+    if default is not None and (value is None or (not isinstance(value, int) and len(value) == 0)):
         return default
     if isinstance(value, int):
         return (value,) * n
@@ -330,6 +331,9 @@ def _avg_pool(
     stride = numbers(stride, n, name, "stride", kernel)
     padding = numbers(padding, n, name, "padding")
     _check_average(x, n, kernel, stride, divisor)
+    if any(s < 0 for s in stride):
+        shown = " ".join(f"d{a}: {s}" for a, s in zip("THW"[-max(n, 2) :], (1,) * (n == 1) + stride, strict=True))
+        raise RuntimeError(f"stride should be greater than zero, but got {shown}")
     dilation = (1,) * n
     _check_pads(kernel, padding, dilation)
     _check_content(x, n, "avg_pool3d")

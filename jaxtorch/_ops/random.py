@@ -17,7 +17,7 @@ from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Mapped, Value, aval_of
-from .creation import filled, finish_factory, like_filled, out_dtype, size_of
+from .creation import filled, finish_factory, like_filled, out_dtype, place, size_of
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
 _COMPLEX = (dtypes.complex64, dtypes.complex128)
@@ -184,6 +184,7 @@ def rand(
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) of the given size; on the CPU those that PyTorch draws from the same seed."""
     shape = size_of(items, size, "rand")
+    device = place("rand", device, out, layout, pin_memory, requires_grad)
     dtype = dtypes._Defaults.floating if dtype is None and out is None else out_dtype(dtype, out)
     if dtype is not dtypes.float32:
         _check_uniform(dtype)
@@ -198,6 +199,7 @@ def randn(
 ) -> Tensor:  # fmt: skip
     """Standard normal numbers of the given size; on the CPU those that PyTorch draws from the same seed."""
     shape = size_of(items, size, "randn")
+    device = place("randn", device, out, layout, pin_memory, requires_grad)
     dtype = dtypes._Defaults.floating if dtype is None and out is None else out_dtype(dtype, out)
     if dtype is not dtypes.float32:
         check_normal(dtype)
@@ -264,6 +266,7 @@ def randint(
     high = _integer(high, "randint", "high", 1 if low is None else 2)
     low = 0 if low is None else _integer(low, "randint", "low", 1)
     shape = size_of((), size, "randint")
+    device = place("randint", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out, dtypes.int64)
     t = _draw_integers(devices.resolve(device), generator, low, high, shape, dtype)
     return finish_factory(t, out, requires_grad, "randint")
@@ -278,6 +281,7 @@ def randperm(
     n = _integer(n, "randperm", "n", 1)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    device = place("randperm", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out, dtypes.int64)
     if dtype not in _INTEGERS and dtype not in _FLOATS:
         raise unsupported("randperm", dtype)

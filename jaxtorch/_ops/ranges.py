@@ -22,7 +22,7 @@ from .._core.value import python_number
 from .._core.warned import once
 from .assignment import assignable
 from .casting import as_dtype, convert, move
-from .creation import check_layout, filled, finish_factory, out_dtype
+from .creation import filled, finish_factory, out_dtype, place
 
 _NO_RANGE = (dtypes.bool_, dtypes.complex64, dtypes.complex128)
 
@@ -106,7 +106,7 @@ def arange(
         start = given[0]
     if end is None:
         raise TypeError("arange() received an invalid combination of arguments - got (): 'end' is needed")
-    check_layout(layout, "arange")
+    device = place("arange", device, out, layout, pin_memory, requires_grad)
     first = _number(0 if start is None else start, "arange", "start", 1)
     last = _number(end, "arange", "end", 1 if start is None else 2)
     by = _number(step, "arange", "step", 3)
@@ -150,6 +150,7 @@ def range_(
         _number(v, "range", n, p) for v, n, p in ((start, "start", 1), (end, "end", 2), (step, "step", 3))
     )
     _check_range(first, last, by)
+    device = place("range", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out)
     n = int((last - first) / by) + 1
     t = _arange(first, by, n, dtype, devices.resolve(device).device)
@@ -256,6 +257,7 @@ def linspace(
 ) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers from `start` to `end`, both included."""
     first, last, n = _ends(start, end, steps, "linspace")
+    device = place("linspace", device, out, layout, pin_memory, requires_grad)
     dtype = _spaced_dtype(first, last, n, dtype, out, "linspace")
     return finish_factory(placed(_spaced(first, last, n, dtype), device), out, requires_grad, "linspace", fill=True)
 
@@ -267,6 +269,7 @@ def logspace(
 ) -> Tensor:  # fmt: skip
     """`steps` numbers from base**start to base**end, their exponents evenly spaced."""
     first, last, n = _ends(start, end, steps, "logspace")
+    device = place("logspace", device, out, layout, pin_memory, requires_grad)
     if base.__class__ is not float:
         need_kind("logspace", "base", "float", base)
     dtype = _spaced_dtype(first, last, n, dtype, out, "logspace")
@@ -299,6 +302,7 @@ def eye(
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    device = place("eye", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out)
     t = _eye(int(n), int(n if m is None else m), dtype, devices.resolve(device).device)
     return finish_factory(t, out, requires_grad, "eye")
@@ -309,6 +313,7 @@ def _triangle(name: str, pick: Any) -> Any:
         row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = "cpu", layout: Any = None,
         pin_memory: bool = False, requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
+        place(name, device, None, layout, pin_memory, requires_grad)
         need_kind(name, "offset", "int", offset)
         for label, size in (("row", row), ("col", col)):
             need_kind(name, label, "int", size)
@@ -353,6 +358,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
         if t.device != given[0].device:
             raise RuntimeError("meshgrid expects all tensors to have the same device")
+    if indexing is not None:
+        need_kind("meshgrid", "indexing", "str", indexing)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing is None:

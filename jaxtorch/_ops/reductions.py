@@ -458,8 +458,10 @@ def _extreme_overloads(name: str, whole: Any, along: Any, pairwise: str) -> Call
 
     def extreme(
         input: Tensor, dim: Any = UNSET, keepdim: Any = UNSET, *, other: Any = UNSET, out: Any = None,
-        axis: Any = UNSET, keepdims: Any = UNSET,
+        axis: Any = UNSET, keepdims: Any = UNSET, x2: Any = UNSET,
     ) -> Any:  # fmt: skip
+        if x2 is not UNSET:
+            other = x2
         if axis is not UNSET:
             dim = axis
         if keepdims is not UNSET:

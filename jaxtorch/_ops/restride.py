@@ -10,7 +10,8 @@ import numpy as np
 from .._core import strides, viewstrides
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
-from .._core.op import Array, function, functions, method, methods, op
+from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
+from .._core.parameters import checked
 from .._core.permissions import check_fillable, check_place
 from .._core.size import one_by_one
 from .._core.storage import Alias, alias_of
@@ -19,7 +20,20 @@ from .._core.tensor import Tensor, need_tensor, refuse_inference, wrap, write_ou
 from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
 from .complexes import _conj
 from .constants import contiguous_format
-from .views import _alias, _view_dtype, conjugated, negated, slice_dim, squeeze, t, transpose, unsqueeze
+from .views import (
+    _alias,
+    _expand,
+    _view,
+    _view_dtype,
+    conjugated,
+    negated,
+    reshape,
+    slice_dim,
+    squeeze,
+    t,
+    transpose,
+    unsqueeze,
+)
 
 # -- as_strided
 
@@ -118,7 +132,8 @@ def _extent(x: Tensor) -> int:
 
 
 @function("as_strided", method=True)
-def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+@checked
+def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None) -> Tensor:
     """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
     if type(input) is not Tensor:
         need_tensor(input, "as_strided", "input")
@@ -174,7 +189,10 @@ def _as_strided_scatter(input: Array, src: Array, size: Any, stride: Any, offset
 
 
 @function("as_strided_scatter", method=True)
-def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+@checked
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sizes, stride: Sizes, storage_offset: int | None = None
+) -> Tensor:
     """The input with the part that `as_strided` would view replaced."""
     if type(input) is not Tensor:
         need_tensor(input, "as_strided_scatter", "input")
@@ -222,12 +240,14 @@ def _nobody() -> None:
 
 
 @method("unsqueeze_")
+@numpy_names
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """In-place form of `unsqueeze`."""
     return become(self, unsqueeze(self, dim), "UnsqueezeBackward1")
 
 
 @method("squeeze_")
+@numpy_names
 def squeeze_(self: Tensor, dim: Any = None, *more: int) -> Tensor:
     """In-place form of `squeeze`."""
     dim = one_by_one("squeeze_", dim, more) if more else dim
@@ -254,9 +274,9 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 
 
 @method("as_strided_")
-def as_strided_(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
+def as_strided_(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """In-place form of `as_strided`."""
-    return become(self, as_strided(self, size, stride, storage_offset), "AsStridedBackward1")
+    return become(input, as_strided(input, size, stride, storage_offset), "AsStridedBackward1")
 
 
 function("as_strided_")(methods["as_strided_"])
@@ -303,4 +323,31 @@ _copying("detach", lambda input: input.detach())
 @function("is_same_size", method=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Do the tensors have the same shape?"""
-    return input._value.aval.shape == need_tensor(other, "is_same_size", "other")._value.aval.shape
+    return (
+        need_tensor(input, "is_same_size")._value.aval.shape
+        == need_tensor(other, "is_same_size", "other")._value.aval.shape
+    )
+
+
+# -- the shape of another tensor
+
+
+@method("view_as")
+@numpy_names
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view with the other tensor's shape."""
+    return _view(self, need_tensor(other, "view_as", "other")._value.aval.shape)
+
+
+@method("reshape_as")
+@numpy_names
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The elements in the other tensor's shape."""
+    return reshape(self, need_tensor(other, "reshape_as", "other")._value.aval.shape)
+
+
+@method("expand_as")
+@numpy_names
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """Expanded to the other tensor's size."""
+    return _expand(self, need_tensor(other, "expand_as", "other")._value.aval.shape)

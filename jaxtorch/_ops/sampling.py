@@ -18,7 +18,7 @@ from .._core.runner import is_tracer, known
 from .._core.tensor import Tensor, from_host, need_tensor, write_out
 from . import constants
 from .casting import cast
-from .creation import finish_factory, like_filled, out_dtype, size_of
+from .creation import finish_factory, like_filled, out_dtype, place, size_of
 from .random import _FLOATS, check_normal, fill, key_from, sample, store, unsupported, with_history
 from .underived import underived
 
@@ -160,6 +160,7 @@ def normal(
                 f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
                 f"{type(std).__name__}): two numbers need a 'size'"
             )
+        device = place("normal", device, out, layout, pin_memory, requires_grad)
         found = out_dtype(dtype, out)
         check_normal(found)
         shape, mean, std = size_of((), size, "normal"), float(mean), float(std)
@@ -168,6 +169,8 @@ def normal(
         slot = devices.resolve(device)
         t = sample(slot, generator, shape, found, ("normal", shape, found.np, mean, std), "normal", mean, std)
         return finish_factory(t, out, requires_grad, "normal")
+    if size is not None or any(x is not None for x in (dtype, layout, device)) or pin_memory or requires_grad:
+        raise TypeError("normal() received an invalid combination of arguments: a tensor and options of a new one")
     if isinstance(std, Tensor) and std._value.aval.dtype.is_complex:
         raise RuntimeError("normal expects standard deviation to be non-complex")
     found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
@@ -195,7 +198,7 @@ def normal(
 
 def _check_std(std: Any) -> None:
     if isinstance(std, np.ndarray):
-        if (std < 0).any():
+        if not (std >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -232,7 +235,7 @@ def multinomial(
 @function("poisson")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson counts of the rates given, in their type."""
-    dtype = input._value.aval.dtype
+    dtype = need_tensor(input, "poisson")._value.aval.dtype
     if dtype not in _FLOATS:
         raise unsupported("poisson_cpu", dtype)
     if _on_cpu(input):

@@ -15,7 +15,7 @@ from jax import lax
 from .._core import strides
 from .._core.apart import refuse_parts, refuse_shared
 from .._core.limits import flag_overflow
-from .._core.op import Array, Scalar, function, method, op
+from .._core.op import Array, Scalar, function, method, numpy_names, op
 from .._core.permissions import warn_expanded
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor, strict_out, write_out
@@ -70,13 +70,17 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Sca
     input, index, source = _lifted(input, index, source)
     _check_rows("index_add_", input, d, index, source)
     n = input.shape[d]
-    flag_outside(index, 0, n, _out_of_bounds(0, n))
+    flag_outside(index, 0, n, _outside if len(shape) < 2 else _out_of_bounds(0, n))
     if not (isinstance(alpha, int) and alpha == 1):
         source = source * jnp.asarray(alpha).astype(source.dtype)
     at = input.at[_slices(index, d)]
     if input.dtype == np.bool_:
         return at.max(source, mode="promise_in_bounds").reshape(shape)
     return at.add(source, mode="promise_in_bounds").reshape(shape)
+
+
+def _outside(index: int) -> Exception:
+    return IndexError("index out of range in self")
 
 
 @op(inplace=True, saved={"source": "source"})
@@ -180,6 +184,7 @@ def _check_filling(input: Tensor, value: Any) -> None:
 
 
 @function("index_fill", method=True)
+@numpy_names
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """The input with the slices at the indices filled with a number or 0-d tensor."""
     if type(input) is not Tensor:
@@ -192,6 +197,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 @method("index_fill_")
+@numpy_names
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """In-place form of `index_fill`."""
     warn_expanded(self, "index_fill_")
@@ -218,8 +224,7 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     d = strides.wrap_dim(dim, input.ndim)
     input, index, source = _lifted(input, index, source)
     _check_rows("index_reduce_", input, d, index, source)
-    n = input.shape[d]
-    flag_outside(index, 0, n, _out_of_bounds(0, n))
+    flag_outside(index, 0, input.shape[d], _outside)
     first = _reduced(jnp.moveaxis(input, d, 0), jnp.moveaxis(source, d, 0), (index,), reduce, include_self)
     return jnp.moveaxis(first, 0, d).reshape(shape)
 
@@ -328,6 +333,7 @@ def _scatter_any(inplace: bool, input: Tensor, dim: int, index: Tensor, src: Any
 
 
 @function("scatter", method=True)
+@numpy_names
 def scatter(
     input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
     out: Tensor | None = None,
@@ -345,6 +351,7 @@ def scatter(
 
 
 @method("scatter_")
+@numpy_names
 def scatter_(
     self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
 ) -> Tensor:

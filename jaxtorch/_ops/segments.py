@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import strides
 from .._core.op import Array, Number, function, op
+from .._core.parameters import checked
 from .._core.runner import known
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, write_out
@@ -54,6 +55,7 @@ def _segments(data: Array, begins: Array, ends: Array, reduce: str, axis: int, i
 
 
 @function("segment_reduce")
+@checked
 def segment_reduce(
     data: Tensor,
     reduce: str,

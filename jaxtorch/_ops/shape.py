@@ -22,7 +22,7 @@ from .._core.value import python_number
 from .._core.views import _put_back
 from .casting import computed_in
 from .indexing import _content
-from .rules import diagonal_of
+from .rules import diagonal_of, refuse
 from .views import _slice, diagonal, select, slice_dim
 
 # -- repeated
@@ -227,6 +227,7 @@ def _rot90(input: Array, k: int, dims: Any):
 @op()
 def trace(input: Array):
     """The sum of a matrix's diagonal."""
+    refuse("trace", input, "bool")
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     if input.dtype == np.bool_ or jnp.issubdtype(input.dtype, jnp.integer):

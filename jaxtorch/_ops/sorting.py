@@ -16,6 +16,7 @@ from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
 from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.warned import once
 from .primitives import primitive
 from .reductions import UNSET, bad_call, follow, need_elements, one_axis
 from .rules import kind, refuse, scalar_name, unsupported
@@ -197,8 +198,37 @@ def _comparable(rows: Any, values: Any) -> tuple[Any, Any]:
     return rows.astype(common.np), values.astype(common.np)
 
 
-@op(method=False, differentiable=False)
+def _expect_contiguous(**operands: Any) -> None:
+    for name, t in operands.items():
+        if isinstance(t, Tensor) and t._layout is not None and not t.is_contiguous():
+            which = name.replace("_", " ")
+            once(
+                f"torch.searchsorted(): {which} tensor is non-contiguous, this will lower the performance due to extra data copy "
+                f"when converting non-contiguous tensor to contiguous, please use contiguous {which} tensor if possible."
+            )
+
+
+@function("searchsorted")
 def searchsorted(
+    sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
+    sorter: Tensor | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Where values would be inserted to keep the last dimension of `sorted_sequence` in order."""
+    _expect_contiguous(boundary=sorted_sequence, input_value=input, sorter=sorter)
+    return _searchsorted(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)
+
+
+@function("bucketize")
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False, out: Tensor | None = None
+) -> Tensor:
+    """Which of the intervals between sorted boundaries each value lies in."""
+    _expect_contiguous(boundary=boundaries, input_value=input)
+    return _bucketize(input, boundaries, out_int32=out_int32, right=right, out=out)
+
+
+@op(name="searchsorted", function=False, method=False, differentiable=False)
+def _searchsorted(
     sorted_sequence: Array, input: Operand, *, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Array | None = None,
 ):  # fmt: skip
@@ -250,8 +280,8 @@ def _in_order(rows: Any, sorter: Any) -> Any:
     return jnp.take_along_axis(rows, sorter, -1)
 
 
-@op(method=False, differentiable=False)
-def bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, right: bool = False):
+@op(name="bucketize", function=False, method=False, differentiable=False)
+def _bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, right: bool = False):
     """Which of the intervals between sorted boundaries each value lies in."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")

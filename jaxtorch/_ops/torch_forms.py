@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core.op import function, method
 from .._core.op import functions as _f
+from .._core.parameters import checked
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.views import detached
@@ -101,6 +102,7 @@ def ctc_loss(
 
 
 @function("batch_norm")
+@checked
 def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
@@ -110,6 +112,7 @@ def batch_norm(
 
 
 @function("instance_norm")
+@checked
 def instance_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
@@ -138,6 +141,7 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: 
     """The sum of the singular values of matrices in two dimensions."""
     if isinstance(dim, bool):
         dim, keepdim = None, dim
+    dim = (-2, -1) if dim is None and need_tensor(input, "nuclear_norm").dim() > 1 else dim
     return _f["norm"](input, "nuc", dim, keepdim, out=out)
 
 
@@ -167,11 +171,14 @@ def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out
 
 def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tensor:
     """Write what a Python function of the elements gives, one element after the other."""
-    if self.requires_grad:
-        raise RuntimeError(f"{name}() does not work on a tensor that requires a gradient")
+    if any(t.requires_grad for t in (self, *others)):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     size = self._value.aval.shape
     arrays = [np.broadcast_to(known(t.detach()._array()), size) for t in (self, *others)]
     values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
+    for v in values:
+        if isinstance(v, (str, bytes)):  # of which NumPy would read a number
+            raise TypeError(f"must be real number, not {type(v).__name__}")
     return self.copy_(from_host(np.array(values, arrays[0].dtype).reshape(size), self.device))
 
 

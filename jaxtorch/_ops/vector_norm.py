@@ -122,6 +122,8 @@ def norm(
         if p != "nuc":
             raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
         return _nuclear(input, dim, keepdim, out, dtype)
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     if isinstance(p, Tensor):
         need_kind("linalg_vector_norm", "ord", "Number", p)
         p = p.item()
@@ -134,6 +136,10 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: 
         shown = dim if isinstance(dim, int) else ", ".join(map(str, dim))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
     x = input if dtype is None else input.to(dtype)
+    if x.dim() < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if dim is None and x.dim() > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, range(x.dim())))}")
     rows, columns = (0, 1) if dim is None else [d % x.dim() for d in dim]
     x = x.movedim((rows, columns), (-2, -1))
     total = functions["svd"](x)[1].sum(-1)
@@ -162,9 +168,9 @@ def renorm(input: Array, p: Number, dim: int, maxnorm: Number):
             raise RuntimeError(f"renorm: {name} must be real-valued")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     (axis,) = axes_of("renorm", dim, input.ndim)
     others = tuple([i for i in range(input.ndim) if i != axis])

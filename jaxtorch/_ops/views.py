@@ -11,7 +11,7 @@ import numpy as np
 from .._core import dtypes, strides, viewstrides
 from .._core.layouts import offset_of, strides_of
 from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.size import as_size, check_long, need_sizes, one_by_one
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
@@ -198,18 +198,6 @@ def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
     return reshape(self, need_sizes("reshape", "shape", only if whole else shape, 1))
 
 
-@method("view_as")
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with the other tensor's shape."""
-    return _view(self, need_tensor(other, "view_as", "other")._value.aval.shape)
-
-
-@method("reshape_as")
-def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The elements in the other tensor's shape."""
-    return reshape(self, need_tensor(other, "reshape_as", "other")._value.aval.shape)
-
-
 @function("flatten", method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Dimensions start_dim to end_dim merged into one."""
@@ -325,12 +313,6 @@ def _expand(input: Array, size_: Any):
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
     return _expand(self, as_size(sizes if size is None else (size,), "expand"))
-
-
-@method("expand_as")
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Expanded to the other tensor's size."""
-    return _expand(self, need_tensor(other, "expand_as", "other")._value.aval.shape)
 
 
 @method("broadcast_to")
@@ -452,6 +434,8 @@ def slice_dim(t: Tensor, dim: int, start: int | None, stop: int | None, step: in
 
 
 @function("narrow", method=True)
+@numpy_names
+@checked
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
     size, length, start = input._value.aval.shape, check_long(length), check_long(start)
@@ -558,6 +542,8 @@ split_method.__name__ = split_method.__qualname__ = "split"
 
 
 @function("split_with_sizes", method=True)
+@numpy_names
+@checked
 def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of the given sizes along a dimension."""
     aval = input._value.aval

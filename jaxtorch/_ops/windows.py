@@ -9,9 +9,10 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.op import function
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .casting import as_dtype
-from .creation import check_layout, finish_factory
+from .creation import finish_factory, place
 from .ranges import placed
 
 Samples = np.ndarray[Any, Any]
@@ -39,12 +40,13 @@ def kaiser(n: Samples, period: float, beta: float) -> Samples:
 
 def _window(
     name: str, length: Any, periodic: bool, shape: Callable[[Samples, float], Samples],
-    dtype: Any, layout: Any, device: Any, requires_grad: bool,
+    dtype: Any, layout: Any, device: Any, requires_grad: bool, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A window of `length` samples of a function of (0, 1, ..., the period)."""
     if isinstance(length, (bool, np.ndarray)) or not hasattr(length, "__index__") or getattr(length, "ndim", 0):
         raise TypeError(f"{name}(): argument 'window_length' (position 1) must be int, not {type(length).__name__}")
-    check_layout(layout, name)
+    place(name, device, None, layout, pin_memory, requires_grad)
+    need_kind(name, "periodic", "bool", periodic)
     found = dtypes.default() if dtype is None else as_dtype(dtype, name)
     if not found.is_floating_point:
         shown = {"int64": "long int", "int32": "int"}.get(found.name, found.name)
@@ -74,6 +76,7 @@ def hann_window(
         layout,
         device,
         requires_grad,
+        pin_memory,
     )
 
 
@@ -85,7 +88,7 @@ def hamming_window(
     """The Hamming window: alpha - beta cos(2 pi n / period)."""
     return _window(
         "hamming_window", window_length, periodic, lambda n, p: cosines(n, p, alpha, beta), dtype, layout, device,
-        requires_grad,
+        requires_grad, pin_memory,
     )  # fmt: skip
 
 
@@ -97,7 +100,7 @@ def blackman_window(
     """The Blackman window."""
     return _window(
         "blackman_window", window_length, periodic, lambda n, p: cosines(n, p, 0.42, 0.5, 0.08), dtype, layout, device,
-        requires_grad,
+        requires_grad, pin_memory,
     )  # fmt: skip
 
 
@@ -107,7 +110,9 @@ def bartlett_window(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The Bartlett window: a triangle."""
-    return _window("bartlett_window", window_length, periodic, bartlett, dtype, layout, device, requires_grad)
+    return _window(
+        "bartlett_window", window_length, periodic, bartlett, dtype, layout, device, requires_grad, pin_memory
+    )
 
 
 @function("kaiser_window")
@@ -117,5 +122,13 @@ def kaiser_window(
 ) -> Tensor:  # fmt: skip
     """The Kaiser window of shape `beta`."""
     return _window(
-        "kaiser_window", window_length, periodic, lambda n, p: kaiser(n, p, beta), dtype, layout, device, requires_grad
+        "kaiser_window",
+        window_length,
+        periodic,
+        lambda n, p: kaiser(n, p, beta),
+        dtype,
+        layout,
+        device,
+        requires_grad,
+        pin_memory,
     )

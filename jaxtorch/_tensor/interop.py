@@ -13,7 +13,7 @@ from jax._src import core as _jax_core
 from .._core import dtypes, failures, mapped
 from .._core import tensor as _tensor
 from .._core.context import x64
-from .._core.device import cpu
+from .._core.device import cpu, resolve
 from .._core.device import device as device_named
 from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.runner import is_tracer
@@ -133,12 +133,19 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return to_jax(self).__dlpack_device__()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor on memory that another library exports through DLPack; shared on the CPU, but for
     bfloat16 and float8, of which it is a copy.
 
-    A bare capsule, which does not tell its device, is taken to be of the CPU.
+    A bare capsule, which does not tell its device, is taken to be of the CPU. device: where the tensor is to be. copy: True for
+    memory of its own, False for an error where memory cannot be shared.
     """
+    if device is not None or copy is not None:
+        place = None if device is None else resolve(device).device
+        if copy is False and place is not None and getattr(ext_tensor, "device", place) != place:
+            raise ValueError(f"cannot move {ext_tensor.device} tensor to {place} without copying")
+        found = from_dlpack(ext_tensor)
+        return found.to(place, copy=bool(copy))
     capsule = type(ext_tensor).__name__ == "PyCapsule"
     if capsule or not hasattr(ext_tensor, "__dlpack__"):
         if not capsule or '"used' in repr(ext_tensor):

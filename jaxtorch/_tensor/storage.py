@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._core import apart, dtypes, host, strides, viewstrides
 from .._core.layouts import normal, offset_of, suggests
 from .._core.modes import state
+from .._core.size import LONG, as_size, need_sizes
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference
 from .._core.value import Value, aval_of
@@ -100,9 +102,12 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
         raise RuntimeError("cannot resize variables that require grad")
     given = items if size is None else (size,)
     new = tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+    new = as_size(need_sizes("resize_", "size", new, 1), "resize_")
     if any(n < 0 for n in new):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(new)}: {list(new)}")
     aval = self._value.aval
+    if math.prod(new) * aval.dtype.itemsize >= LONG:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(new)}")
     name = getattr(memory_format, "name", memory_format)
     packed = strides.contiguous(new) if name in (None, "contiguous_format") else strides.channels_last(new, name)
     if new == aval.shape and name is None:

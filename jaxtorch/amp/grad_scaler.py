@@ -44,9 +44,9 @@ class GradScaler:
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
         if self._enabled:
-            if not growth_factor > 1.0:
+            if growth_factor <= 1.0:
                 raise AssertionError("The growth factor must be > 1.0.")
-            if not backoff_factor < 1.0:
+            if backoff_factor >= 1.0:
                 raise AssertionError("The backoff factor must be < 1.0.")
             self._init_scale = init_scale
             self._scale: Tensor | None = None

@@ -51,11 +51,13 @@ def stream(stream: Stream | None) -> StreamContext:
 
 def current_stream(device: Any = None) -> Stream:
     """The stream of a device."""
+    _shared.jax_device("cuda", 0)
     return Stream(device)
 
 
 def default_stream(device: Any = None) -> Stream:
     """The stream of a device."""
+    _shared.jax_device("cuda", 0)
     return Stream(device)
 
 

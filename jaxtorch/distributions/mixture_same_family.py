@@ -86,10 +86,10 @@ class MixtureSameFamily(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         return torch.sum(self.component_distribution.cdf(self._pad(value)) * self.mixture_distribution.probs, dim=-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:
-            self._validate_sample(value)
-        log_prob = self.component_distribution.log_prob(self._pad(value))
+            self._validate_sample(x)
+        log_prob = self.component_distribution.log_prob(self._pad(x))
         return torch.logsumexp(log_prob + torch.log_softmax(self.mixture_distribution.logits, dim=-1), dim=-1)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

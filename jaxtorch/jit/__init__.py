@@ -126,6 +126,8 @@ def trace(
     owner = getattr(func, "__self__", None)
     if builtins.isinstance(owner, Module) and func.__name__ == "forward":
         func = owner
+    if builtins.isinstance(func, Module):
+        _scripted.refuse_lazy(func)
     strict = args[2] if len(args) > 2 else kwargs.get("strict", True)
     _traced.run(func, example_inputs, example_kwarg_inputs, check_trace, strict)
     if not builtins.isinstance(func, Module):

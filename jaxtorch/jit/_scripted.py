@@ -15,6 +15,7 @@ from typing import Any
 
 from .._jit_internal import FunctionModifiers, get_torchscript_modifier
 from ..nn import Module
+from ..nn.parameter import is_lazy
 
 
 class Error(Exception):
@@ -212,6 +213,19 @@ def _again(value: Any, made: dict[int, Any], shared: bool) -> Any:
     return value
 
 
+def refuse_lazy(module: Module) -> None:
+    """RuntimeError where a module has parameters or buffers without a shape."""
+    for part in module.modules():
+        lazy = [n for n, p in (*part._parameters.items(), *part._buffers.items()) if is_lazy(p)]
+        if lazy:
+            kind = type(part)
+            raise RuntimeError(
+                f"'{kind.__module__.replace('jaxtorch', 'torch', 1)}.{kind.__qualname__}' has uninitialized parameters "
+                f"{', '.join(lazy)}. Did you forget to run a forward pass?"
+            )
+
+
 def scripted_module(module: Module) -> Module:
     """A module with the tensors of the given one and TorchScript's exceptions."""
+    refuse_lazy(module)
     return module if isinstance(module, Compiled) else again(module, {}, _kind(type(module)))

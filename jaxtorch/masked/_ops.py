@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core import dtypes, strides
 from .._core.op import functions as _f
+from .._core.size import LONG
 from .._core.tensor import Tensor
 
 _INF = float("inf")
@@ -16,7 +17,7 @@ def _checked(input: Tensor, mask: Tensor | None) -> Tensor | None:
     if mask is None:
         return None
     if not isinstance(mask, Tensor):
-        raise TypeError(f"mask must be a Tensor, but got {type(mask).__name__}")
+        raise AttributeError(f"'{type(mask).__name__}' object has no attribute 'shape'")
     if mask.ndim > input.ndim:
         raise IndexError(
             f"expected a mask that broadcasts to the input, but it has {mask.ndim} dimensions and the input {input.ndim}"
@@ -37,6 +38,10 @@ def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
         return tuple(range(input.ndim))
     found: list[int] = []
     for d in (dim,) if isinstance(dim, int) else dim:
+        if d is True or d is False or not -LONG <= d < LONG:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {d})"
+            )
         axis = strides.wrap_dim(d, input.ndim)
         if axis in found:
             raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")

@@ -4,9 +4,11 @@ results.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .._core import op as _op
+from .._core.size import need_sizes
 from .._core.tensor import Tensor
 from .._ops import pool as _pool
 from .._ops import pool_adaptive as _adaptive
@@ -60,7 +62,7 @@ def _full_size(input: Tensor, output_size: Any) -> Any:
         return output_size
     if len(input.shape) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    if None not in output_size:
+    if not any(o is None for o in output_size):
         return tuple(output_size)
     sizes = tuple(input.shape)[-len(output_size) :]
     return tuple(s if o is None else o for o, s in zip(output_size, sizes, strict=True))
@@ -98,7 +100,7 @@ adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _define_adaptive_max(3)
 
 
 def _each(value: Any, n: int) -> tuple[Any, ...]:
-    return (value,) * n if isinstance(value, (int, float)) else tuple(value)
+    return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
 def _unpooled_size(shape: Any, kernel: Any, stride: Any, padding: Any, output_size: Any) -> tuple[int, ...]:
@@ -157,6 +159,11 @@ def _define_fractional(n: int) -> tuple[Any, Any]:
     ) -> Any:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        for size, argument in ((kernel_size, "kernel_size"), (output_size, "output_size")):
+            if size is not None:
+                need_sizes(name, argument, size, 2 + (argument == "output_size"), alone=True)
+                if isinstance(size, (tuple, list)) and len(size) not in (1, n):
+                    raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of Ints")
         if output_size is None:
             ratios = _each(output_ratio, n)
             output_size = [int(s * r) for s, r in zip(tuple(input.shape)[-n:], ratios, strict=True)]
@@ -164,6 +171,8 @@ def _define_fractional(n: int) -> tuple[Any, Any]:
             batch = 1 if input.dim() == n + 1 else input.size(0)
             shape = (batch, input.size(-n - 1), n)
             _random_samples = _op.functions["rand"](*shape, dtype=input.dtype, device=input.device)
+        if n == 3 and any(k <= 0 for k in _each(kernel_size, n)):
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         return inner(input, _random_samples, _each(kernel_size, n), _each(output_size, n))
 
     def plain(

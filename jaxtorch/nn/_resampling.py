@@ -111,6 +111,8 @@ def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any, computed: 
         raise TypeError(
             f"interpolate(): argument 'scale_factor' must be a number for each dimension, not {scale_factor!r}"
         )
+    if not computed and not all(abs(v) * s < 2**63 for v, s in zip(values, input.shape[2:], strict=True)):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return None, tuple(float(v) for v in values)
 
 
@@ -201,4 +203,10 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if align_corners and 1 in size[-n:]:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. "
+            "Please use affine_grid with align_corners=False if the grid of a size of 1 should be in the middle.",
+            stacklevel=2,
+        )
     return _resample._affine_grid(theta, tuple(size), bool(align_corners))

@@ -164,6 +164,7 @@ class _NoMemory(Alias):
     """The alias of a tensor without a shape: operations read their operands through it, and are told so."""
 
     __slots__ = ()
+    shaped = False
 
     def read(self, t: Any) -> Any:
         raise ValueError(

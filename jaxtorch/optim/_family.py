@@ -154,7 +154,7 @@ def check_group(group: dict[str, Any], params: list[Tensor], counted: str = "par
         )
 
 
-def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any = ()) -> None:
+def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any = None) -> None:
     """Raise PyTorch's errors for options outside their ranges."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -162,9 +162,9 @@ def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any 
         raise ValueError(f"Invalid learning rate: {lr}")
     if eps is not None and not eps >= 0.0:
         raise ValueError(f"Invalid epsilon value: {eps}")
-    for i, b in enumerate(betas):
-        if not 0.0 <= b < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {b}")
+    for i in range(0 if betas is None else 2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
     if weight_decay is not None:
         check_number("weight_decay", weight_decay)
 

@@ -23,6 +23,7 @@ from .._absent import undefined
 from .._core import capture, dispatching, dtypes, failures, modes, program
 from .._core.capture import Again
 from .._core.entry import Kernel
+from .._core.parameters import need_kind
 from .._core.removable import RemovableHandle
 from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
@@ -91,6 +92,9 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                         )
                     args, kwargs = changed
+        differentiable = self.defaults.get("differentiable", False)
+        if differentiable.__class__ is not bool:
+            need_kind("set_grad_enabled", "enabled", "bool", differentiable)
         undo = _undoing().begin(self) if failures.is_watching() else None
         if dispatching.opened and dispatching.active() and _shown().is_ours(step):
             result = _shown().run(self, *args[1:], **kwargs)
@@ -553,13 +557,13 @@ def run_closure(closure: Any) -> Any:
         return closure()
 
 
-def check_number(name: str, value: Any, low: float = 0.0) -> None:
-    """Raise PyTorch's error for a negative option."""
+def check_number(name: str, value: Any, nan: bool = False) -> None:
+    """Raise PyTorch's error for a negative option, and for NaN unless that is allowed."""
     if isinstance(value, Tensor):
         if name == "learning rate" and value.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         value = value.item()
-    if not low <= value:
+    if not (value >= 0.0 or (nan and value != value)):
         raise ValueError(f"Invalid {name}{'' if name == 'learning rate' else ' value'}: {value}")
 
 

@@ -34,9 +34,8 @@ class SGD(Optimizer):
         nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:  # fmt: skip
-        check_number("learning rate", lr)
-        check_number("momentum", momentum)
-        check_number("weight_decay", weight_decay)
+        for name, value in (("learning rate", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
+            check_number(name, value, nan=True)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {

@@ -11,7 +11,8 @@ import sys
 from typing import Any
 
 from .._absent import absent as _absent
-from .._core.tensor import Tensor, write_out
+from .._core.parameters import once_given
+from .._core.tensor import Tensor, need_tensor, write_out
 from .._core.tensor import Tensor as _Tensor
 from . import _methods as _methods
 from ._convert import coo_to_csr, csr_to_coo
@@ -59,23 +60,30 @@ globals().update(
 )
 
 
-def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None, *, out: Tensor | None = None) -> Tensor:
+def mm(
+    mat1: Any = None, mat2: Any = None, reduce: str | None = None, *, sparse: Any = None, dense: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The product of matrices of which one is sparse at least; dense unless both are.
 
     reduce: 'sum', 'mean', 'amax' ('max') or 'amin' ('min') in place of the sum over the inner dimension, for a CSR `mat1`.
     """
+    mat1, mat2 = [
+        once_given("mm", name, given, None, other) if other is not None else need_tensor(given, "mm", name)
+        for name, given, other in (("mat1", mat1, sparse), ("mat2", mat2, dense))
+    ]
     if reduce is not None:
         return spmm_reduce(mat1, mat2, reduce)
-    sparse = isinstance(mat1, _SparseTensor) or isinstance(mat2, _SparseTensor)
-    found = _mm(mat1, mat2, "SparseAddmmBackward0") if sparse else mat1.mm(mat2)
+    any_sparse = isinstance(mat1, _SparseTensor) or isinstance(mat2, _SparseTensor)
+    found = _mm(mat1, mat2, "SparseAddmmBackward0") if any_sparse else mat1.mm(mat2)
     return found if out is None else write_out(out, found, "mm")
 
 
-def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, alpha: Any = 1.0) -> Tensor:
     """beta mat + alpha mat1 @ mat2, with a sparse `mat1`."""
     if not isinstance(mat1, _SparseTensor) and not isinstance(mat2, _SparseTensor):
-        return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
-    return _addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+        return input.addmm(mat1, mat2, beta=beta, alpha=alpha)
+    return _addmm(input, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:

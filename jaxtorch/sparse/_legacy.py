@@ -21,7 +21,10 @@ class _LegacyMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, SparseTensor) and instance._kind is COO and instance.dtype is cls._dtype
 
-    def __call__(cls, *args: Any, device: Any = None) -> SparseTensor:
+    def __call__(
+        cls, *args: Any, indices: Any = None, values: Any = None, size: Any = None, device: Any = None
+    ) -> SparseTensor:
+        args += tuple([x for x in (indices, values, size) if x is not None])
         if len(args) >= 2 and isinstance(args[0], Tensor):
             indices, values = args[0], args[1]
             once(

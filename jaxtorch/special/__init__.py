@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.op import functions as _functions
 from .._core.op import names_of_its_own as _names_of_its_own
+from .._core.op import numpy_names
 from .._core.tensor import Tensor as _Tensor
 from .._ops.bessel import (
     airy_ai,
@@ -64,16 +65,19 @@ laguerre_polynomial_l = _polynomials["laguerre_polynomial_l"]
 legendre_polynomial_p = _polynomials["legendre_polynomial_p"]
 
 
+@numpy_names
 def logsumexp(input: _Tensor, dim: Any, keepdim: bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """The logarithm of the sum of exponentials over the given dimensions."""
     return _functions["logsumexp"](input, dim, keepdim, out=out)
 
 
+@numpy_names
 def softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
     """Exponentials that sum to 1 along a dimension."""
     return _functions["softmax"](input, dim, dtype=dtype)
 
 
+@numpy_names
 def log_softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
     """The logarithm of `softmax`."""
     return _functions["log_softmax"](input, dim, dtype=dtype)

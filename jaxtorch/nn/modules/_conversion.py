@@ -112,6 +112,8 @@ def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, boo
         or not (device is None or (isinstance(device, (str, int, Device)) and not isinstance(device, bool)))
     ):
         raise error
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
     if tensor is not None:
         if not isinstance(tensor, Tensor) or device is not None or dtype is not None:
             raise error

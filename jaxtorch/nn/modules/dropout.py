@@ -17,7 +17,8 @@ class _DropoutNd(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        check_probability(p)
+        if p == p:  # PyTorch refuses NaN where it is used
+            check_probability(p)
         self.p = p
         self.inplace = inplace
 

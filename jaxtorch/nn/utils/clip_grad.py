@@ -127,6 +127,8 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: TensorOrTensors, clip_value: float, foreach: bool | None = None) -> None:
     """Clamp every element of every gradient to [-clip_value, clip_value], in place."""
     clip_value = float(clip_value)
-    for p in [parameters] if isinstance(parameters, Tensor) else parameters:
-        if p.grad is not None:
-            p.grad.clamp_(-clip_value, clip_value)
+    grads = [p.grad for p in ([parameters] if isinstance(parameters, Tensor) else parameters) if p.grad is not None]
+    if not grads:
+        raise RuntimeError("Tensor list must have at least one tensor: no parameter has a gradient")
+    for grad in grads:
+        grad.clamp_(-clip_value, clip_value)

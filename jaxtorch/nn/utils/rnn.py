@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._core.dtypes import int64
-from ..._core.parameters import need_kind
+from ..._core.parameters import checked, need_kind
 from ..._core.tensor import Tensor, from_host
 from ..._ops.construction import as_tensor, tensor
 from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
@@ -208,8 +208,9 @@ def pad_packed_sequence(
     return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
 
 
+@checked
 def pad_sequence(
-    sequences: Tensor | list[Tensor],
+    sequences: Any,
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",

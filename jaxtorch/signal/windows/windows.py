@@ -10,6 +10,7 @@ import numpy as np
 from ..._core import dtypes
 from ..._core.tensor import Tensor
 from ..._ops import windows as shapes
+from ..._ops.creation import check_flags
 from ..._ops.ranges import placed
 
 _Samples = np.ndarray[Any, Any]
@@ -30,6 +31,7 @@ def _window(
     n = np.arange(M, dtype=np.float64)
     values = np.ones(M) if M < 2 else shape(n, float(M - 1 if sym else M))
     t = placed(values.astype(found.np), device)
+    check_flags("empty", requires_grad)
     return t.requires_grad_(True) if requires_grad else t
 
 
