@@ -180,9 +180,14 @@ def _qr(a: Any, *, full_matrices: bool, **_: Any) -> list[Any]:
     return _stacked([(_reflections(x, k, tau), np.triu(x[:k])) for x, tau in packed], a, [(m, k), (k, n)])
 
 
-@rule("fft", lambda eqn: math.inf)
+def _fft_cost(eqn: Any) -> float:
+    sizes = [math.prod(v.aval.shape) for v in (*eqn.invars, *eqn.outvars)]
+    return 20000.0 + 5.0 * max(sizes) * math.log2(2 + math.prod(eqn.params["fft_lengths"]))
+
+
+@rule("fft", _fft_cost)
 def _fft(x: Any, *, fft_type: Any, fft_lengths: Any, **_: Any) -> Any:
-    """Fourier transforms, in forked workers; elsewhere they are XLA's."""
+    """Fourier transforms, in the precision of their operand."""
     found = _TRANSFORMS[fft_type.name](x, s=fft_lengths, axes=range(-len(fft_lengths), 0))
     return found.astype(
         np.result_type(x.dtype, np.complex64) if fft_type.name != "IRFFT" else _real(x.dtype), copy=False

@@ -12,7 +12,7 @@ from jax.extend import core as jex_core
 
 from . import numpy_indexing, numpy_linalg, numpy_recurrent  # noqa: F401  # enter their rules
 from .context import x64
-from .numpy_rules import RULES, Rule, rule
+from .numpy_rules import COMPLEX, MOVES, RULES, Rule, rule
 from .tracing import EXPANDED, expanded
 
 _CALLS = frozenset(
@@ -23,7 +23,14 @@ _HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
 TYPES = frozenset(
     map(np.dtype, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool".split())
 ) | _HALVES  # fmt: skip
-"""What XLA and NumPy compute with alike. Complex numbers are not among them."""
+"""What XLA and NumPy compute with alike."""
+_ONLY = dict.fromkeys(map(np.dtype, ("complex64", "complex128")), COMPLEX) | dict.fromkeys(
+    map(
+        np.dtype, (jax.numpy.float8_e4m3fn, jax.numpy.float8_e5m2, jax.numpy.float8_e4m3fnuz, jax.numpy.float8_e5m2fnuz)
+    ),
+    MOVES,
+)
+"""Other types, with the primitives that they do so in."""
 
 
 class Doubt(Exception):
@@ -63,7 +70,7 @@ class NumpyProgram:
 
     cost: an estimate of one run, in nanoseconds; infinite where it is unknown. costs: of each step, without the call itself.
     largest: the most elements that one of its arrays has.
-    exact: are its types all among `TYPES`?
+    exact: are its types all among `TYPES`, or `_ONLY` where that allows them?
     quick: the same estimate for steps in C, where they take less; None until it is asked for (cold.py).
     runs, function: how often it has run for `cold.outputs`, and what runs it there once that is often (numpy_code.py).
     """
@@ -90,7 +97,8 @@ class NumpyProgram:
     def _new(self, names: dict[Any, int], v: Any, value: Any = None) -> int:
         names[v] = len(self.env)
         self.env.append(value)
-        self.exact = self.exact and getattr(v.aval, "dtype", None) in TYPES
+        kind = getattr(v.aval, "dtype", None)
+        self.exact = self.exact and (kind in TYPES or kind in _ONLY)
         self._measure(v)
         return names[v]
 
@@ -136,6 +144,8 @@ class NumpyProgram:
             if found is None or eqn.effects:
                 raise NoRule(name)
             self._charge(found, eqn)
+            if any(name not in _ONLY.get(v.aval.dtype, RULES) for v in (*eqn.invars, *eqn.outvars)):
+                self.exact = False
             outs = tuple([self._new(names, v) for v in eqn.outvars])
             kinds = tuple([np.dtype(v.aval.dtype) for v in eqn.outvars])
             halves = () if found.half else tuple([i for i, v in enumerate(eqn.invars) if v.aval.dtype in _HALVES])

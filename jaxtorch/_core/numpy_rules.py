@@ -35,6 +35,18 @@ class Rule(NamedTuple):
     elementwise: bool = False
 
 
+MOVES = frozenset(
+    """eq ne select_n convert_element_type stop_gradient copy copy_p optimization_barrier broadcast_in_dim reshape squeeze transpose
+    rev slice concatenate stack unstack split pad dynamic_slice dynamic_update_slice gather scatter scan cond while""".split()
+)
+"""Primitives that do not compute: their rules are good for any type that NumPy can hold."""
+COMPLEX = MOVES | frozenset(
+    """add add_any sub mul neg div abs sign exp expm1 log log1p logistic sqrt rsqrt square sin cos tan sinh cosh tanh asin acos atan
+    asinh acosh atanh pow integer_pow real imag conj complex reduce_sum reduce_prod cumsum cumprod dot_general conv_general_dilated
+    scatter-add scatter-sub scatter-mul cholesky triangular_solve lu householder_product geqrf qr eigh svd fft""".split()
+)
+"""Primitives whose rules are as good for complex numbers."""
+
 RULES: dict[str, Rule] = {}
 UFUNCS: dict[str, np.ufunc] = {"div": np.divide}
 """Primitives that are one of NumPy's own functions: division, of floats."""
@@ -120,6 +132,28 @@ def _shift(fn: Callable[..., Any], kind: str) -> Callable[..., Any]:
     return lambda x, by: fn(x.view(f"{kind}{x.itemsize}"), by.view(f"{kind}{x.itemsize}")).view(x.dtype)
 
 
+def _complex(real: Any, imag: Any) -> Any:
+    """Numbers of these parts, which may be infinite."""
+    out = np.empty(np.broadcast(real, imag).shape, np.result_type(real, np.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
+def _log1p(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    a, b = x.real, x.imag
+    size = np.where(np.abs(x) < 0.5, np.log1p(a * (2 + a) + b * b) / 2, np.log(np.hypot(1 + a, b)))
+    return _complex(size, np.arctan2(b, 1 + a))
+
+
+def _expm1(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.expm1(x)
+    a, half = x.real, np.sin(x.imag / 2)
+    return _complex(np.expm1(a) * np.cos(x.imag) - 2 * half * half, np.exp(a) * np.sin(x.imag))
+
+
 def _max(a: Any, b: Any) -> Any:
     return np.logical_or(a, b) if a.dtype.kind == "b" else np.maximum(a, b)
 
@@ -133,7 +167,7 @@ for _name, (_fn, _cost) in {
     "neg": (np.negative, 0.5), "max": (_max, 0.5), "min": (_min, 0.5), "abs": (np.abs, 0.5), "sign": (_sign, 2),
     "floor": (np.floor, 0.5), "ceil": (np.ceil, 0.5), "exp": (np.exp, 2), "exp2": (np.exp2, 3), "log": (np.log, 2),
     "log2": (np.log2, 2), "one_minus_square": (lambda x: (1 + x) * (1 - x), 1),
-    "log1p": (np.log1p, 5), "expm1": (np.expm1, 5), "sqrt": (np.sqrt, 1), "rsqrt": (lambda x: 1 / np.sqrt(x), 2),
+    "log1p": (_log1p, 5), "expm1": (_expm1, 5), "sqrt": (np.sqrt, 1), "rsqrt": (lambda x: 1 / np.sqrt(x), 2),
     "cbrt": (np.cbrt, 10), "square": (np.square, 0.5), "sin": (np.sin, 4), "cos": (np.cos, 4), "tan": (np.tan, 6),
     "asin": (np.arcsin, 6), "acos": (np.arccos, 6), "atan": (np.arctan, 6), "atan2": (np.arctan2, 15),
     "sinh": (np.sinh, 8), "cosh": (np.cosh, 8), "tanh": (np.tanh, 5), "asinh": (np.arcsinh, 15),
@@ -141,7 +175,7 @@ for _name, (_fn, _cost) in {
     "erfc": (_mapped(math.erfc), 150), "eq": (np.equal, 0.5), "ne": (np.not_equal, 0.5), "lt": (np.less, 0.5),
     "le": (np.less_equal, 0.5), "gt": (np.greater, 0.5), "ge": (np.greater_equal, 0.5), "and": (np.bitwise_and, 0.5),
     "or": (np.bitwise_or, 0.5), "xor": (np.bitwise_xor, 0.5), "not": (np.invert, 0.5), "is_finite": (np.isfinite, 0.5),
-    "real": (np.real, 1), "imag": (np.imag, 1), "conj": (np.conj, 1), "complex": (lambda a, b: a + 1j * b, 2),
+    "real": (np.real, 1), "imag": (np.imag, 1), "conj": (np.conj, 1), "complex": (_complex, 2),
     "shift_left": (_shift(np.left_shift, "u"), 1), "shift_right_arithmetic": (_shift(np.right_shift, "i"), 1),
     "shift_right_logical": (_shift(np.right_shift, "u"), 1),
 }.items():  # fmt: skip
@@ -221,13 +255,13 @@ def _inexact_cast(x: Any, *, new_dtype: Any, **_: Any) -> bool:
     new = np.dtype(new_dtype)
     if x.dtype.kind in "iub" or new.kind not in "iu":
         return False
-    wide, limits = x.astype(np.float64), np.iinfo(new)
+    wide, limits = x.real.astype(np.float64), np.iinfo(new)
     return not bool(((wide > limits.min - 1.0) & (wide < limits.max + 1.0) | (wide == limits.min)).all())
 
 
 @rule("convert_element_type", 1, half=True, doubt=_inexact_cast, elementwise=True)
 def _convert(x: Any, *, new_dtype: Any, **_: Any) -> Any:
-    return x.astype(new_dtype)
+    return (x.real if x.dtype.kind == "c" and np.dtype(new_dtype).kind not in "cb" else x).astype(new_dtype)
 
 
 @rule("bitcast_convert_type", 1, half=True)
