@@ -95,6 +95,8 @@ def set_num_interop_threads(int: int) -> None:
 def _count(n: Any, name: str) -> int:
     if not isinstance(n, int) or isinstance(n, bool):
         raise RuntimeError(f"{name} expects an int, but got {type(n).__name__}")
+    if n >= 2**63:
+        raise ValueError("Overflow when unpacking long long")
     if n <= 0:
         raise RuntimeError(f"{name} expects a positive integer")
     return n

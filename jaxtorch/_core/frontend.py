@@ -18,6 +18,7 @@ from . import autocasting, capture, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .dtypes import as_dtype
+from .foreign import is_foreign
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
@@ -508,10 +509,12 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     try:
         with capture.unobserved():
             return op.build(key, inplace), key
-    except (RuntimeError, IndexError):
-        if modes.state.grad:
+    except Exception as error:
+        if modes.state.grad and isinstance(error, (RuntimeError, IndexError)):
             for x in operands:
                 permissions.check_place(x)
+        if is_foreign(error):
+            raise RuntimeError(f"{op.name}(): {error}") from error
         raise
 
 

@@ -200,6 +200,9 @@ def _is_several(index: Any, is_tensor: Callable[[Any], bool]) -> bool:
     return any(o is None or o is Ellipsis or isinstance(o, slice) or is_tensor(o) or _is_sequence(o) for o in index)
 
 
+MOST_DIMENSIONS = 128
+"""PyTorch reads no sequences that are nested more deeply."""
+
 _names: dict[Any, str] = {}
 
 
@@ -449,14 +452,15 @@ def host_array(obj: Any, is_tensor: Callable[[Any], bool]) -> np.ndarray:
         return _from_numpy(obj)
     if isinstance(obj, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(obj).__name__}'")
-    if set(map(type, obj)) == {int}:
+    if isinstance(obj, (list, tuple)) and set(map(type, obj)) == {int}:
         try:
             return np.array(obj, np.int64)
         except OverflowError:
             raise ValueError("Overflow when unpacking long long") from None
     else:
-        shape, kinds = _shape(obj, is_tensor), set()
+        kinds = set()
         _kinds(obj, is_tensor, kinds)
+        shape = _shape(obj, is_tensor)
         kind = "int64"
         if kinds and kinds <= {"bool", "uint8"}:
             kind = "uint8" if "uint8" in kinds else "bool"
@@ -466,6 +470,7 @@ def host_array(obj: Any, is_tensor: Callable[[Any], bool]) -> np.ndarray:
 
 
 def _from_numpy(array: np.ndarray) -> np.ndarray:
+    array = np.asarray(array)  # a subclass may have rules of its own
     kind = array.dtype.kind
     if kind not in "biufc" or array.dtype.name in ("float128", "longdouble", "complex256"):
         raise TypeError(
@@ -499,9 +504,19 @@ def _shape(obj: Any, is_tensor: Callable[[Any], bool]) -> list[int]:
         if isinstance(obj, (str, bytes)) or not _is_sequence(obj):
             return shape
         shape.append(len(obj))
+        if len(shape) > MOST_DIMENSIONS:
+            raise ValueError(f"too many dimensions '{type(obj).__name__}'")
         if not len(obj):
             return shape
         obj = obj[0]
+
+
+def items_of(obj: Any) -> list[Any]:
+    """The items of a sequence, read by their places as its type is told from them. TypeError where it holds itself."""
+    items = [obj[i] for i in range(len(obj))]
+    if any(item is obj for item in items):
+        raise TypeError("new(): self-referential lists are incompatible")
+    return items
 
 
 def _kinds(obj: Any, is_tensor: Callable[[Any], bool], found: set[str]) -> None:
@@ -513,7 +528,7 @@ def _kinds(obj: Any, is_tensor: Callable[[Any], bool], found: set[str]) -> None:
     elif isinstance(obj, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(obj).__name__}'")
     elif _is_sequence(obj):
-        for item in obj:
+        for item in items_of(obj):
             _kinds(item, is_tensor, found)
     else:
         raise RuntimeError(f"Could not infer dtype of {type(obj).__name__}")
@@ -525,6 +540,7 @@ def _fill(obj: Any, shape: list[int], dim: int, is_tensor: Any, kind: str, out: 
     if dim < len(shape):
         if not _is_sequence(obj):
             raise TypeError("not a sequence")
+        obj = obj if isinstance(obj, np.ndarray) else list(obj)
         if len(obj) != shape[dim]:
             raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(obj)})")
         for item in obj:
@@ -536,7 +552,7 @@ def _fill(obj: Any, shape: list[int], dim: int, is_tensor: Any, kind: str, out: 
 
 
 def _number(obj: Any) -> int:
-    if isinstance(obj, (float, np.floating)):
+    if isinstance(obj, float):
         if not -(2.0**63) <= obj < 2.0**63:
             raise RuntimeError("value cannot be converted to type int64 without overflow")
         return int(obj)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any
 
 from . import dispatching
@@ -128,9 +129,23 @@ class disable_all:
         state.all_disabled -= 1
 
 
-def _trampoline(*args: Any, **kwargs: Any) -> Any:
-    target: Any = "target"
-    return target(args, kwargs)
+@cache
+def _trampoline(free: int) -> CodeType:
+    """The code of a function that hands its arguments to the constant `"target"`, compiled with so many free variables.
+
+    Python lays a frame out for the variables that its code was compiled with, so this one can take the place of the
+    code of any function with as many, whatever reads its frame.
+    """
+    names = "".join(f"free{i}, " for i in range(free))
+    text = f"""def outer({names}):
+    def trampoline(*args, **kwargs):
+        target = "target"
+        return target(args, kwargs)
+        {names}0
+    return trampoline"""
+    namespace: dict[str, Any] = {}
+    exec(compile(text, __file__, "exec"), namespace)
+    return namespace["outer"](*range(free)).__code__
 
 
 class _Asking:
@@ -300,16 +315,15 @@ def show(functions: Iterable[FunctionType]) -> None:
 
 
 def _exchange(function: FunctionType, kind: type[_Asking] = _Asking) -> None:
-    if _trampoline.__code__.co_code == function.__code__.co_code:
+    if any(isinstance(c, _Asking) for c in function.__code__.co_consts):
         return
     if hasattr(function, "source"):
         function.source.write()
     target = kind(function)
-    code = _trampoline.__code__
+    free = function.__code__.co_freevars
+    code = _trampoline(len(free))
     constants = tuple(target if c == "target" else c for c in code.co_consts)
-    function.__code__ = code.replace(
-        co_consts=constants, co_name=function.__name__, co_freevars=function.__code__.co_freevars
-    )
+    function.__code__ = code.replace(co_consts=constants, co_name=function.__name__, co_freevars=free)
     function.__defaults__ = function.__kwdefaults__ = None
     function.__wrapped__ = target.impl  # pyright: ignore[reportFunctionMemberAccess]
 

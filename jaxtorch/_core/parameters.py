@@ -56,10 +56,17 @@ def refuse_sizes(op: str, p: Parameter, given: Any) -> None:
         need_sizes(op, p.name, given, p.position, alone=kind == "Ints")
 
 
-def freeze(static: Any) -> Any:
-    """A static argument in hashable form: lists become tuples, NumPy numbers Python ones."""
+_DEEPEST = 64
+
+
+def freeze(static: Any, depth: int = 0) -> Any:
+    """A static argument in hashable form: lists become tuples, NumPy numbers Python ones. TypeError for a list that holds itself."""
     if isinstance(static, (list, tuple)):
-        return tuple([freeze(s) for s in static])
+        if depth == _DEEPEST:
+            raise TypeError(
+                f"an argument must be a number or a tuple of numbers, but found element of type {type(static).__name__}"
+            )
+        return tuple([freeze(s, depth + 1) for s in static])
     if isinstance(static, np.generic):
         return bool(static) if isinstance(static, np.bool_) else python_number(static)
     if isinstance(static, np.ndarray) and not static.ndim:

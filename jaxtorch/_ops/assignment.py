@@ -84,6 +84,7 @@ def _largest(dtype: dtypes.dtype) -> float:
 
 
 C_NAMES = {
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
     "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
     "float64": "double",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
+from array import array as packed
 from typing import Any
 
 import jax
@@ -10,6 +12,7 @@ import numpy as np
 
 from .._core import device as devices
 from .._core import dtypes, host, strides, warned
+from .._core.indexing import MOST_DIMENSIONS, items_of
 from .._core.layouts import normal
 from .._core.limits import check_number
 from .._core.modes import is_grad_enabled
@@ -29,7 +32,7 @@ _TEXT = (str, bytes)
 
 def _is_sequence(data: Any) -> bool:
     return isinstance(data, _SEQUENCES) or (
-        hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (*_TEXT, dict, np.generic))
+        hasattr(type(data), "__getitem__") and not isinstance(data, (*_TEXT, dict, np.generic))
     )
 
 
@@ -39,9 +42,14 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     while not isinstance(data, Tensor) and _is_sequence(data):
         n = len(data)
         shape.append(n)
+        if len(shape) > MOST_DIMENSIONS:  # a list that holds itself, too
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not n:
             break
-        data = data[0]
+        try:
+            data = data[0]
+        except Exception as error:
+            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
         if isinstance(data, _TEXT) and shape and isinstance(data, str):
             raise ValueError("too many dimensions 'str'")
     return tuple(shape)
@@ -54,6 +62,8 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, found: list[Any]) ->
         return
     if isinstance(data, Tensor) or not _is_sequence(data):
         raise TypeError("not a sequence")
+    if not isinstance(data, (*_SEQUENCES, np.ndarray)):
+        data = list(data)
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     if isinstance(data, np.ndarray) and data.ndim == len(shape) - depth:
@@ -105,7 +115,7 @@ def _common_inside(data: Any) -> dtypes.dtype:
     if isinstance(data, np.ndarray):
         return dtypes.from_numpy(data.dtype)
     common: dtypes.dtype | None = None
-    for item in data:
+    for item in items_of(data):
         own = _common_inside(item)
         common = own if common is None else dtypes.promote(common, own)
     return common or dtypes.default()
@@ -121,33 +131,23 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
         if item._rg and is_grad_enabled():
             warned.scalar_with_gradient()
         item = item.item()
-    elif isinstance(item, np.generic):
-        item = item.item()
-    if not isinstance(item, _NUMBERS):
-        if isinstance(item, _TEXT):
-            raise TypeError(f"new(): invalid data type '{type(item).__name__}'")
-        if _is_sequence(item):
-            if dtype.is_floating_point or dtype.is_complex:
-                raise TypeError(f"must be real number, not {type(item).__name__}")
-            raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
-        if dtype.is_floating_point and hasattr(item, "__float__"):
-            return float(item)
-        if hasattr(item, "__index__"):
-            return int(item)
-        raise RuntimeError(f"Could not infer dtype of {type(item).__name__}")
-    if isinstance(item, complex) and not dtype.is_complex and dtype is not dtypes.bool_:
-        if dtype.is_floating_point:
-            raise TypeError("must be real number, not complex")
-        raise TypeError("'complex' object cannot be interpreted as an integer")
-    return item
+    if item.__class__ in _PLAIN or (isinstance(item, complex) and dtype is dtypes.bool_):
+        return item
+    if dtype.is_complex and not isinstance(item, str):
+        return complex(item)
+    if dtype.is_complex or dtype.is_floating_point:
+        return packed("d", [item])[0]  # Python's error if it is no number
+    return item if isinstance(item, float) else operator.index(item)
 
 
 def _overflow(dtype: dtypes.dtype) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
-def _pack(numbers: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """Numbers as an array of `dtype`; integers that do not fit are refused, negative ones wrap in an unsigned type."""
+def pack(items: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Items as an array of `dtype`; what is no number and integers that do not fit are refused, negative ones wrap in an unsigned
+    type."""
+    numbers = [_number(i, dtype) for i in items]
     if dtype is dtypes.bool_:
         return np.array([bool(n) for n in numbers], np.bool_).reshape(shape)
     with np.errstate(over="ignore"):
@@ -180,11 +180,11 @@ _PLAIN = {bool: "b", int: "i", float: "f"}
 
 def _fast(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any] | None:
     """The array of well-formed lists of Python numbers, by NumPy alone; None where the rules need a closer look."""
-    first = data
+    first, depth = data, 0
     while first.__class__ is list or first.__class__ is tuple:
-        if not first:
+        if not first or depth == MOST_DIMENSIONS:
             return None
-        first = first[0]
+        first, depth = first[0], depth + 1
     if first.__class__ not in _PLAIN:
         return None
     try:
@@ -229,8 +229,7 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
         wanted = dtype or _common(items)
     if len(shape) == 0 and isinstance(items[0], np.ndarray):
         raise TypeError("len() of unsized object")
-    numbers = [_number(i, wanted) for i in items]
-    return _pack(numbers, wanted, shape)
+    return pack(items, wanted, shape)
 
 
 def _holds_arrays(data: Any, ndim: int) -> bool:
@@ -281,16 +280,14 @@ def _numpy_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
         return _from_sequence(data, dtype)
     if isinstance(data, np.ndarray):
         return _of_array(data, dtype)
-    if isinstance(data, _SCALARS):
-        wanted = dtype or _inferred(data)
-        return _pack([_number(data, wanted)], wanted, ())
     if isinstance(data, _TEXT):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
-    if hasattr(data, "__array__"):
+    if hasattr(data, "__array__") and not isinstance(data, np.generic):
         return _of_array(np.asarray(data.__array__()), dtype)
     if _is_sequence(data):
         return _from_sequence(data, dtype)
-    raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+    wanted = dtype or _inferred(data)
+    return pack([data], wanted, ())
 
 
 def _on_device(array: np.ndarray[Any, Any], slot: Any) -> Tensor:

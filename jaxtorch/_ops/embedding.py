@@ -139,6 +139,13 @@ def _renormalised(weight: Array, index: Array, max_norm: float, norm_type: float
 
 def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_type: float) -> None:
     if max_norm is not None:
+        need_tensor(weight, "embedding_renorm_")
+        need_tensor(index, "embedding_renorm_", "indices", 2)
+        if weight.ndim != 2:
+            raise RuntimeError(
+                f"Expected 2-dimensional tensor, but got {weight.ndim}-dimensional tensor for argument #1 'self' (while checking "
+                "arguments for embedding_renorm_)"
+            )
         if max_norm.__class__ is not float:
             need_kind("embedding_renorm_", "max_norm", "float", max_norm)
         before = weight._read()

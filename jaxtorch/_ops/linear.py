@@ -121,6 +121,9 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
                 f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.shape[i]} and "
                 f"{input2.shape[i]}"
             )
+    if weight.ndim < 3:
+        low, high = -weight.ndim, weight.ndim - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {weight.ndim})")
     for n, x in ((1, input1), (2, input2)):
         if x.shape[-1] != weight.shape[n]:
             raise RuntimeError(

@@ -171,6 +171,9 @@ def _sampler(n: int) -> Any:
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Tensor:
         need_kind(f"grid_sampler_{n}d", "align_corners", "bool", align_corners)
+        need_tensor(input, f"grid_sampler_{n}d", "input")
+        for name, mode in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
+            need_kind(f"grid_sampler_{n}d", name, "int", mode)
         if input.ndim != n + 2:
             raise RuntimeError(f"grid_sampler_{n}d(): expected a {n + 2}D input, but got {input.ndim}D")
         return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
@@ -248,6 +251,7 @@ def _chunk_cat(tensors: Arrays, dim: int, num_chunks: int):
 @function("norm_except_dim")
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one, which stays; over all of them for dim = -1."""
+    need_tensor(v, "norm_except_dim", "v")
     if dim == -1:
         return functions["norm"](v, pow)
     axis = strides.wrap_dim(dim, v.ndim)

@@ -17,43 +17,61 @@ Step = Callable[[Any, Any, Any, Any], Any]
 def _by_recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
     """p_n(x) for each element's own n, from p_0 = 1, p_1 = first and p_(k+1) = step(k, x, p_k, p_(k-1))."""
     degree = jnp.trunc(n)
-    last = jnp.max(jnp.where(jnp.isfinite(degree), degree, 0), initial=0)
+    whole = jnp.where(jnp.isfinite(degree), degree, 0).astype(jnp.int64)  # floats count no further than their digits
+    last = jnp.max(whole, initial=0)
 
     def advance(state: Any) -> Any:
         k, before, here, found = state
-        found = jnp.where(degree == k, here, found)
-        return k + 1, here, step(k, x, here, before), found
+        found = jnp.where(whole == k, here, found)
+        return k + 1, here, step(k.astype(x.dtype), x, here, before), found
+
+    def goes_on(state: Any) -> Any:
+        k, _, here, _ = state
+        return (k <= last) & jnp.any((whole >= k) & ~jnp.isnan(here))
 
     one = jnp.ones_like(x)
     found = jnp.where(degree < 0, jnp.zeros_like(x), one)
-    start = (jnp.ones((), x.dtype), one, first, found)
-    return lax.while_loop(lambda state: state[0] <= last, advance, start)[3]
+    k, _, here, found = lax.while_loop(goes_on, advance, (jnp.ones((), jnp.int64), one, first, found))
+    return jnp.where(whole >= k, here, found)  # which is NaN, and stays so
 
 
-def _chebyshev(x: Any, n: Any, first: Callable[[Any], Any], closed: Callable[[Any, Any], Any]) -> Any:
-    """A Chebyshev polynomial: by its trigonometric form for |x| < 1 and high degrees, else by recurrence."""
+def _chebyshev(
+    x: Any, n: Any, first: Callable[[Any], Any], closed: Callable[[Any, Any], Any], at_ends: Callable[[Any], Any]
+) -> Any:
+    """A Chebyshev polynomial: by its trigonometric form for |x| < 1 and high degrees, else by recurrence.
+
+    at_ends: its values at 1 and, but for the sign of odd degrees, at -1.
+    """
     x, n = jnp.broadcast_arrays(x, n)
     inside = (jnp.abs(x) < 1) & (jnp.trunc(n) > 8)
     angle = jnp.arccos(jnp.where(inside, x, 0))
-    low = jnp.where(inside, 0, n)
+    at_end = (jnp.abs(x) == 1) & (n >= 0)
+    low = jnp.where(inside | at_end, 0, n)
     by_steps = _by_recurrence(x, low, first(x), lambda k, x, here, before: 2 * x * here - before)
-    return jnp.where(inside, closed(jnp.trunc(n), angle), by_steps)
+    degree = jnp.trunc(n)
+    right, left = at_ends(degree)
+    ends = jnp.where(x > 0, right, jnp.where(jnp.fmod(degree, 2) == 0, left, -left))
+    return jnp.where(inside, closed(degree, angle), jnp.where(at_end, ends.astype(x.dtype), by_steps))
 
 
 def chebyshev_t(x: Any, n: Any) -> Any:
-    return _chebyshev(x, n, lambda x: x, lambda n, a: jnp.cos(n * a))
+    return _chebyshev(x, n, lambda x: x, lambda n, a: jnp.cos(n * a), lambda n: (1, 1))
 
 
 def chebyshev_u(x: Any, n: Any) -> Any:
-    return _chebyshev(x, n, lambda x: 2 * x, lambda n, a: jnp.sin((n + 1) * a) / jnp.sin(a))
+    return _chebyshev(x, n, lambda x: 2 * x, lambda n, a: jnp.sin((n + 1) * a) / jnp.sin(a), lambda n: (n + 1, n + 1))
 
 
 def chebyshev_v(x: Any, n: Any) -> Any:
-    return _chebyshev(x, n, lambda x: 2 * x - 1, lambda n, a: jnp.cos((n + 0.5) * a) / jnp.cos(a / 2))
+    return _chebyshev(
+        x, n, lambda x: 2 * x - 1, lambda n, a: jnp.cos((n + 0.5) * a) / jnp.cos(a / 2), lambda n: (1, 2 * n + 1)
+    )
 
 
 def chebyshev_w(x: Any, n: Any) -> Any:
-    return _chebyshev(x, n, lambda x: 2 * x + 1, lambda n, a: jnp.sin((n + 0.5) * a) / jnp.sin(a / 2))
+    return _chebyshev(
+        x, n, lambda x: 2 * x + 1, lambda n, a: jnp.sin((n + 0.5) * a) / jnp.sin(a / 2), lambda n: (2 * n + 1, 1)
+    )
 
 
 def hermite_h(x: Any, n: Any) -> Any:

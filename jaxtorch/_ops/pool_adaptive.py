@@ -316,6 +316,9 @@ def _define_fractional(n: int) -> Any:
             if o + k - 1 > s:
                 raise RuntimeError(f"fractional_max_pool{n}d(): pool {axis} {k} too large relative to input {axis} {s}")
         random_samples = _samples_for(x, random_samples, n)
+        if 0 in output_size:
+            empty = jnp.zeros((*input.shape[:-n], *output_size), input.dtype)
+            return empty, empty.astype(jnp.int64)
         # PyTorch reads the samples from the last axis back in two dimensions, from the first in three.
         order = [1, 0] if n == 2 else [0, 1, 2]
         spatial = x.shape[-n:]

@@ -84,6 +84,7 @@ def repeat_interleave(
     """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
     input, repeats = (repeats, None) if input is None else (input, repeats)
     if repeats is None:
+        need_tensor(input, "repeat_interleave", "repeats")
         counts = _counts(input)
         places = np.repeat(np.arange(len(counts)), counts)
         return from_host(places.astype(input.dtype.np), input.device)

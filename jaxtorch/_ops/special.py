@@ -199,7 +199,8 @@ def _higher_gamma(n: int) -> Any:
     @derivatives(lambda t, ans, x: t * _of_order(n + 1, x))
     @in_single
     def polygamma_n(x: Any) -> Any:
-        return (-1) ** (n + 1) * math.factorial(n) * _hurwitz(jnp.full_like(x, n + 1), x)
+        factor = math.factorial(n) if n < 171 else math.inf if n < 2**31 else math.nan  # PyTorch counts in int32
+        return (-1) ** (n + 1) * factor * _hurwitz(jnp.full_like(x, n + 1), x)
 
     return polygamma_n
 

@@ -19,6 +19,7 @@ from . import ctc as _ctc
 from . import loss as _loss
 from . import loss_distance as _distance
 from . import norm as _norm
+from .construction import pack
 
 _REDUCTIONS = {1: "mean", 2: "sum"}
 
@@ -176,10 +177,7 @@ def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tenso
     size = self._value.aval.shape
     arrays = [np.broadcast_to(known(t.detach()._array()), size) for t in (self, *others)]
     values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
-    for v in values:
-        if isinstance(v, (str, bytes)):  # of which NumPy would read a number
-            raise TypeError(f"must be real number, not {type(v).__name__}")
-    return self.copy_(from_host(np.array(values, arrays[0].dtype).reshape(size), self.device))
+    return self.copy_(from_host(pack(values, self._value.aval.dtype, size), self.device))
 
 
 @method("apply_")

@@ -57,7 +57,10 @@ def interpolate(
     if mode == "area" and sizes is None:
         recompute_scale_factor = True
     if sizes is None:
-        sizes = tuple(math.floor(float(s) * f) for s, f in zip(tuple(input.shape)[2:], factors or (), strict=True))
+        wanted = [float(s) * f for s, f in zip(tuple(input.shape)[2:], factors or (), strict=True)]
+        if any(w >= 2.0**63 for w in wanted):
+            raise RuntimeError("value cannot be converted to type int64_t without overflow")
+        sizes = tuple(map(math.floor, wanted))
         if recompute_scale_factor:
             factors = None
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):

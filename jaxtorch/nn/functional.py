@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import op as _op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._jit_internal import BroadcastingList1 as BroadcastingList1
 from .._jit_internal import BroadcastingList2 as BroadcastingList2
 from .._jit_internal import BroadcastingList3 as BroadcastingList3
@@ -447,6 +447,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1; reduced."""
+    need_tensor(target, "hinge_embedding_loss", "target", 2)
     target = target.detach() if target.requires_grad else target  # which of the two it is has no derivative
     return _loss.cosine_embedding_loss(input1, input2, target, margin, size_average, reduce, reduction)
 

@@ -122,9 +122,8 @@ def _redraw_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float,
     while True:
         drawn = functions["empty_like"](tensor, requires_grad=False).uniform_(a, b, generator=generator)
         log_chance = highest - ((drawn - mean) / std) ** 2 / 2
-        accepted = (
-            functions["empty_like"](tensor, requires_grad=False).uniform_(generator=generator).log() <= log_chance
-        )
+        even = functions["empty_like"](tensor, requires_grad=False).uniform_(generator=generator)
+        accepted = ~(even.log() > log_chance)  # where the chance is NaN too, or this would never end
         if kept is None:
             tensor.copy_(drawn)
             kept = accepted

@@ -201,6 +201,9 @@ def sparse_compressed_tensor(
     held = _values(values, dtype, device, requires_grad)
     starts, plain = _index(compressed_indices, held.device), _index(plain_indices, held.device)
     by_column = layout in COLUMN_COMPRESSED
+    for name, part in zip(_PARTS[by_column], (starts, plain)):
+        if not part.dim():
+            raise RuntimeError(f"{name} must have dimensionality >= 1 but got 0")
     batch = max(starts.dim() - 1, 0)
     block = tuple(held.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
     if size is None:
@@ -215,9 +218,12 @@ def sparse_compressed_tensor(
     return make(layout, (starts, plain, held), tuple(size), 2, True, "SparseCompressedTensorBackward0")
 
 
+_PARTS = ("crow_indices", "col_indices"), ("ccol_indices", "row_indices")
+
+
 def _check_compressed(starts: Any, plain: Any, values: Tensor, size: Any, kind: Any, block: Any) -> None:
     rows = kind in ROW_COMPRESSED
-    name, other = ("crow_indices", "col_indices") if rows else ("ccol_indices", "row_indices")
+    name, other = _PARTS[not rows]
     batch = starts.ndim - 1
     sides = [n // b for n, b in zip(size[batch : batch + 2], block, strict=True)]
     lines, across = sides if rows else sides[::-1]

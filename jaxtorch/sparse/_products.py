@@ -163,6 +163,8 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
 def smm(input: Any, mat2: Any) -> Tensor:
     """Sparse times dense, as a COO tensor."""
     need_tensor(mat2, "smm", "mat2")
+    if not isinstance(input, SparseTensor):
+        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
     zeros, device = functions["zeros"], input.device
     size = (input.shape[0], mat2.shape[1])
     empty = coo(

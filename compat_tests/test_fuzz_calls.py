@@ -1,0 +1,259 @@
+"""Random calls end as PyTorch's do: a sample of `fuzz_calls.py`, and the kinds of faults that it and its forerunners found."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import fuzz_calls
+import jaxtorch
+
+SEEDS = (1, 2)
+SAMPLE = 60
+"""Calls for each seed; some take long to compile."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_calls_let_no_strange_error_out(seed: int):
+    known = fuzz_calls.targets(torch)
+    before = signal.signal(signal.SIGALRM, fuzz_calls._ring)
+    found = []
+    try:
+        for number in range(SAMPLE):
+            kind, text = fuzz_calls.compare(fuzz_calls.Call(jaxtorch, known, seed, number), torch, jaxtorch)
+            if kind in ("leaked", "hang"):
+                found.append(f"{seed}:{number} {kind} {text}")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert not found, "\n".join(found)
+
+
+LOCALS = """
+import sys
+import jaxtorch as torch
+
+class Own(torch.Tensor):
+    pass
+
+class Stranger:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return 1
+
+x = Own(torch.ones(3))
+free = 0
+
+def look(frame, event, argument):
+    global free
+    free += len(set(frame.f_code.co_freevars) & set(dict(frame.f_locals)))
+    return look
+
+try:
+    torch.tensor([1]).chalf()
+except NotImplementedError as error:
+    at = error.__traceback__
+    while at is not None:
+        assert at.tb_frame.f_locals is not None
+        at = at.tb_next
+sys.settrace(look)
+(x * 2).sum().item()
+x.half(), x.double(), x.type(torch.int64)
+assert torch.add(Stranger(), 1) == 1
+torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
+sys.settrace(None)
+print("read", free > 0)
+"""
+
+
+def test_the_locals_of_every_frame_can_be_read():
+    """A debugger, and pytest's report of a failure, read them in programs with classes of tensors."""
+    run = subprocess.run([sys.executable, "-c", LOCALS], capture_output=True, text=True, timeout=300, env=os.environ)
+    assert (run.returncode, run.stdout) == (0, "read True\n"), run.stderr[-2000:]
+
+
+class Sequence:
+    """A sequence whose items, or their number, may raise."""
+
+    def __init__(self, items: Any, n: Any = None, fails: Any = ()):
+        self.items, self.n, self.fails = items, n, dict(fails)
+
+    def __len__(self):
+        if isinstance(self.n, Exception):
+            raise self.n
+        return len(self.items) if self.n is None else self.n
+
+    def __getitem__(self, i: Any):
+        if i in self.fails:
+            raise self.fails[i]
+        return self.items[i]
+
+
+class Unsized:
+    def __getitem__(self, i: int):
+        return [1, 2][i]
+
+
+class Endless:
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, i: int):
+        return Endless()
+
+
+class Real:
+    def __float__(self):
+        return 2.5
+
+
+class Whole:
+    def __index__(self):
+        return 2
+
+
+def _itself() -> list[Any]:
+    held: list[Any] = []
+    held.append(held)
+    return held
+
+
+def _nested(n: int) -> Any:
+    x: Any = 1
+    for _ in range(n):
+        x = [x]
+    return x
+
+
+ODD = {
+    "itself": _itself(),
+    "itself later": [1, _itself()],
+    "endless": Endless(),
+    "too deep": _nested(129),
+    "much too deep": _nested(900),
+    "first raises": Sequence([1, 2], fails={0: ZeroDivisionError("first")}),
+    "second raises": Sequence([1, 2], fails={1: ZeroDivisionError("second")}),
+    "second missing": Sequence([1, 2], fails={1: IndexError("second")}),
+    "stops": Sequence([1, 2], fails={0: StopIteration("first")}),
+    "no length": Sequence([1, 2], ZeroDivisionError("length")),
+    "negative length": Sequence([1, 2], -1),
+    "too long": Sequence([1, 2], 5),
+    "too short": Sequence([1, 2, 3], 2),
+    "inside": [Sequence([1, 2]), Sequence([1, 2], fails={1: ZeroDivisionError("second")})],
+    "unsized": Unsized(),
+    "arrays of no dimension": ((7, np.array(5)), (np.array(9), 5.0)),
+    "array after number": [1, np.array(5)],
+    "flag array": [True, np.array(True)],
+    "complex array": [1, np.array(1j)],
+    "objects": [1, np.array(5, dtype=object)],
+    "float32 number": [np.float32(1), 2],
+    "real": Real(),
+    "reals": [1.0, Real()],
+    "whole": [1, Whole()],
+    "none": None,
+    "holds none": [1, None],
+    "holds dictionary": [{0: 1}],
+    "set": {1},
+    "function": len,
+    "dots": [...],
+    "slice": slice(1),
+    "type": int,
+    "text": [1.0, "1"],
+}
+TAKERS = {
+    "tensor": lambda t, x: t.tensor(x),
+    "int64": lambda t, x: t.tensor(x, dtype=t.int64),
+    "float32": lambda t, x: t.tensor(x, dtype=t.float32),
+    "complex64": lambda t, x: t.tensor(x, dtype=t.complex64),
+    "bool": lambda t, x: t.tensor(x, dtype=t.bool),
+    "as_tensor": lambda t, x: t.as_tensor(x),
+    "FloatTensor": lambda t, x: t.FloatTensor(x),
+    "new_tensor": lambda t, x: t.ones(2).new_tensor(x),
+    "index": lambda t, x: t.ones(3, 3)[x],
+}
+UNKNOWN = {("index", "endless"), ("index", "too deep")}
+"""What PyTorch does not survive, and a tensor of more dimensions than NumPy's arrays have."""
+
+
+def ending(f: Any) -> Any:
+    try:
+        result = f()
+    except Exception as error:
+        return type(error).__name__
+    return str(result.dtype), tuple(result.shape), result.tolist()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("case", ODD)
+def test_odd_sequences(case: str, taker: str):
+    if (taker, case) in UNKNOWN:
+        pytest.skip("see there")
+    take, x = TAKERS[taker], ODD[case]
+    assert ending(lambda: take(jaxtorch, x)) == ending(lambda: take(torch, x))
+
+
+inf, nan = math.inf, math.nan
+TRUNCATED = [(m, s, -2.0, 2.0) for m in (0.0, nan, inf, 1e30) for s in (1.0, nan, inf, 1e30)] + [
+    (m, 1.0, a, b) for m in (0.0, nan) for a in (nan, -inf, -1.0) for b in (nan, inf, 1.0)
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("arguments", TRUNCATED, ids=str)
+def test_truncated_normal_numbers_come_to_an_end(arguments: Any):
+    def drawn(t: Any) -> Any:
+        t.manual_seed(5)
+        return t.nn.init.trunc_normal_(t.empty(6), *arguments)
+
+    ours, theirs = ending(lambda: drawn(jaxtorch)), ending(lambda: drawn(torch))
+    if isinstance(theirs, str) or isinstance(ours, str):
+        assert ours == theirs
+    else:
+        np.testing.assert_allclose(ours[2], theirs[2], 1e-5)
+
+
+CALLS = {
+    "ones of itself": lambda t: t.ones(_itself()),
+    "reshape of itself": lambda t: t.ones(2).reshape(_itself()),
+    "sum over itself": lambda t: t.ones(2).sum(_itself()),
+    "cat of itself": lambda t: t.cat(_itself()),
+    "layer norm of itself": lambda t: t.native_layer_norm(t.ones(2), _itself(), None, None, 1e-5),
+    "fold": lambda t: t.nn.Fold((2, 2), (8, 9), stride=5, padding=1, dilation=2)(t.randn(1, 72, 4)),
+    "resize_": lambda t: t.ones(2).resize_([2, 4, 2**29, 2**29]),
+    "interpolate": lambda t: t.nn.functional.interpolate(t.ones(1, 1, 4), scale_factor=1e20),
+    "apply_": lambda t: t.ones(2).apply_(lambda k: "str"),
+    "map_": lambda t: t.ones(2).map_(t.ones(2), lambda k, m: None),
+    "apply_ of whole numbers": lambda t: t.ones(2, dtype=t.int64).apply_(lambda k: 3.7),
+    "fractional_max_pool2d": lambda t: t.nn.FractionalMaxPool2d(2, output_size=(0, 1))(t.ones(1, 1, 4, 4)),
+    "fractional_max_pool3d": lambda t: t.nn.FractionalMaxPool3d(2, output_size=(1, 1, 0))(t.ones(1, 1, 4, 4, 4)),
+    "set_num_threads": lambda t: t.set_num_threads(2**65),
+    "embedding": lambda t: t.nn.functional.embedding(t.tensor([0]), t.ones(3), max_norm=1.0),
+    "rms_norm": lambda t: t.nn.RMSNorm(3)(t.ones(2, 2)),
+    "unfold": lambda t: t.nn.Unfold([2, 2, 2])(t.ones(2, 2, 2, 2)),
+    "affine_grid": lambda t: t.affine_grid_generator(t.ones(4), (3, 2), False),
+    "bilinear": lambda t: t.nn.functional.bilinear(t.ones(3, 3), t.ones(3, 3), t.ones(3, 3)),
+    "grid_sampler_3d": lambda t: t.grid_sampler_3d(1.0, t.ones(2), 0, 0, False),
+    "norm_except_dim": lambda t: t.norm_except_dim("euclidean"),
+    "repeat_interleave": lambda t: t.repeat_interleave((2, 5)),
+    "sparse_csc_tensor": lambda t: t.sparse_csc_tensor(2, 0, 0.0),
+    "smm": lambda t: t.ones(2, 2).smm(t.ones(2)),
+    "high degree": lambda t: t.special.chebyshev_polynomial_u(t.tensor([0.5, 1.5, -2.0]), 2**31)[1:],
+    "high degree at 1": lambda t: t.special.chebyshev_polynomial_w(t.tensor([1.0, -1.0]), 2**20),
+    "high order": lambda t: t.polygamma(2**31, t.ones(2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_that_let_strange_errors_out(name: str):
+    f = CALLS[name]
+    assert repr(ending(lambda: f(jaxtorch))) == repr(ending(lambda: f(torch)))

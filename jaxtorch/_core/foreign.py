@@ -1,0 +1,30 @@
+"""Errors of JAX, NumPy and Python that an operation's body lets out: PyTorch's of such arguments are RuntimeErrors."""
+
+from __future__ import annotations
+
+import opcode
+import os
+from types import TracebackType
+
+_HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("jax", "numpy", "ml_dtypes", "opt_einsum"))
+_RAISES = opcode.opmap["RAISE_VARARGS"]
+_KINDS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, NameError)
+
+
+def is_foreign(error: BaseException) -> bool:
+    """Does this error come out of a library below, or of Python in a line of jaxtorch, rather than from a `raise` here or in a
+    program's own function?"""
+    if not isinstance(error, _KINDS):
+        return False
+    at: TracebackType | None = error.__traceback__
+    last: TracebackType | None = None
+    while at is not None:
+        name = at.tb_frame.f_code.co_filename
+        if not name.startswith((_HOME, "<")) and not any(part in name for part in _LIBRARIES):
+            return False  # a program's, which JAX calls
+        last, at = at, at.tb_next
+    if last is None:
+        return False
+    code = last.tb_frame.f_code
+    return not code.co_filename.startswith((_HOME, "<jaxtorch")) or code.co_code[last.tb_lasti] != _RAISES
