@@ -12,6 +12,12 @@ _RAISES = opcode.opmap["RAISE_VARARGS"]
 _KINDS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, NameError)
 
 
+def refuse_foreign(name: str, error: BaseException) -> None:
+    """Raise such an error of an operation as a RuntimeError; return where it is none."""
+    if is_foreign(error):
+        raise RuntimeError(f"{name}(): {error}") from error
+
+
 def is_foreign(error: BaseException) -> bool:
     """Does this error come out of a library below, or of Python in a line of jaxtorch, rather than from a `raise` here or in a
     program's own function?"""

@@ -18,7 +18,7 @@ from . import autocasting, capture, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .dtypes import as_dtype
-from .foreign import is_foreign
+from .foreign import refuse_foreign
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
@@ -475,8 +475,7 @@ def _tensor_list(op: Op, name: str, xs: Any, vals: list[Value], ops: list[Any], 
 def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> tuple[Any, tuple[Any, ...]]:
     """The entry for a key met for the first time, or one whose static arguments were not hashable.
 
-    operands: of a call that some gradient may be recorded for; a view among them that has lost its place in the graph is a
-    worse error than a wrong argument.
+    operands: where a gradient may be recorded; a view that has lost its place in the graph is a worse error than a wrong argument.
     """
     n = op.n_operands
     statics = list(map(parameters.plain, key[n:]))
@@ -510,11 +509,9 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         with capture.unobserved():
             return op.build(key, inplace), key
     except Exception as error:
-        if modes.state.grad and isinstance(error, (RuntimeError, IndexError)):
-            for x in operands:
-                permissions.check_place(x)
-        if is_foreign(error):
-            raise RuntimeError(f"{op.name}(): {error}") from error
+        for x in operands if modes.state.grad and isinstance(error, (RuntimeError, IndexError)) else ():
+            permissions.check_place(x)
+        refuse_foreign(op.name, error)
         raise
 
 
