@@ -216,7 +216,7 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(".._archives", __name__), name)
     found = None if name.startswith("__") else _functions.get(name)
     if found is None and name in _absent_names.entries("torch._C"):  # PyTorch's functions are often defined here
-        found = getattr(sys.modules[__package__.partition(".")[0]], name, None)
+        found = getattr(importlib.import_module("..", __name__), name, None)
     if found is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}': jaxtorch has no compiled core")
     return found

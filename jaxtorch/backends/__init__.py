@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys as _sys
 from collections.abc import Iterator as _Iterator
 from contextlib import contextmanager as _contextmanager
+from typing import Any as _Any
 
 from . import (
     _flags,
@@ -44,7 +45,7 @@ def disable_global_flags() -> None:
 
 def set_flags(_fp32_precision: str = "none") -> tuple[str]:
     """Set the precision of all backends, and give what it was."""
-    module = _sys.modules[__name__]
+    module: _Any = _sys.modules[__name__]
     before = module.fp32_precision
     if _fp32_precision is not None:
         module.fp32_precision = _fp32_precision

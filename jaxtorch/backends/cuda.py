@@ -72,7 +72,9 @@ _REDUCTIONS = ("allow_fp16_reduced_precision_reduction", "allow_bf16_reduced_pre
 
 def _reduction(name: str, value: Any) -> bool:
     """Whether sums may be less precise: a bool, or that and whether products may be split."""
-    parts = (value, True) if isinstance(value, bool) else tuple(value) if isinstance(value, (tuple, list)) else ()
+    parts: tuple[Any, ...] = (
+        (value, True) if isinstance(value, bool) else tuple(value) if isinstance(value, (tuple, list)) else ()
+    )
     if not 1 <= len(parts) <= 2 or not all(isinstance(part, bool) for part in parts):
         raise TypeError(f"{name} expects a bool or a tuple/list of bools, but got {type(value)}")
     if parts[0] and parts[-1] is False:

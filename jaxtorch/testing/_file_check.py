@@ -164,7 +164,7 @@ class _Run:
             self.absent("\n", begin, found, check)
         if kind == "CHECK-SOURCE-HIGHLIGHTED" and not self.underlined(found, end):
             head = f'Expected to find "{wanted}"highlighted but it is not.\n'
-            raise RuntimeError(head + self.around(found, end) + f"From {check}\n")
+            raise RuntimeError(head + self.around(found, end))
         return found, end
 
     def find(self, wanted: str, start: int, check: _Check) -> int:
