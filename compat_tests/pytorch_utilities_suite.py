@@ -68,7 +68,7 @@ class TestPlain(TestCase):
 
     def test_warns(self):
         with self.assertWarnsOnceRegex(UserWarning, "careful"):
-            warnings.warn("careful")
+            warnings.warn("careful", stacklevel=2)
         self.assertNotWarn(lambda: torch.ones(1) + 1)
 
     @parametrize("n", [1, 2, subtest(3, name="three")])
