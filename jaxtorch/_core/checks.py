@@ -17,7 +17,8 @@ from jax.interpreters import partial_eval
 
 from . import tracing
 from .entry import Kernel
-from .numpy_program import NoRule, NumpyProgram
+from .numpy_code import kernel_written
+from .numpy_program import Doubt, NoRule, NumpyProgram
 from .value import Value
 
 
@@ -110,6 +111,8 @@ def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | 
 
 SMALL = 1 << 16
 """Elements up to which indices are looked at on the host: the operation that uses them costs far more."""
+WRITTEN_AFTER = 8
+"""Runs, what finds the flags of an operation becomes a function."""
 QUICK = 100e3
 """Nanoseconds that finding the flags of an operation may take on the host."""
 
@@ -154,11 +157,19 @@ def first_raised(kernel: Kernel, values: list[Value]) -> tuple[Callable[[int], E
     """The first flag that is not 0 for these operands, which are on the host: who makes its exception, and its number."""
     flags = _on_host(kernel)
     assert flags is not None
+    arrays, program = [_at_hand(v) if k in flags.needed else None for k, v in enumerate(values)], flags.program
+    program.runs += 1
     with np.errstate(all="ignore"):
-        codes = flags.program.run(
-            [_at_hand(v) if k in flags.needed else None for k, v in enumerate(values)], careful=False
-        )
-    return next(((make, int(code)) for make, code in zip(kernel.checks, codes, strict=True) if int(code)), None)
+        if program.runs == WRITTEN_AFTER:
+            program.function = kernel_written(program)
+        try:
+            codes = program.function(*arrays) if program.function is not None else program.run(arrays, careful=False)
+        except Doubt:
+            codes = program.run(arrays, careful=False)
+    for make, code in zip(kernel.checks, codes, strict=True):
+        if code:
+            return make, int(code)
+    return None
 
 
 def _at_hand(v: Value) -> np.ndarray[Any, Any] | None:

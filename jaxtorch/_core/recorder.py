@@ -37,7 +37,7 @@ from .log import logger
 from .tape import Node
 from .value import INT, VIEW, WHOLE, Aval, Value
 
-VERSION = 9  # of recorder.c; what was built from another is not used
+VERSION = 10  # of recorder.c; what was built from another is not used
 
 _CLASSES: tuple[type, ...] = (
     Value, Aval, program.Program, Kernel, Entry, GradForm, Node, tensor.Tensor, DeviceSlot, runner.Structure, runner.Plan,
@@ -101,6 +101,7 @@ def begin() -> bool:
                 "emit": program.emit,
                 "broken": program.broken,
                 "seen": cold.seen,
+                "ran": failures.ran,
                 "failures": failures.__dict__,
                 "watch": modes.watch,
                 "finished": modes.finished,

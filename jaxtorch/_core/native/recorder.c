@@ -6,7 +6,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#define VERSION 9
+#define VERSION 10
 #define MOST_OPERANDS 64
 #define MOST_TYPES 8
 
