@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from .._core import dtypes, modes
 from .._core.device import jax_devices
 from .._core.op import functions
 from .._core.tensor import Tensor
+from .._core.warned import warn
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -131,6 +133,10 @@ class GradScaler:
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            result = self._step_scaled(optimizer, state, args, kwargs)
+            state["stage"] = OptState.STEPPED
+            return result
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
@@ -138,6 +144,30 @@ class GradScaler:
         result = self._maybe_opt_step(optimizer, state, *args, **kwargs)
         state["stage"] = OptState.STEPPED
         return result
+
+    def _step_scaled(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """Step an optimizer that divides by the scale itself: told as `grad_scaler=`, or by its attributes `grad_scale` and
+        `found_inf`, which are there during the step."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near future "
+                "GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and let the optimizer "
+                "use them directly.",
+                FutureWarning,
+            )
+            return optimizer.step(*args, **{**kwargs, "grad_scaler": self})
+        scale, _ = self._started("step")
+        if state["stage"] is OptState.READY:
+            self._check_inf_per_device(optimizer)
+        given = getattr(optimizer, "grad_scale", None)
+        if state["stage"] is OptState.READY:
+            given = scale if given is None else given * scale
+        flags = [flag.to(scale.device) for flag in state["found_inf_per_device"].values()]
+        optimizer.grad_scale, optimizer.found_inf = given, sum(flags[1:], flags[0]) if flags else functions["zeros"](())
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: Any = None) -> None:
         """Grow the scale after growth_interval steps without overflow, shrink it after one with; or set it."""
