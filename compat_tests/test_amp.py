@@ -14,7 +14,7 @@ from torch.testing._internal.autocast_test_lists import AutocastCPUTestLists, Au
 import jaxtorch
 from jaxtorch._core import autocasting
 from jaxtorch._core.op import registry
-from parity import Seen, candidate, differences, outcome
+from parity import Seen, candidate, differences, outcome, parity_test
 
 reference.manual_seed(0)
 LISTS = AutocastCPUTestLists(reference.device("cpu"))
@@ -275,3 +275,37 @@ def test_what_writes_to_out_is_not_cast():
                 t.mm(a, wrong, out=t.empty(2, 2))
         found.append([str(k.dtype).rpartition(".")[2] for k in kinds])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("unscale", [False, True])
+@pytest.mark.parametrize("factor", [1.0, float("inf")])
+@pytest.mark.filterwarnings("ignore:GradScaler is going to stop:FutureWarning")
+@parity_test
+def test_optimizers_that_divide_themselves(torch, unscale, factor):
+    """They are handed the scaler, or during the step the scale and whether something is infinite."""
+    seen = []
+
+    class Told(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self, closure=None, *, grad_scaler=None):
+            seen.append(type(grad_scaler).__name__)
+            grad_scaler._check_inf_per_device(self)
+
+    class Given(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self, closure=None):
+            seen.append([self.grad_scale, self.found_inf, self.param_groups[0]["params"][0].grad])
+            return 8
+
+    for kind in (Told, Given):
+        scaler, p = torch.amp.GradScaler("cpu", init_scale=4.0), torch.ones(2, requires_grad=True)
+        optimizer = kind([p], lr=0.1)
+        scaler.scale((p * factor).sum()).backward()
+        if unscale:
+            scaler.unscale_(optimizer)
+        seen.append(scaler.step(optimizer))
+        scaler.update()
+        seen += [scaler.get_scale(), hasattr(optimizer, "grad_scale"), hasattr(optimizer, "found_inf")]
+    return seen

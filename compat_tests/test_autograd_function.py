@@ -559,3 +559,32 @@ def test_sparse_arguments_and_results(torch: Any) -> Any:
         type(doubled.grad_fn).__name__,
         Double.apply(s.detach()).requires_grad,
     ]
+
+
+@pytest.mark.parametrize("after", range(4))
+@parity_test
+def test_result_that_is_a_view_of_its_own_clone(torch: Any, after: int) -> Any:
+    """What `forward` has written to it lies before its place in the graph."""
+    bodies = [
+        lambda x: x.clone()[:3].add_(2), lambda x: x.clone()[:3], lambda x: x[:3], lambda x: x.clone().add_(1)[:3],
+        lambda x: x.clone().view(2, 2)[0].add_(2),
+    ]  # fmt: skip
+    use = [lambda r: r * 2, lambda r: r.detach().mul_(2), lambda r: r.clone().mul_(2), lambda r: r[:1]][after]
+    seen = []
+    for body in bodies:
+
+        class Part(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any, body: Any = body) -> Any:
+                return body(x)
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return torch.cat([g.flatten(), g.new_zeros(4 - g.numel())])
+
+        x = torch.arange(4.0).requires_grad_()
+        r = Part.apply(x)
+        seen += [type(r.grad_fn).__name__, r._is_view(), r._version]
+        (r.sum() + use(r).sum()).backward()
+        seen += [r.detach().tolist(), x.grad]
+    return seen

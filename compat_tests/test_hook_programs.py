@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 import pytest
@@ -94,3 +95,24 @@ def test_gradient_of_repeated_indices(torch: Any) -> Any:
     seen += torch.autograd.grad(d.to_sparse(), d, torch.tensor([1.0, 0.0, 2.0]).to_sparse())
     torch.autograd.backward([d.to_sparse()], [torch.tensor([1.0, 0.0, 2.0]).to_sparse()])
     return [*seen, d.grad, torch.eye(2).to_sparse().requires_grad_().t().is_leaf]
+
+
+@parity_test
+def test_what_has_a_history_is_sent_to_no_process(torch: Any) -> Any:
+    leaf = torch.ones(2, requires_grad=True)
+    sparse = torch.ones(2).to_sparse().requires_grad_()
+    seen = []
+    for x in (
+        leaf,
+        leaf * 2,
+        (leaf * 2).detach(),
+        leaf[:1],
+        leaf.view(-1).detach().requires_grad_(),
+        sparse,
+        sparse * 2,
+    ):
+        try:
+            seen.append(ForkingPickler.loads(ForkingPickler.dumps(x)).to_dense())
+        except RuntimeError as error:
+            seen.append(str(error)[:46])
+    return seen

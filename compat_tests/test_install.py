@@ -50,7 +50,8 @@ def test_every_form_of_import_gives_jaxtorchs_own_modules(script, run_python: Ru
         assert F is jaxtorch.nn.functional is importlib.import_module("torch.nn.functional")
         assert optim is helper.late is jaxtorch.optim and helper.Tensor is jaxtorch.Tensor
         assert Linear is jaxtorch.nn.Linear and DataLoader is jaxtorch.utils.data.DataLoader
-        assert torch.__spec__.name == "jaxtorch" and F.__spec__.name == F.__name__ == "jaxtorch.nn.functional"
+        assert (torch.__spec__.name, torch.__package__) == ("torch", "jaxtorch")
+        assert F.__spec__.name == F.__name__ == "jaxtorch.nn.functional"
         assert not any(name.startswith("torch._C") for name in sys.modules)
         print(torch.ones(2) + 1)
     """)
@@ -212,7 +213,7 @@ def test_child_processes_get_jaxtorch_too(method: str, script, run_python: Run):
             number = 20
 
         def answer(work):
-            return work.number + 1, torch.__spec__.name
+            return work.number + 1, torch.__package__
 
         if __name__ == "__main__":
             with multiprocessing.get_context({method!r}).Pool(1) as pool:
@@ -321,3 +322,17 @@ def test_install_refuses_once_torch_is_imported():
     assert _install._finder not in sys.meta_path
     jaxtorch.uninstall()
     assert sys.modules["torch"].__name__ == "torch"
+
+
+def test_lines_typed_after_the_program(tmp_path: Path, run_python: Run):
+    (tmp_path / "program.py").write_text("import torch\nx = torch.ones(2)\n", encoding="utf-8")
+    typed = run_python("-m", "jaxtorch", "-i", "program.py", stdin="print(x + 1)\n1 / 0\nprint(x)\n")
+    assert "tensor([2., 2.])" in typed.stdout and "tensor([1., 1.])" in typed.stdout
+    assert "ZeroDivisionError" in typed.stderr
+    assert "tensor([3.])" in run_python("-m", "jaxtorch", "-i", stdin="import torch\ntorch.ones(1) * 3\n").stdout
+    assert "unknown option -u" in run_python("-m", "jaxtorch", "-u", "program.py", status=2).stderr
+
+
+def test_the_spec_has_the_name(run_python: Run):
+    code = "import importlib.util as u, torch; s = u.find_spec('torch'); print(s.name, torch.__spec__ is s, torch.hub.__name__ != '')"
+    assert run_python("-W", "error", "-m", "jaxtorch", "-c", code).stdout == "torch True True\n"

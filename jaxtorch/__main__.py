@@ -1,5 +1,5 @@
 """Run a PyTorch program on jaxtorch: `python -m jaxtorch script.py ARGS`; `-m module`, `-c "code"` or `-` (standard input) for the
-script, as for `python`.
+script, as for `python`. `-i`, before these or alone: type more lines when the program has ended.
 
 The program says `import torch` and gets jaxtorch; in everything else it runs as under `python script.py`:
 `__main__`, `sys.argv`, `sys.path[0]`, tracebacks and exit status.
@@ -8,6 +8,7 @@ The program says `import torch` and gets jaxtorch; in everything else it runs as
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.util
 import io
 import os
@@ -18,12 +19,15 @@ from typing import Any
 
 from jaxtorch._install import install, own_spec
 
-USAGE = "usage: python -m jaxtorch [-m module | -c code | - | script.py] [arguments ...]"
+USAGE = "usage: python -m jaxtorch [-i] [-m module | -c code | - | script.py] [arguments ...]"
 
 
 def main() -> None:
     """Run the program named on the command line as the `__main__` module of this process."""
     arguments = sys.argv[1:]
+    interactive = bool(arguments) and arguments[0] == "-i"
+    if interactive:
+        arguments = arguments[1:] or ["-c", ""]
     if not arguments:
         sys.exit(USAGE)
     if arguments[0] in ("-h", "--help"):
@@ -34,6 +38,9 @@ def main() -> None:
         arguments[:1] = [kind, arguments[0][2:]]
     if kind and len(arguments) == 1:
         sys.exit(USAGE)
+    if not kind and len(arguments[0]) > 1 and arguments[0].startswith("-"):
+        print(f"unknown option {arguments[0]}: Python's own come before -m jaxtorch\n{USAGE}", file=sys.stderr)
+        sys.exit(2)
     install()
     named = arguments[1] if kind else arguments[0]
     sys.argv[:] = ["-c", *arguments[2:]] if kind == "-c" else arguments[1:] if kind else arguments
@@ -45,7 +52,23 @@ def main() -> None:
         exec(load(named, program), program.__dict__)
     except BaseException:
         _hide_frames_of_ours()
-        raise
+        if not interactive:
+            raise
+        error = sys.exc_info()
+        if error[0] is not SystemExit:
+            sys.excepthook(*error)  # pyright: ignore[reportArgumentType]
+    if interactive:
+        _interact(program)
+
+
+def _interact(program: ModuleType) -> None:
+    """Read lines and run them in the program's own namespace, until there are no more."""
+    import code
+
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - makes lines editable
+
+    code.interact("", local=program.__dict__, exitmsg="")
 
 
 def _load_script(path: str, program: ModuleType) -> CodeType:

@@ -54,7 +54,11 @@ def install() -> None:
             sys.modules[alias] = module
         if name.partition(".")[0] == "jaxtorch":
             _name_classes(module)
-    sys.modules["jaxtorch"].__name__ = "torch"  # what libraries ask of the module they were given
+    package = sys.modules["jaxtorch"]
+    package.__name__, package.__spec__ = (
+        "torch",
+        _Spec(package.__spec__),
+    )  # what libraries ask of the module they were given
     sys.meta_path.insert(0, _finder)
     _absent_names.loaded.append(_name_classes)
     jax = logging.getLogger("jax")
@@ -85,7 +89,10 @@ def uninstall() -> None:
     _absent_names.loaded.remove(_name_classes)
     while _renamed:
         cls, cls.__module__ = _renamed.popitem()
-    sys.modules["jaxtorch"].__name__ = "jaxtorch"
+    package = sys.modules["jaxtorch"]
+    package.__name__ = "jaxtorch"
+    if isinstance(package.__spec__, _Spec):
+        package.__spec__ = package.__spec__.own
     spawn.get_preparation_data = _spawn_preparation_data
     if builtins.__build_class__ is _build_class:
         builtins.__build_class__ = _python_build_class
@@ -154,6 +161,20 @@ class _Finder(DistributionFinder):
     ) -> Iterator[Distribution]:
         if context.name is None or context.name.lower() == "torch":
             yield _TorchDistribution()
+
+
+class _Spec(ModuleSpec):
+    """The package's own spec under the name of `torch`."""
+
+    def __init__(self, own: Any) -> None:
+        super().__init__("torch", own.loader, origin=own.origin, is_package=True)
+        self.submodule_search_locations = own.submodule_search_locations
+        self.has_location, self.own = own.has_location, own
+
+    @property
+    def parent(self) -> str:
+        """As the package's `__package__`, which its relative imports begin at."""
+        return self.own.parent
 
 
 class _Loader(Loader):

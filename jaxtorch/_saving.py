@@ -6,17 +6,13 @@ strides; `data/KEY` holds the bytes of a storage, once for all tensors on it. Na
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import pickle
 import struct
 import sys
 import threading
-import uuid
 import zipfile
 from collections import OrderedDict
-from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -354,29 +350,3 @@ def write_legacy(obj: Any, file: IO[bytes], protocol: int, module: Any = pickle)
         unit = memory.dtype.itemsize if memory.dtype in _STORAGE_OF else 1
         file.write(struct.pack("=q", memory.content.nbytes // unit))
         file.write(memory.content.tobytes())
-
-
-@contextlib.contextmanager
-def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` once it is complete: a reader never finds half of it."""
-    path = os.path.realpath(path)
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
-        with open(path, "wb") as file:
-            yield file
-        return
-    folder, name = os.path.split(path)
-    if not os.path.isdir(folder):
-        raise RuntimeError(f"Parent directory {folder} does not exist.")
-    temporary = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:8]}")
-    try:
-        with open(temporary, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

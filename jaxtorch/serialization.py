@@ -18,6 +18,7 @@ from typing import IO, Any
 from . import _loaded, _loading, _saving, _unpickling
 from ._core import capture
 from ._core.device import device
+from ._replacing import replacing
 from .utils.serialization import config
 
 __all__ = [
@@ -59,7 +60,7 @@ def save(
     if isinstance(f, (str, os.PathLike)):
         path = os.fspath(f)
         stem = os.path.splitext(os.path.basename(path))[0] or "archive"
-        with _saving.replacing(path) as file:
+        with replacing(path) as file:
             _written(obj, file, stem, pickle_module, pickle_protocol, _use_new_zipfile_serialization)
         return
     if not hasattr(f, "write"):

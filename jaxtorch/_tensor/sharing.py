@@ -85,12 +85,20 @@ def _put_there(t: Tensor, memory: SharedMemory) -> None:
     storage.host = memory
     storage.version.n += 1
     storage.version.hidden += 1
-    ForkingPickler.register(Tensor, _reduced)  # a Parameter is pickled as the tensor on its memory
 
 
-def _reduced(t: Tensor) -> Any:
-    """How a tensor goes to another process: as the descriptor of its memory to one that is being started, else as a copy."""
-    if get_spawning_popen() is None or t._node is not None or not is_shared(t) or os.name == "nt":
+def reduced(t: Tensor) -> Any:
+    """How a tensor goes to another process: as the descriptor of its memory to one that is being started, else as a copy.
+
+    RuntimeError for one with a history, which stays behind.
+    """
+    if t.requires_grad and not t.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries.  If you just want to transfer the data, call detach() on the tensor before serializing (e.g., putting it "
+            "on the queue)."
+        )
+    if get_spawning_popen() is None or not is_shared(t) or os.name == "nt":
         return t.__reduce_ex__(2)
     from multiprocessing.reduction import DupFd  # Windows has none
 
@@ -98,6 +106,9 @@ def _reduced(t: Tensor) -> Any:
     where = tuple(t.shape), strides_of(t), offset_of(t)
     flat = memory.flat
     return _mapped, (DupFd(memory.file), flat.dtype, flat.nbytes, t.dtype.name, where, t.requires_grad)
+
+
+ForkingPickler.register(Tensor, reduced)  # a Parameter is pickled as the tensor on its memory
 
 
 def _mapped(file: Any, dtype: np.dtype, nbytes: int, name: str, where: Any, requires_grad: bool) -> Tensor:

@@ -161,7 +161,7 @@ class GradScaler:
             self._check_inf_per_device(optimizer)
         given = getattr(optimizer, "grad_scale", None)
         if state["stage"] is OptState.READY:
-            given = scale if given is None else given * scale
+            given = scale * (1.0 if given is None else given)
         flags = [flag.to(scale.device) for flag in state["found_inf_per_device"].values()]
         optimizer.grad_scale, optimizer.found_inf = given, sum(flags[1:], flags[0]) if flags else functions["zeros"](())
         try:

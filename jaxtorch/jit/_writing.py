@@ -16,6 +16,7 @@ from typing import Any
 from .. import _saving, fx, random
 from .._core.modes import no_grad
 from .._core.tensor import Tensor
+from .._replacing import replacing
 from ..nn import Module, Parameter
 from ._classes import Loaded
 from ._layers import LAYERS, forward_of
@@ -310,7 +311,7 @@ def save(module: Any, f: Any, extra: Any = None) -> None:
     if isinstance(f, (str, os.PathLike)):
         stem = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         content = content_of(module, stem, extra)
-        with _saving.replacing(os.fspath(f)) as file:
+        with replacing(os.fspath(f)) as file:
             file.write(content)
         return
     f.write(content_of(module, "archive", extra))

@@ -6,6 +6,7 @@ a leaf's gradient is the gradient of its values, at its own indices.
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,6 +23,7 @@ from .._core.tensor import Tensor
 from .._core.value import Value, aval_of
 from .._ops import constants
 from .._tensor.conversion import to_numpy
+from .._tensor.sharing import reduced
 
 TITLES = {
     constants.strided: "Strided", constants.sparse_coo: "Sparse", constants.sparse_csr: "SparseCsr",
@@ -424,6 +426,9 @@ def __reduce_ex__(self: SparseTensor, protocol: Any) -> Any:
     from .._utils import _rebuild_sparse_tensor
 
     return _rebuild_sparse_tensor, rebuild_parts(self)
+
+
+ForkingPickler.register(SparseTensor, reduced)
 
 
 def grad_name(operation: str) -> str:
