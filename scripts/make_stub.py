@@ -1,10 +1,10 @@
-"""Write `jaxtorch/_core/tensor.pyi`: what a Tensor can do, for editors and type checkers.
+"""Write the stubs, `jaxtorch/_core/tensor.pyi` and those of stub_modules.py: what is there, for editors and type checkers.
 
-Its methods are made from the operations and installed when jaxtorch is imported, where no editor sees them. The stub
-repeats what `tensor.py` itself says and adds them, with their signatures.
+Functions and a Tensor's methods are made from the operations and installed when jaxtorch is imported, where no editor sees
+them. The stub of Tensor repeats what `tensor.py` itself says and adds them, with their signatures.
 
-    python scripts/make_stub.py            writes the stub
-    python scripts/make_stub.py --check    exit status 1 if it is out of date
+    python scripts/make_stub.py            writes the stubs
+    python scripts/make_stub.py --check    exit status 1 if one is out of date
 """
 
 from __future__ import annotations
@@ -17,105 +17,26 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+import stub_modules
+from stub_types import (
+    ALIASES,
+    BUILTIN,
+    HEADER,
+    METHODS,
+    OVERLOADS,
+    RESULTS,
+    annotation,
+    doc_line,
+    kinds_of,
+    overloaded,
+    parameters,
+    tried,
+)
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "jaxtorch" / "_core" / "tensor.py"
 STUB = SOURCE.with_suffix(".pyi")
-
-HEADER = """\
-# Made by scripts/make_stub.py; do not edit.
-# ruff: noqa
-# fmt: off
-# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false, reportRedeclaration=false
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, TypeAlias
-
-import numpy as np
-
-{imports}
-from .device import device
-from .size import Size
-
-# Methods are called int, float, bool, type, ...: inside the class these names mean the methods.
-{aliases}
-_Device: TypeAlias = device
-_Number: TypeAlias = bool | int | float | complex
-"""
-
-KINDS = {
-    "array": "Tensor",
-    "optional": "Tensor | None",
-    "operand": "Tensor | _Number",
-    "operand_optional": "Tensor | _Number | None",
-    "arrays": "Sequence[Tensor]",
-    "scalar": "Tensor | _Number | None",
-    "number": "_Number | None",
-}
-BUILTIN = ("bool", "int", "float", "complex", "str", "type")
-KNOWN = {f"_{name}" for name in BUILTIN} | set(
-    "tuple list dict set Tensor Any None Sequence Callable Iterator Size Self".split()
-)
-
-
-def annotation(text: Any) -> str:
-    """An annotation as the stub can say it; Any where it names what the stub does not import."""
-    if text is inspect.Parameter.empty or text is None:
-        return "Any"
-    text = text if isinstance(text, str) else getattr(text, "__name__", "Any")
-    text = re.sub(rf"(?<![\w.])({'|'.join(BUILTIN)})(?!\w)", r"_\1", text)
-    return text if set(re.findall(r"[A-Za-z_][\w.]*", text)) <= KNOWN else "Any"
-
-
-def parameters(function: Any, *, skip_first: bool, kinds: dict[str, str]) -> str:
-    parts: list[str] = ["self"]
-    seen_star = False
-    found = list(inspect.signature(function).parameters.values())
-    for p in found[1:] if skip_first else found:
-        kind = kinds.get(p.name) or annotation(p.annotation)
-        if p.kind is p.VAR_POSITIONAL:
-            parts.append(f"*{p.name}: {kind}")
-            seen_star = True
-            continue
-        if p.kind is p.VAR_KEYWORD:
-            parts.append(f"**{p.name}: {kind}")
-            continue
-        if p.kind is p.KEYWORD_ONLY and not seen_star:
-            parts.append("*")
-            seen_star = True
-        parts.append(f"{p.name}: {kind}" + ("" if p.default is p.empty else " = ..."))
-    return ", ".join(parts)
-
-
-def gives_one_tensor(name: str) -> bool:
-    """Does an operation answer with one tensor? Asked of the operation itself, with arguments that may fit."""
-    import jaxtorch as torch
-
-    for x in (torch.ones(2, 2), torch.ones(2, 2, dtype=torch.int64), torch.ones(2), torch.ones(1, 2, 2)):
-        for more in (
-            (),
-            (x,),
-            (0,),
-            (x, x),
-            (0, 0),
-            (0, x),
-            (2, 0),
-            (1.0,),
-            (0, 0, 1),
-            (0, torch.zeros_like(x).long(), x),
-        ):
-            try:
-                return isinstance(getattr(x, name)(*more), torch.Tensor)
-            except Exception:  # not these arguments
-                continue
-    return False
-
-
-def static_annotation(text: Any) -> str:
-    """The type of a static parameter. Bodies receive settings in one form, callers may give them in several."""
-    found = annotation(text)
-    return found if found in ("_bool", "_bool | None", "_str", "_str | None") else "Any"
-
 
 OPERATORS = """add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or
 ror xor rxor lshift rlshift rshift rrshift eq ne lt le gt ge neg pos invert abs""".split()
@@ -124,10 +45,18 @@ IN_PLACE = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift
 
 def method(name: str, function: Any) -> list[str]:
     """The lines for one method."""
+    if name in METHODS:
+        return overloaded("", name, METHODS[name])
+    if name in OVERLOADS:
+        return overloaded(
+            "", name, [(given.replace("input: Tensor", "self", 1), out) for given, out in OVERLOADS[name]]
+        )
     op = getattr(function, "op", None)
     result = annotation(inspect.signature(function).return_annotation)
-    if op is not None:
-        result = "Tensor" if gives_one_tensor(name) else "Any"
+    if name in RESULTS:
+        result = RESULTS[name]
+    elif op is not None:
+        result = tried(lambda x, *more: getattr(x, name)(*more), op, name)
     elif name in [f"__i{o}__" for o in IN_PLACE]:
         result = "Self"
     elif name in [f"__{o}__" for o in OPERATORS]:
@@ -135,18 +64,12 @@ def method(name: str, function: Any) -> list[str]:
     elif name.endswith("_") and not name.startswith("_"):
         op = getattr(getattr(jaxtorch_tensor(), name[:-1], None), "op", None)
         result = "Self"
-    kinds: dict[str, str] = {}
-    if op is not None:
-        body = inspect.signature(op.fn).parameters
-        kinds = {
-            p.name: KINDS.get(p.kind) or static_annotation(body[p.name].annotation) for p in op.params if p.name in body
-        }
-    lines = [f"def {name}({parameters(function, skip_first=True, kinds=kinds)}) -> {result}:"]
-    doc = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ").strip()
-    if doc and '"""' not in doc and "\\" not in doc:
-        space = " " if doc.endswith('"') else ""
-        return [*lines, f'    """{doc}{space}"""']
-    return [lines[0] + " ..."]
+    kinds = {} if op is None else kinds_of(op)
+    doc = doc_line(function)
+    line = f"def {name}({parameters(function, method=True, kinds=kinds)}) -> {result}:"
+    if name in ("__eq__", "__ne__"):
+        return [f"{line} ...  # type: ignore[override]"]
+    return [line, f"    {doc}"] if doc else [f"{line} ..."]
 
 
 def jaxtorch_tensor() -> Any:
@@ -201,8 +124,13 @@ def stub_text() -> str:
     from jaxtorch._core.tensor import Tensor
 
     imports, inside, outside, own = own_parts()
-    aliases = "\n".join(f"_{name}: TypeAlias = {name}" for name in BUILTIN)
-    lines = [HEADER.format(imports="\n".join(imports), aliases=aliases), *outside, "", "", "class Tensor:"]
+    imports += [
+        "from .. import return_types",
+        "from .device import device as _Device",
+        "from .random import Generator",
+        "from .size import Size",
+    ]
+    lines = [HEADER.format(imports="\n".join(imports), aliases=ALIASES), *outside, "", "", "class Tensor:"]
     lines.append(f'    """{(inspect.getdoc(Tensor) or "").splitlines()[0]}"""')
     lines.extend(inside)
     for name in sorted(vars(Tensor)):
@@ -244,15 +172,19 @@ SHOWN = {
 """Types of properties whose functions do not say."""
 
 
-def main() -> None:
+def stubs() -> dict[Path, str]:
+    """All stubs, for the jaxtorch that is importable."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the methods that are tried
-        text = stub_text()
-    if "--check" in sys.argv:
-        if not STUB.exists() or STUB.read_text(encoding="utf-8") != text:
-            raise SystemExit(f"{STUB.relative_to(ROOT)} is out of date: python scripts/make_stub.py")
-        return
-    STUB.write_text(text, encoding="utf-8")
+        warnings.simplefilter("ignore")  # of the operations that are tried
+        return {STUB: stub_text(), **stub_modules.stubs()}
+
+
+def main() -> None:
+    for path, text in stubs().items():
+        if "--check" not in sys.argv:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            raise SystemExit(f"{path.relative_to(ROOT)} is out of date: python scripts/make_stub.py")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, overload
 
 from .._core.warned import warn
 from ..nn import Module
 from . import calling
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor")
@@ -62,6 +65,48 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
+@overload
+def compile(
+    model: Module,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    disable: bool = ...,
+) -> OptimizedModule: ...
+@overload
+def compile(
+    model: Callable[_P, _R],
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    disable: bool = ...,
+) -> Callable[_P, _R]: ...
+@overload
+def compile(
+    model: None = ...,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    disable: bool = ...,
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...
 def compile(
     model: Callable[..., Any] | None = None,
     *,

@@ -8,11 +8,13 @@ import inspect
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self, TypeVar, overload
 
 from jax._src import core as _jax_core
 
 from .warned import warn
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _State(threading.local):
@@ -132,9 +134,9 @@ class _Decorating:
     def __exit__(self, *exc: Any) -> None:
         raise NotImplementedError
 
-    def __call__(self, fn: Callable[..., Any]) -> Any:
+    def __call__(self, fn: Function) -> Function:
         if inspect.isclass(fn):
-            fn = constructor_of(fn)
+            fn = constructor_of(fn)  # pyright: ignore[reportAssignmentType]
         if inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
@@ -157,14 +159,14 @@ class _Decorating:
                     except BaseException as e:
                         value, error = None, e
 
-            return generate
+            return generate  # pyright: ignore[reportReturnType]
 
         @functools.wraps(fn)
         def call(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return fn(*args, **kwargs)
 
-        return call
+        return call  # pyright: ignore[reportReturnType]
 
 
 def switch_off() -> None:
@@ -179,6 +181,10 @@ class no_grad(_Decorating):
 
     __module__ = "jaxtorch.autograd.grad_mode"
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: Function) -> Function: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         self = object.__new__(cls)
         return self if orig_func is None else self(orig_func)
@@ -201,6 +207,10 @@ class enable_grad(_Decorating):
 
     __module__ = "jaxtorch.autograd.grad_mode"
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: Function) -> Function: ...
     def __new__(cls, orig_func: Any = None) -> Any:
         self = object.__new__(cls)
         self._before = []
@@ -231,7 +241,7 @@ class set_grad_enabled(_Decorating):
         self.mode = mode
         self.__enter__()
 
-    def __call__(self, fn: Callable[..., Any]) -> Any:
+    def __call__(self, fn: Function) -> Function:
         state.grad, state.off = self.prev
         return super().__call__(fn)
 
@@ -256,6 +266,10 @@ class inference_mode(_Decorating):
 
     __module__ = "jaxtorch.autograd.grad_mode"
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: Function) -> Function: ...
     def __new__(cls, mode: Any = True) -> Any:
         self = object.__new__(cls)
         if isinstance(mode, bool):

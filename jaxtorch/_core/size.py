@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 
 
-class Size(tuple):
+class Size(tuple[int, ...]):
     """A tuple of ints that knows its product; slices and sums of it are Sizes too."""
 
     __module__ = "jaxtorch"
@@ -32,17 +32,21 @@ class Size(tuple):
 
     __str__ = __repr__
 
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)
         return Size(item) if isinstance(index, slice) else item
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
-    def __mul__(self, times: Any) -> Any:
+    def __mul__(self, times: SupportsIndex) -> Size:
         return Size(tuple.__mul__(self, times))
 
     __rmul__ = __mul__

@@ -4,10 +4,12 @@
 # pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false, reportRedeclaration=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self, TypeAlias
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, Self, TypeAlias, overload
 
 import numpy as np
+from typing_extensions import TypeIs
 
 from . import calls, capture, dtypes
 from .device import cpu
@@ -19,19 +21,20 @@ from .runner import is_tracer
 from .storage import Alias, Version
 from .structseq import of_out
 from .tape import Packed
-from .value import WHOLE, Value, aval_of
-from .device import device
+from .value import WHOLE, Mapped, Value, aval_of
+from .. import return_types
+from .device import device as _Device
+from .random import Generator
 from .size import Size
 
-# Methods are called int, float, bool, type, ...: inside the class these names mean the methods.
-_bool: TypeAlias = bool
-_int: TypeAlias = int
-_float: TypeAlias = float
-_complex: TypeAlias = complex
-_str: TypeAlias = str
-_type: TypeAlias = type
-_Device: TypeAlias = device
-_Number: TypeAlias = bool | int | float | complex
+# Methods and element types are called int, float, bool, type, ...: where they are defined, these are the builtin ones.
+_bool: TypeAlias = builtins.bool
+_int: TypeAlias = builtins.int
+_float: TypeAlias = builtins.float
+_complex: TypeAlias = builtins.complex
+_str: TypeAlias = builtins.str
+_type: TypeAlias = builtins.type
+_Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.complex
 
 _new: Any
 write_shared: Any
@@ -49,6 +52,7 @@ def from_array(array: Any) -> Tensor: ...
 def _slot_of(array: Any) -> Any: ...
 finish_in_c: Any
 def finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any: ...
+def _emit_checked(kernel: Any, values: list[Value]) -> list[Value]: ...
 def _graded(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any: ...
 def attend(node: Any, operands: Any) -> None: ...
 INFERENCE_SAVED: Any
@@ -94,7 +98,7 @@ class Tensor:
         """The magnitude of each element; real for complex tensors."""
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
-    def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> Any: ...
+    def __array__(self, dtype: Any = ..., copy: _bool | None = ...) -> np.ndarray: ...
     __array_priority__: Any
     def __array_wrap__(self, array: Any, context: Any = ..., return_scalar: _bool = ...) -> Any: ...
     def __bool__(self) -> _bool: ...
@@ -107,8 +111,7 @@ class Tensor:
     def __dlpack__(self, **kwargs: Any) -> Any:
         """A DLPack capsule of the content."""
     def __dlpack_device__(self) -> tuple[_int, _int]: ...
-    def __eq__(self, other: Any) -> Tensor:
-        """`self == other`. An array is compared as a tensor, as in PyTorch, which leaves it to the other side in all other operators."""
+    def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> _float: ...
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __format__(self, spec: _str) -> _str: ...
@@ -144,7 +147,7 @@ class Tensor:
     def __matmul__(self, other: Any) -> Tensor: ...
     def __mod__(self, other: Any) -> Tensor: ...
     def __mul__(self, other: Any) -> Tensor: ...
-    def __ne__(self, other: Any) -> Tensor: ...
+    def __ne__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __neg__(self, *, out: Any = ...) -> Tensor:
         """`-input`; bools are refused."""
     def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...
@@ -185,7 +188,7 @@ class Tensor:
     def _cdata(self) -> _int: ...
     def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
-    def _cpu_array(self) -> Any:
+    def _cpu_array(self) -> np.ndarray | None:
         """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
     def _cumprod_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Any:
         """In-place form of `cumprod`."""
@@ -201,7 +204,7 @@ class Tensor:
         """In-place form of `_fill`."""
     @property
     def _grad_fn(self) -> Any: ...
-    def _host_array(self) -> Any:
+    def _host_array(self) -> np.ndarray | None:
         """The content where it lies in host memory as NumPy's already, else None. Nobody may write to it."""
     def _indices(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
@@ -218,7 +221,7 @@ class Tensor:
     def _make_subclass(*args: Any, **kwargs: Any) -> Any: ...
     @staticmethod
     def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any: ...
-    def _nnz(self, *args: Any, **kwargs: Any) -> Any:
+    def _nnz(self, *args: Any, **kwargs: Any) -> _int:
         """Of sparse tensors; NotImplementedError for a dense one."""
     @property
     def _post_accumulate_grad_hooks(self) -> Any: ...
@@ -252,12 +255,12 @@ class Tensor:
     def acosh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic cosine."""
     def acosh_(self) -> Self:
-        """In-place form of `acosh`."""
+        """In-place form of `_acosh_in_place`."""
     def add(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input + alpha * other`, broadcast."""
     def add_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `add`."""
-    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * sum_i(batch1[i] @ batch2[i])`."""
     def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addbmm`."""
@@ -273,7 +276,7 @@ class Tensor:
         """`beta * input + alpha * (mat1 @ mat2)`."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addmm`."""
-    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Any:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `addmv`."""
@@ -291,7 +294,7 @@ class Tensor:
         """The largest element over dimensions; equal ones share the gradient evenly."""
     def amin(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The smallest element over dimensions; equal ones share the gradient evenly."""
-    def aminmax(self, *, dim: Any = ..., keepdim: _bool = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Any:
+    def aminmax(self, *, dim: Any = ..., keepdim: _bool = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> return_types.aminmax:
         """The smallest and the largest element, over one dimension or all."""
     def angle(self, *, out: Any = ...) -> Tensor:
         """The angle of each element in radians; for real numbers 0 or pi (NaN stays)."""
@@ -306,7 +309,7 @@ class Tensor:
     def arccosh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic cosine."""
     def arccosh_(self) -> Self:
-        """In-place form of `acosh`."""
+        """In-place form of `_acosh_in_place`."""
     def arcsin(self, *, out: Any = ...) -> Tensor:
         """The inverse sine."""
     def arcsin_(self) -> Self:
@@ -314,7 +317,7 @@ class Tensor:
     def arcsinh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic sine."""
     def arcsinh_(self) -> Self:
-        """In-place form of `asinh`."""
+        """In-place form of `_asinh_in_place`."""
     def arctan(self, *, out: Any = ...) -> Tensor:
         """The inverse tangent."""
     def arctan2(self, other: Tensor, *, out: Any = ...) -> Tensor:
@@ -326,7 +329,7 @@ class Tensor:
     def arctanh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic tangent."""
     def arctanh_(self) -> Self:
-        """In-place form of `atanh`."""
+        """In-place form of `_atanh_in_place`."""
     def argmax(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The index of the largest element along a dimension, or of all flattened; NaN counts as largest."""
     def argmin(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
@@ -350,7 +353,7 @@ class Tensor:
     def asinh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic sine."""
     def asinh_(self) -> Self:
-        """In-place form of `asinh`."""
+        """In-place form of `_asinh_in_place`."""
     def atan(self, *, out: Any = ...) -> Tensor:
         """The inverse tangent."""
     def atan2(self, other: Tensor, *, out: Any = ...) -> Tensor:
@@ -362,16 +365,16 @@ class Tensor:
     def atanh(self, *, out: Any = ...) -> Tensor:
         """The inverse hyperbolic tangent."""
     def atanh_(self) -> Self:
-        """In-place form of `atanh`."""
+        """In-place form of `_atanh_in_place`."""
     def backward(self, gradient: Any = ..., retain_graph: _bool | None = ..., create_graph: _bool = ..., inputs: Any = ...) -> None:
         """Add the gradients of this tensor to the `.grad` of the leaves it was computed from."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `baddbmm`."""
-    def bernoulli(self, p: _float | None = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
-    def bernoulli_(self, p: Any = ..., *, generator: Any = ...) -> Self:
+    def bernoulli_(self, p: Any = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with 0 and 1, in place; `p` is the probability of 1: a number, or a tensor that broadcasts to this one."""
     def bfloat16(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is already."""
@@ -409,9 +412,9 @@ class Tensor:
         """`torch.broadcast_to`, whose sizes may be given one by one."""
     def byte(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8; itself where it is already."""
-    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Any = ...) -> Self:
+    def cauchy_(self, median: _float = ..., sigma: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with Cauchy numbers, in place."""
-    def ccol_indices(self) -> Any:
+    def ccol_indices(self) -> Tensor:
         """A part of a sparse column compressed tensor; RuntimeError for a dense one."""
     def cdouble(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128; itself where it is already."""
@@ -425,7 +428,7 @@ class Tensor:
         """The tensor as torch.complex32; itself where it is already."""
     def char(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int8; itself where it is already."""
-    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Any:
+    def cholesky(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
         """The Cholesky factor of positive-definite matrices."""
     def cholesky_inverse(self, upper: _bool = ..., *, out: Any = ...) -> Tensor:
         """The inverse of A from its Cholesky factor."""
@@ -451,9 +454,9 @@ class Tensor:
         """In-place form of `clamp`."""
     def clone(self, *, memory_format: Any = ...) -> Tensor:
         """A copy with its own memory; gradients flow through it."""
-    def coalesce(self) -> Any:
+    def coalesce(self) -> Tensor:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
-    def col_indices(self) -> Any:
+    def col_indices(self) -> Tensor:
         """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def conj(self) -> Tensor:
         """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
@@ -487,15 +490,15 @@ class Tensor:
         """The covariance matrix of variables (rows) over observations (columns), with weights."""
     def cpu(self, memory_format: Any = ...) -> Tensor:
         """The tensor on the CPU."""
-    def cross(self, other: Tensor, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Any:
+    def cross(self, other: Tensor, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The cross product along a dimension, by default the first of size 3."""
-    def crow_indices(self) -> Any:
+    def crow_indices(self) -> Tensor:
         """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def cuda(self, device: Any = ..., non_blocking: _bool = ..., memory_format: Any = ...) -> Tensor:
         """The tensor on a GPU."""
-    def cummax(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> Any:
+    def cummax(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> return_types.cummax:
         """The running maximum along a dimension, and where it is."""
-    def cummin(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> Any:
+    def cummin(self, dim: Any, *, axis: Any = ..., out: Any = ...) -> return_types.cummin:
         """The running minimum along a dimension, and where it is."""
     def cumprod(self, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The running product along a dimension; the gradient is exact where there are zeros."""
@@ -535,7 +538,7 @@ class Tensor:
         """A matrix with all elements on its diagonal."""
     def diagonal(self, offset: Any = ..., dim1: Any = ..., dim2: Any = ...) -> Tensor:
         """The diagonal of two dimensions, as the last dimension."""
-    def diagonal_scatter(self, src: Tensor, offset: Any = ..., dim1: Any = ..., dim2: Any = ...) -> Any:
+    def diagonal_scatter(self, src: Tensor, offset: Any = ..., dim1: Any = ..., dim2: Any = ...) -> Tensor:
         """The input with a diagonal replaced."""
     def diff(self, n: Any = ..., dim: Any = ..., prepend: Tensor | None = ..., append: Tensor | None = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The n-th differences of neighbours along a dimension, with values put before and after it."""
@@ -561,7 +564,7 @@ class Tensor:
         """The inner product of two vectors, without conjugation."""
     def double(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float64; itself where it is already."""
-    def dsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
+    def dsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> tuple[Tensor, ...]:
         """Equal parts of one dimension, or parts cut at indices."""
     @property
     def dtype(self) -> dtypes.dtype: ...
@@ -603,7 +606,7 @@ class Tensor:
         """`exp(input) - 1`, exact near zero."""
     def expm1_(self) -> Self:
         """In-place form of `expm1`."""
-    def exponential_(self, lambd: _float = ..., *, generator: Any = ...) -> Self:
+    def exponential_(self, lambd: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with exponential numbers of rate `lambd`, in place."""
     def fill_(self, value: Any) -> Self:
         """Fill with a number or a 0-dimensional tensor, in place."""
@@ -647,7 +650,7 @@ class Tensor:
         """What is left after rounding towards zero; its derivative is 1."""
     def frac_(self) -> Self:
         """In-place form of `frac`."""
-    def frexp(self, *, out: Any = ...) -> Any:
+    def frexp(self, *, out: Any = ...) -> return_types.frexp:
         """The mantissa in [0.5, 1) and the exponent (int32) of each number: `input = mantissa * 2^exponent`."""
     def gather(self, dim: Any, index: Tensor, *, sparse_grad: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
@@ -659,9 +662,9 @@ class Tensor:
         """`input >= other`, broadcast."""
     def ge_(self, other: Tensor | _Number) -> Self:
         """In-place form of `ge`."""
-    def geometric_(self, p: _float, *, generator: Any = ...) -> Self:
+    def geometric_(self, p: _float, *, generator: Generator | None = ...) -> Self:
         """Fill with the numbers of trials up to the first success of probability `p`, in place."""
-    def geqrf(self, *, out: Any = ...) -> Any:
+    def geqrf(self, *, out: Any = ...) -> return_types.geqrf:
         """R above and on the diagonal, reflections below it, and their factors `tau`, as LAPACK has them."""
     def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The outer product of two vectors."""
@@ -705,9 +708,9 @@ class Tensor:
         """In-place form of `heaviside`."""
     def histc(self, bins: Any = ..., min: _Number | None = ..., max: _Number | None = ..., *, out: Any = ...) -> Tensor:
         """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
-    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> Any:
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> return_types.histogram:
         """How much lies between the edges `bins`, or in so many equal intervals of `range`; and the edges."""
-    def hsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
+    def hsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> tuple[Tensor, ...]:
         """Equal parts of one dimension, or parts cut at indices."""
     def hypot(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """`sqrt(input^2 + other^2)`, broadcast, without overflow in between."""
@@ -745,25 +748,25 @@ class Tensor:
         """A copy with `values` at the places that a tuple of index arrays names."""
     def index_put_(self, indices: Any, values: Any, accumulate: _bool = ...) -> Self:
         """Write `values` at the places a tuple of index arrays names; `accumulate` adds, repeated or not."""
-    def index_reduce(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Any:
+    def index_reduce(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The slices of `source` reduced ('prod', 'mean', 'amax', 'amin') into the input's at the indices."""
     def index_reduce_(self, dim: Any, index: Tensor, source: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ...) -> Self:
         """In-place form of `index_reduce`."""
-    def index_select(self, dim: Any, index: Tensor, *, axis: Any = ..., out: Any = ...) -> Any:
+    def index_select(self, dim: Any, index: Tensor, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The slices of a dimension at the indices of a 1-d tensor."""
-    def indices(self) -> Any:
+    def indices(self) -> Tensor:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def inner(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
     def int(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""
-    def int_repr(self, *args: Any, **kwargs: Any) -> Any:
+    def int_repr(self, *args: Any, **kwargs: Any) -> Tensor:
         """NotImplementedError: Could not run 'aten::int_repr' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def inverse(self, *, out: Any = ...) -> Any:
+    def inverse(self, *, out: Any = ...) -> Tensor:
         """The inverse of square matrices; LinAlgError where they are singular."""
-    def ipu(self, *args: Any, **kwargs: Any) -> Any:
+    def ipu(self, *args: Any, **kwargs: Any) -> Tensor:
         """RuntimeError: PyTorch is not linked with support for ipu devices."""
-    def is_coalesced(self) -> Any:
+    def is_coalesced(self) -> _bool:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
     def is_complex(self) -> _bool:
         """Is the element type complex?"""
@@ -841,7 +844,7 @@ class Tensor:
         """Has the element no imaginary part?"""
     def istft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., normalized: _bool = ..., onesided: _bool | None = ..., length: _int | None = ..., return_complex: _bool = ...) -> Tensor:
         """The signal whose short-time transform is nearest; shapes (..., frequencies, frames) to (..., length)."""
-    def item(self) -> Any:
+    def item(self) -> _int | _float | _bool:
         """The single element as a Python number."""
     @property
     def itemsize(self) -> _int: ...
@@ -849,7 +852,7 @@ class Tensor:
         """The content as a `jax.Array`, uncopied where JAX made it, without autograd history."""
     def kron(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The Kronecker product."""
-    def kthvalue(self, k: Any, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Any:
+    def kthvalue(self, k: Any, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> return_types.kthvalue:
         """The k-th smallest element along a dimension, counted from 1, and its index."""
     @property
     def layout(self) -> Any: ...
@@ -897,7 +900,7 @@ class Tensor:
         """In-place form of `log2`."""
     def log_(self) -> Self:
         """In-place form of `log`."""
-    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ...) -> Self:
+    def log_normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with the exponentials of normal numbers, in place."""
     def log_softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The logarithm of `softmax`, computed stably."""
@@ -933,7 +936,7 @@ class Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     def long(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
-    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
+    def lstsq(self, *args: Any, **kwargs: Any) -> return_types.linalg_lstsq:
         """RuntimeError: PyTorch has removed it. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
     def lt(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input < other`, broadcast."""
@@ -941,7 +944,7 @@ class Tensor:
         """In-place form of `lt`."""
     def lu(self, pivot: _bool = ..., get_infos: _bool = ..., out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
         """L and U in one matrix, and the row swaps counted from 1; with `get_infos`, also the codes of `lu_factor_ex`."""
-    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Any:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor:
         """X of A X = B from what `lu_factor` answers."""
     @property
     def mH(self) -> Tensor: ...
@@ -955,7 +958,7 @@ class Tensor:
         """A copy with `value`, a number or 0-d tensor, where the mask holds."""
     def masked_fill_(self, mask: Tensor, value: Any) -> Self:
         """In-place form of `masked_fill`."""
-    def masked_scatter(self, mask: Tensor, source: Tensor) -> Any:
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy with the elements of `source`, in order, at the places where the mask holds."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """In-place form of `masked_scatter`."""
@@ -967,21 +970,37 @@ class Tensor:
         """The exponential of square matrices."""
     def matrix_power(self, n: _int, *, out: Tensor | None = ...) -> Tensor:
         """A to an integer power; the inverse's where that is negative."""
-    def max(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ..., x2: Any = ...) -> Any:
-        """`max(x)`, `max(x, dim)` with the indices, or `max(x, other)`, which is `maximum`."""
+    @overload
+    def max(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def max(self, dim: _int, keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.max: ...
+    @overload
+    def max(self, *, dim: _int = ..., keepdim: _bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.max: ...
     def maximum(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The larger of the two, broadcast; NaN where either is NaN."""
     def mean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The mean over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
-    def median(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
-        """The lower median of all elements, or along a dimension with its index; NaN if there is one."""
-    def min(self, dim: Any = ..., keepdim: Any = ..., *, other: Any = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ..., x2: Any = ...) -> Any:
-        """`min(x)`, `min(x, dim)` with the indices, or `min(x, other)`, which is `minimum`."""
+    @overload
+    def median(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def median(self, dim: _int, keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.median: ...
+    @overload
+    def median(self, *, axis: _int, keepdim: _bool = ..., out: Any = ..., keepdims: Any = ...) -> return_types.median: ...
+    @overload
+    def min(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def min(self, dim: _int, keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.min: ...
+    @overload
+    def min(self, *, dim: _int = ..., keepdim: _bool = ..., out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.min: ...
     def minimum(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The smaller of the two, broadcast; NaN where either is NaN."""
     def mm(self, mat2: Tensor, *, out: Any = ...) -> Tensor:
         """The product of two matrices, (n, m) and (m, p)."""
-    def mode(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Any:
+    def mode(self, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> return_types.mode:
         """The most frequent element along a dimension (of several the smallest), and its last index."""
     def module_load(self, other: Tensor, assign: _bool = ...) -> Tensor:
         """What `Module.load_state_dict` puts in this place: `other` if it is assigned, else this tensor with its content; detached."""
@@ -991,21 +1010,21 @@ class Tensor:
         """The dimensions at `source` moved to `destination`; the others keep their order."""
     def msort(self, *, out: Any = ...) -> Tensor:
         """The elements in order along the first dimension."""
-    def mtia(self, *args: Any, **kwargs: Any) -> Any:
+    def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
         """AssertionError: Torch not compiled with MTIA enabled."""
     def mul(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input * other`, broadcast."""
     def mul_(self, other: Tensor | _Number) -> Self:
         """In-place form of `mul`."""
-    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Any = ..., out: Tensor | None = ...) -> Tensor:
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
         """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
     def multiply(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input * other`, broadcast."""
     def multiply_(self, other: Tensor | _Number) -> Self:
         """In-place form of `mul`."""
-    def mv(self, vec: Tensor, *, out: Any = ...) -> Any:
+    def mv(self, vec: Tensor, *, out: Any = ...) -> Tensor:
         """The product of a matrix (n, m) and a vector (m)."""
-    def mvlgamma(self, p: Any, *, out: Any = ...) -> Any:
+    def mvlgamma(self, p: Any, *, out: Any = ...) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension p."""
     def mvlgamma_(self, p: Any) -> Self:
         """In-place form of `mvlgamma`."""
@@ -1019,15 +1038,19 @@ class Tensor:
         """In-place form of `nan_to_num`."""
     def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The mean of what is not NaN; no integers, no complex numbers."""
-    def nanmedian(self, dim: Any = ..., keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
-        """The lower median of what is not NaN, of all elements or along a dimension with its index."""
+    @overload
+    def nanmedian(self, *, out: Tensor | None = ...) -> Tensor: ...
+    @overload
+    def nanmedian(self, dim: _int, keepdim: _bool = ..., *, out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> return_types.nanmedian: ...
+    @overload
+    def nanmedian(self, *, axis: _int, keepdim: _bool = ..., out: Any = ..., keepdims: Any = ...) -> return_types.nanmedian: ...
     def nanquantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The q-quantiles of what is not NaN, of all elements or along a dimension."""
     def nansum(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The sum with NaN counted as zero; no complex inputs."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """`length` entries of a dimension from `start` on."""
-    def narrow_copy(self, *args: Any, out: Any = ..., **kwargs: Any) -> Any:
+    def narrow_copy(self, *args: Any, out: Any = ..., **kwargs: Any) -> Tensor:
         """A copy of what `narrow` shows, contiguous and with its own memory."""
     @property
     def nbytes(self) -> _int: ...
@@ -1067,13 +1090,15 @@ class Tensor:
         """The floating-point number after `input` in the direction of `other`."""
     def nextafter_(self, other: Tensor) -> Self:
         """In-place form of `nextafter`."""
-    def nonzero(self, *, out: Tensor | None = ..., as_tuple: _bool = ...) -> Any:
-        """The indices of the elements that are not zero, as rows, or as one tensor for each dimension."""
-    def nonzero_static(self, *, size: Any, fill_value: Any = ..., out: Any = ...) -> Any:
+    @overload
+    def nonzero(self, *, out: Tensor | None = ..., as_tuple: Literal[False] = ...) -> Tensor: ...
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+    def nonzero_static(self, *, size: Any, fill_value: Any = ..., out: Any = ...) -> Tensor:
         """The indices of the first `size` elements that are not zero, as rows (size, dimensions); missing ones hold `fill_value`."""
     def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Any = ...) -> Tensor:
         """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
-    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Any = ...) -> Self:
+    def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with normal numbers, in place."""
     def not_equal(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input != other`, broadcast."""
@@ -1081,11 +1106,11 @@ class Tensor:
         """In-place form of `ne`."""
     def numel(self) -> _int:
         """The number of elements."""
-    def numpy(self, *, force: _bool = ...) -> Any:
+    def numpy(self, *, force: _bool = ...) -> np.ndarray:
         """A NumPy array that shares this tensor's memory (on the CPU): writing one changes the other."""
-    def orgqr(self, tau: Tensor, *, out: Any = ...) -> Any:
+    def orgqr(self, tau: Tensor, *, out: Any = ...) -> Tensor:
         """The first columns of the product of the reflections that `geqrf` keeps; shapes (..., m, n), (..., k) to (..., m, n)."""
-    def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Any:
+    def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor:
         """The product of `other` with the square Q of the reflections that `geqrf` keeps, or with its conjugate transpose."""
     def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
         """The outer product of two vectors."""
@@ -1107,7 +1132,7 @@ class Tensor:
         """`input ** exponent`, broadcast; integers to negative integer numbers raise RuntimeError."""
     def pow_(self, exponent: Any) -> Self:
         """In-place form of `pow`."""
-    def prelu(self, weight: Tensor) -> Any:
+    def prelu(self, weight: Tensor) -> Tensor:
         """The input where positive, `weight` times it elsewhere: one weight, or one a channel (dimension 1)."""
     def prod(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The product over one dimension or all; integers multiply in int64. Zeros have exact gradients."""
@@ -1123,9 +1148,9 @@ class Tensor:
         """NotImplementedError: Could not run 'aten::q_per_channel_zero_points' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def q_scale(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::q_scale' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def q_zero_point(self, *args: Any, **kwargs: Any) -> Any:
+    def q_zero_point(self, *args: Any, **kwargs: Any) -> _int:
         """NotImplementedError: Could not run 'aten::q_zero_point' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def qr(self, some: _bool = ..., *, out: Any = ...) -> Any:
+    def qr(self, some: _bool = ..., *, out: Any = ...) -> return_types.qr:
         """Q and R of matrices; all of Q with `some=False`."""
     def qscheme(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::qscheme' with arguments from the 'CPU' backend: the tensor is not quantised."""
@@ -1135,7 +1160,7 @@ class Tensor:
         """Radians in degrees."""
     def rad2deg_(self) -> Self:
         """In-place form of `rad2deg`."""
-    def random_(self, *args: Any, generator: Any = ..., **kwargs: Any) -> Self:
+    def random_(self, *args: Any, generator: Generator | None = ..., **kwargs: Any) -> Self:
         """Fill with whole numbers, in place: `random_()`, `random_(to)` or `random_(from, to)`."""
     def ravel(self) -> Tensor:
         """All elements in one dimension."""
@@ -1163,7 +1188,7 @@ class Tensor:
         """The rest of division rounded down; it has the divisor's sign. Integers by zero raise RuntimeError."""
     def remainder_(self, other: Tensor | _Number) -> Self:
         """In-place form of `remainder`."""
-    def renorm(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, axis: Any = ..., out: Any = ...) -> Any:
+    def renorm(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The slices along a dimension, those of a p-norm above `maxnorm` scaled down to it."""
     def renorm_(self, p: _Number | None, dim: Any, maxnorm: _Number | None, *, axis: Any = ...) -> Self:
         """In-place form of `renorm`."""
@@ -1207,7 +1232,7 @@ class Tensor:
         """Rounded to that many decimals (0); halves go to the even neighbour. Integers take no `decimals`."""
     def round_(self, *, decimals: Any = ...) -> Self:
         """In-place form of `round`."""
-    def row_indices(self) -> Any:
+    def row_indices(self) -> Tensor:
         """A part of a sparse column compressed tensor; RuntimeError for a dense one."""
     def rsqrt(self, *, out: Any = ...) -> Tensor:
         """`1 / sqrt(input)`."""
@@ -1221,13 +1246,13 @@ class Tensor:
         """The input with elements of `src` added where `index` says along a dimension."""
     def scatter_add_(self, dim: Any, index: Tensor, src: Tensor, *, axis: Any = ...) -> Self:
         """In-place form of `scatter_add`."""
-    def scatter_reduce(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Any:
+    def scatter_reduce(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
     def scatter_reduce_(self, dim: Any, index: Tensor, src: Tensor, reduce: _str, *, include_self: _bool = ..., axis: Any = ...) -> Self:
         """In-place form of `scatter_reduce`."""
     def select(self, dim: Any, index: Tensor | _Number | None, *, axis: Any = ...) -> Tensor:
         """The slice at one index of a dimension, which is dropped."""
-    def select_scatter(self, src: Tensor, dim: Any, index: Any, *, axis: Any = ...) -> Any:
+    def select_scatter(self, src: Tensor, dim: Any, index: Any, *, axis: Any = ...) -> Tensor:
         """The input with one slice of a dimension replaced."""
     def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Self:
         """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
@@ -1263,21 +1288,23 @@ class Tensor:
         """The hyperbolic sine."""
     def sinh_(self) -> Self:
         """In-place form of `sinh`."""
-    def size(self, dim: _int | None = ...) -> Any:
-        """The shape, or the size of one dimension."""
+    @overload
+    def size(self, dim: None = ...) -> Size: ...
+    @overload
+    def size(self, dim: _int) -> _int: ...
     def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
         """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
     def slice_scatter(self, src: Tensor, dim: Any = ..., start: Any = ..., end: Any = ..., step: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with `[start:end:step]` of a dimension replaced."""
-    def slogdet(self, *, out: Any = ...) -> Any:
+    def slogdet(self, *, out: Any = ...) -> return_types.slogdet:
         """The sign and the logarithm of the absolute value of the determinant."""
     def smm(self, mat2: Tensor) -> Tensor:
         """A sparse matrix times a dense one, as a COO tensor."""
     def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
-    def solve(self, *args: Any, **kwargs: Any) -> Any:
+    def solve(self, *args: Any, **kwargs: Any) -> Tensor:
         """RuntimeError: PyTorch has removed it. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
-    def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> Any:
+    def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> return_types.sort:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
     def sparse_dim(self) -> _int:
         """How many dimensions are sparse: 0."""
@@ -1305,7 +1332,7 @@ class Tensor:
         """In-place form of `squeeze`."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """beta self + alpha mat1 @ mat2 as a COO tensor."""
-    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """The standard deviation over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
         """The spectra of windows of a signal `hop_length` apart; shapes (T) or (B, T) to (..., frequencies, frames)."""
@@ -1315,8 +1342,10 @@ class Tensor:
         """Where the tensor begins in its storage, in elements."""
     def storage_type(self) -> Any:
         """The class of the storage, such as torch.FloatStorage."""
-    def stride(self, dim: _int | None = ...) -> Any:
-        """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
+    @overload
+    def stride(self, dim: None = ...) -> tuple[_int, ...]: ...
+    @overload
+    def stride(self, dim: _int) -> _int: ...
     def sub(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ..., out: Any = ...) -> Tensor:
         """`input - alpha * other`, broadcast; bools are refused."""
     def sub_(self, other: Tensor | _Number, *, alpha: Tensor | _Number | None = ...) -> Self:
@@ -1329,7 +1358,7 @@ class Tensor:
         """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
     def sum_to_size(self, *sizes: Any, size: Any = ...) -> Tensor:
         """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
-    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, ...] | None = ...) -> return_types.svd:
         """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Two dimensions exchanged, as `transpose`."""
@@ -1365,9 +1394,9 @@ class Tensor:
         """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
     def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
-    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Any:
+    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Tensor:
         """NotImplementedError: Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself."""
-    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Any:
+    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Tensor:
         """NotImplementedError: Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend: the tensor is not nested."""
     def to_sparse(self, *args: Any, sparse_dim: _int | None = ..., layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
@@ -1381,9 +1410,9 @@ class Tensor:
         """As a CSC tensor: compressed columns."""
     def to_sparse_csr(self, dense_dim: _int | None = ...) -> Tensor:
         """As a CSR tensor: compressed rows."""
-    def tolist(self) -> Any:
+    def tolist(self) -> list[Any]:
         """The elements as nested Python lists; a number for a 0-dimensional tensor."""
-    def topk(self, k: Any, dim: Any = ..., largest: _bool = ..., sorted: _bool = ..., *, axis: Any = ..., out: Any = ...) -> Any:
+    def topk(self, k: Any, dim: Any = ..., largest: _bool = ..., sorted: _bool = ..., *, axis: Any = ..., out: Any = ...) -> return_types.topk:
         """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest."""
     def trace(self, *, out: Any = ...) -> Tensor:
         """The sum of a matrix's diagonal."""
@@ -1391,7 +1420,7 @@ class Tensor:
         """Two dimensions exchanged."""
     def transpose_(self, dim0: Any, dim1: Any) -> Self:
         """In-place form of `transpose`."""
-    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> Any:
+    def triangular_solve(self, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> return_types.triangular_solve:
         """X of A X = B with triangular A, and a copy of A."""
     def tril(self, diagonal: Any = ..., *, out: Any = ...) -> Tensor:
         """The elements on and below a diagonal of the last two dimensions; zeros elsewhere."""
@@ -1409,22 +1438,28 @@ class Tensor:
         """Rounded towards zero."""
     def trunc_(self) -> Self:
         """In-place form of `trunc`."""
-    def type(self, dtype: Any = ..., non_blocking: _bool = ..., **kwargs: Any) -> Any:
-        """The name of the tensor's legacy type, or the tensor converted to one; `torch.Tensor` stands for the default element type."""
+    @overload
+    def type(self, dtype: None = ..., non_blocking: _bool = ...) -> _str: ...
+    @overload
+    def type(self, dtype: Any, non_blocking: _bool = ..., **kwargs: Any) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the element type (and device) of another."""
-    def unbind(self, dim: Any = ..., *, axis: Any = ...) -> Any:
+    def unbind(self, dim: Any = ..., *, axis: Any = ...) -> tuple[Tensor, ...]:
         """All slices along a dimension, which is dropped."""
     def unflatten(self, dim: _int, sizes: Any) -> Tensor:
         """One dimension split into several of the given sizes."""
     def unfold(self, dimension: Any, size: Any, step: Any) -> Tensor:
         """All windows of `size` entries along a dimension, `step` apart, as a new last dimension."""
-    def uniform_(self, *args: _float, generator: Any = ..., **kwargs: _float) -> Self:
+    def uniform_(self, *args: _float, generator: Generator | None = ..., **kwargs: _float) -> Self:
         """Fill with uniform numbers in [from, to), in place; `from` is 0 and `to` is 1 unless given."""
-    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """The distinct elements (or slices along `dim`) in order; reads the data. Not differentiable."""
-    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any:
-        """The elements (or slices along `dim`) without those equal to their predecessor; reads the data."""
+    @overload
+    def unique(self, sorted: _bool = ..., return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
+    @overload
+    def unique(self, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = ..., return_counts: Literal[False] = ..., dim: _int | None = ...) -> Tensor: ...
+    @overload
+    def unique_consecutive(self, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> Any: ...
     def unsafe_chunk(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         """`chunk` whose parts have memory of their own."""
     def unsafe_split(self, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
@@ -1437,9 +1472,9 @@ class Tensor:
         """In-place form of `unsqueeze`."""
     def untyped_storage(self) -> Any:
         """The memory behind the tensor, which its views share."""
-    def values(self) -> Any:
+    def values(self) -> Tensor:
         """A part of a sparse tensor; RuntimeError for a dense one."""
-    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Any:
+    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """The variance over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The inner product of two vectors, the first conjugated."""
@@ -1449,7 +1484,7 @@ class Tensor:
         """A view with the other tensor's shape."""
     @property
     def volatile(self) -> _bool: ...
-    def vsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> Any:
+    def vsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> tuple[Tensor, ...]:
         """Equal parts of one dimension, or parts cut at indices."""
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """The tensor's elements where the condition holds, else those of `other`."""
@@ -1457,7 +1492,7 @@ class Tensor:
         """`input * log(other)`, broadcast; 0 where `input` is 0 (unless `other` is NaN)."""
     def xlogy_(self, other: Tensor | _Number) -> Self:
         """In-place form of `xlogy`."""
-    def xpu(self, *args: Any, **kwargs: Any) -> Any:
+    def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
         """AssertionError: Torch not compiled with XPU enabled."""
     def zero_(self) -> Self:
         """Fill with zeros, in place."""

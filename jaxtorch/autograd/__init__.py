@@ -74,7 +74,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Tensor, ...]:
     """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
 
     RuntimeError where an input was not used in the graph, unless `allow_unused` (None then) or `materialize_grads` (zeros).
@@ -116,8 +116,8 @@ def grad(
         ]
         from .._core.op import functions
 
-        joined = [None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True)]
-        return tuple(
+        joined: Any = [None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True)]
+        return tuple(  # pyright: ignore[reportReturnType]
             [
                 _zeros(t, create_graph) if g is None and materialize_grads else g
                 for t, g in zip(inputs, joined, strict=True)

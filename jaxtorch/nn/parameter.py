@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Self
 
 from .._core import views
 from .._core.holders import counted
@@ -83,7 +83,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     __slots__ = ()
     __torch_function__ = staticmethod(disabled_torch_function)  # pyright: ignore[reportAssignmentType]
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
             data = functions["empty"](0)
         if not isinstance(data, Tensor):
@@ -110,7 +110,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __copy__(self) -> Any:
         copied = Parameter(self.data, self.requires_grad)
-        copied.__dict__.update(self.__dict__)
+        vars(copied).update(self.__dict__)
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -126,7 +126,7 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -
 
 def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
     parameter = Parameter(data, requires_grad)
-    parameter.__dict__.update(state)
+    vars(parameter).update(state)
     return parameter
 
 

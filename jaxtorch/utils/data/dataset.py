@@ -53,17 +53,17 @@ class IterableDataset(Dataset[T_co], Iterable[T_co], metaclass=_RequiresIter):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset[tuple[Any, ...]]):
+class TensorDataset(Dataset[tuple[_engine.Tensor, ...]]):
     """Rows of tensors with the same first dimension: sample `i` is `(t[i] for t in tensors)`."""
 
-    tensors: tuple[Any, ...]
+    tensors: tuple[_engine.Tensor, ...]
 
-    def __init__(self, *tensors: Any) -> None:
+    def __init__(self, *tensors: _engine.Tensor) -> None:
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+    def __getitem__(self, index: Any) -> tuple[_engine.Tensor, ...]:
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
@@ -198,15 +198,16 @@ class Subset(Dataset[T_co]):
         return len(self.indices)
 
 
-def random_split(dataset: Any, lengths: Sequence[int | float], generator: Any = None) -> list[Subset[Any]]:
+def random_split(dataset: Dataset[T], lengths: Sequence[int | float], generator: Any = None) -> list[Subset[T]]:
     """Splits a dataset at random into parts of the given lengths, or fractions that sum to 1.
 
     The permutation is PyTorch's for the same generator state. ValueError when the lengths do not add up.
     """
     sizes: list[Any] = list(lengths)
+    count = len(dataset)  # pyright: ignore[reportArgumentType]
     if math.isclose(sum(sizes), 1) and sum(sizes) <= 1:
-        sizes = _sizes_of_fractions(len(dataset), sizes)
-    if sum(sizes) != len(dataset):
+        sizes = _sizes_of_fractions(count, sizes)
+    if sum(sizes) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     if generator is None:
         generator = _engine.default_generator()
