@@ -279,6 +279,33 @@ def test_muon_and_adamw_over_stacked_parameters() -> None:
     assert [variants(f) for f in compiled] == [2, 1] and not any(reasons(f) for f in compiled)
 
 
+@pytest.mark.parametrize("part", ["w[:2]", "w.view(-1)[6:]", "w.data[1:]", "w.detach().t()", "w"])
+def test_parts_of_parameters_are_stepped_without_gradients(part: str) -> None:
+    results, compiled = [], None
+    for t in (reference, torch):
+
+        def step(p: Any, lr: Any) -> None:
+            p.mul_(1 - lr * 0.1)
+            p.add_(p.sign(), alpha=-lr)
+
+        if t is torch:
+            step = compiled = torch.compile(step, fullgraph=True)
+        w, lr, found = t.nn.Parameter(t.linspace(-1, 1, 12).view(4, 3)), t.tensor(0.0), []
+        for i in range(5):
+            with t.no_grad():
+                given = eval(part, {"w": w})
+                step(given, lr.fill_(0.1 * i))
+            found.append([w, given, w._version, given._version, given.requires_grad])
+            w.grad = None
+            (w * w).sum().backward()
+            found.append(w.grad)
+        with pytest.raises(RuntimeError, match="in-place|inplace"):
+            step(w[:2], lr)
+        results.append(found)
+    same(*results, part)
+    assert variants(compiled) == 1
+
+
 def test_half_precision_inside_a_captured_call_is_rounded() -> None:
     """Also where the program that it is recorded into has none otherwise."""
 

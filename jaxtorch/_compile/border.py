@@ -105,7 +105,7 @@ class _Part:
     def put_back(self, found: list[Tensor]) -> None:
         """Write what the call has written, and put the tensor, with all views of it that it made, back where it was."""
         view = wrap(self.value)
-        view._alias, view._layout = self.real, self.layout
+        view._alias, view._layout, view._rg = self.real, self.layout, self.tensor._rg
         if self.storage.value is not self.value:
             Replay._write(view, self.storage.value, self.storage.version.n - self.writes)
         for t in found:

@@ -15,6 +15,7 @@ from .._core.device import device
 from .._core.dtypes import dtype
 from .._core.modes import state
 from .._core.storage import Alias
+from .._core.tape import shown
 from .._core.tensor import Tensor
 
 _PLAIN = (int, str, bytes, bool, type(None), complex, dtype, device)
@@ -95,9 +96,10 @@ def _reads_all(alias: Any) -> bool:
 def writable_part(t: Tensor, others: Iterable[Tensor]) -> bool:
     """Is this a view that a write changes in a plain way, and do none of `others` lie in its memory?"""
     alias = t._alias
-    if alias is None or alias.__class__ is not Alias or _reads_all(alias) or t._rg or alias.storage.host is not None:
+    if alias is None or alias.__class__ is not Alias or _reads_all(alias) or alias.storage.host is not None:
         return False
-    if state.grad and alias.base is not None and alias.base._rg:
+    graph = t._rg or (alias.base is not None and alias.base._rg)
+    if graph and (state.grad or shown(t._node) is not None):
         return False
     if t._layout is not None and strides.may_overlap(t._value.aval.shape, t._layout[0]):
         return False

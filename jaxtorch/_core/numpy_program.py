@@ -224,7 +224,11 @@ def _cost(found: Rule, eqn: Any) -> float:
 
 def charged(found: Rule, made: Any, size: int) -> float:
     """What an equation with so many elements costs, by a rule with a number for each."""
-    slow = 1.0 if found.half or not any([kind in _HALVES for _, kind in made]) else 4.0  # noqa: C419
+    slow = 1.0
+    if not found.half and any([kind in _HALVES for _, kind in made]):  # noqa: C419
+        slow = 4.0
+    elif any([kind.kind == "c" for _, kind in made]):  # noqa: C419
+        slow = 20.0 if found.elementwise and found.cost >= 1 else 2.0  # pyright: ignore[reportOperatorIssue]
     return found.cost * slow * size  # pyright: ignore[reportOperatorIssue]
 
 

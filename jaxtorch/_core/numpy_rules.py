@@ -491,7 +491,7 @@ def _product_cost(eqn: Any) -> float:
     (contract, _), _ = eqn.params["dimension_numbers"]
     work = math.prod(eqn.outvars[0].aval.shape) * math.prod(a.shape[d] for d in contract)
     kind = np.dtype(eqn.outvars[0].aval.dtype)
-    each = 1.5 if kind.kind in "iub" else 0.1 if kind == np.float64 else 0.05
+    each = 1.5 if kind.kind in "iub" else 0.4 if kind.kind == "c" else 0.1 if kind == np.float64 else 0.05
     return each * work + math.prod(a.shape) + math.prod(b.shape)
 
 
