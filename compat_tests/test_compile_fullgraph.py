@@ -299,7 +299,7 @@ def test_parts_of_parameters_are_stepped_without_gradients(part: str) -> None:
             w.grad = None
             (w * w).sum().backward()
             found.append(w.grad)
-        with pytest.raises(RuntimeError, match="in-place|inplace"):
+        with pytest.raises(RuntimeError, match=r"in-place|inplace"):
             step(w[:2], lr)
         results.append(found)
     same(*results, part)
