@@ -152,3 +152,27 @@ def test_an_error_while_another_is_handled_shows_it() -> None:
             except KeyError:
                 torch.ones(2, 4).view(3)
         assert caught.value.__context__ is first
+
+
+WRONG_SHAPE = """
+import traceback
+import torch
+calls = lambda: torch.ones(2, 3) @ torch.ones(5, 2), lambda: torch.nn.Linear(3, 4)(torch.ones(2, 5)), lambda: torch.ones(6).view(4)
+for call in calls:
+    try:
+        call()
+    except RuntimeError as error:
+        frames = [f.filename for f in traceback.extract_tb(error.__traceback__)]
+        print(len(frames), any("jax/_src" in f for f in frames), error.__context__)
+"""
+
+
+def test_tracebacks_end_at_the_operation(tmp_path, run_python):
+    """What traces an operation, once for each type, is shown where it is asked for."""
+    (tmp_path / "program.py").write_text(WRONG_SHAPE, encoding="utf-8")
+    for wanted, few in (("", True), ("frames", False)):
+        told = run_python("-m", "jaxtorch", "program.py", env={"JAXTORCH_LOG": wanted}).stdout.splitlines()
+        assert len(told) == 3
+        for line in told:
+            count, deep, context = line.split(maxsplit=2)
+            assert (int(count) <= 7) is few and deep == str(not few) and context == "None"

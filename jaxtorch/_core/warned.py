@@ -15,6 +15,8 @@ import jax
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _BETWEEN = (_PACKAGE, "<jaxtorch", os.path.dirname(jax.__file__) + os.sep, contextlib.__file__)  # never the user's line
 _said: set[str] = set()
+_ALL_FRAMES = "frames" in os.environ.get("JAXTORCH_LOG", "")
+_USUAL = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError)
 
 
 class Always:
@@ -47,7 +49,11 @@ def once(text: str, category: type[Warning] = UserWarning, key: str = "") -> Non
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function called while the exception of a failed look-up is handled, which is not shown as the origin of its own."""
+    """A function called while the exception of a failed look-up is handled, which is not shown as the origin of its own.
+
+    Its exceptions show the frames of its callers only, unless `JAXTORCH_LOG=frames`: what is below, in JAX too, traces an operation
+    once for each type, and says nothing of the program.
+    """
 
     @wraps(function)
     def called(*args: Any) -> Any:
@@ -60,7 +66,9 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
                 link = link.__context__
             if link is not None and handled is not None:
                 link.__context__ = handled.__context__
-            raise
+            if _ALL_FRAMES or not isinstance(error, _USUAL):
+                raise
+            raise error.with_traceback(None)  # noqa: B904 - it is the same exception
 
     return called
 
