@@ -1,9 +1,12 @@
-"""Builds the optional extensions (`jaxtorch/_core/native`) where there is a compiler; everything else is in pyproject.toml."""
+"""Builds the optional extensions (`jaxtorch/_core/native`) where there is a compiler, and makes of the README what a package
+index can show; everything else is in pyproject.toml."""
 
 import importlib.util
 import os
 import platform
+import re
 import sysconfig
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -59,4 +62,27 @@ def kernels() -> list[Extension]:
     ]
 
 
-setup(ext_modules=recorder() + kernels())
+LINK = re.compile(r"(!?)\[([^\[\]]*)\]\((?!https?:|#)([^()\s]+)\)")
+
+
+def on_an_index(readme: str, home: str | None) -> str:
+    """The README as it is shown away from its folder: what it links to there is absolute, in the project's home; where that has
+    no address, the links are their text, and the pictures are left out."""
+
+    def absolute(found: re.Match[str]) -> str:
+        picture, text, target = found.groups()
+        if home is None:
+            return "" if picture else text
+        return f"{picture}[{text}]({home}/{'raw' if picture else 'blob'}/main/{target})"
+
+    return re.sub(r"\n{3,}", "\n\n", LINK.sub(absolute, readme))
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    urls = tomllib.loads((here / "pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+    setup(
+        ext_modules=recorder() + kernels(),
+        long_description=on_an_index((here / "README.md").read_text(encoding="utf-8"), urls.get("Repository")),
+        long_description_content_type="text/markdown",
+    )

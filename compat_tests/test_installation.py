@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import struct
+import tomllib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 import jaxtorch
-from conftest import Run
+from conftest import ROOT, Run
 from jaxtorch._core import native, recorder
 
 FOLDER = Path(native.__file__).parent
@@ -98,3 +100,37 @@ def test_no_symbols_of_debuggers_are_built(name: str):
         pytest.skip("not built here, or not for a system with such files")
     assert ".text" in sections(path)
     assert not [s for s in sections(path) if s.startswith(".debug")]
+
+
+def long_description() -> str:
+    """What the installed or built package says of itself, made afresh from the README."""
+    made = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")
+    return made["on_an_index"]((ROOT / "README.md").read_text(encoding="utf-8"), None)
+
+
+def targets(text: str) -> list[str]:
+    return re.findall(r"\]\(([^()\s]+)\)", text) + re.findall(r"(?:src|href)=\"([^\"]+)\"", text)
+
+
+def test_links_of_the_long_description_lead_somewhere():
+    assert [t for t in targets((ROOT / "README.md").read_text(encoding="utf-8")) if not t.startswith("http")]
+    assert not [t for t in targets(long_description()) if not t.startswith(("http", "#"))]
+    assert "docs/performance.md" in long_description()
+
+
+def test_links_are_absolute_where_the_project_has_a_home():
+    made = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["on_an_index"]
+    readme = "See [the docs](docs/x.md#y), [a site](https://a.b/c), [here](#z).\n\n![bars](docs/x.svg)\n"
+    home = "https://host/project"
+    assert made(readme, home) == (
+        "See [the docs](https://host/project/blob/main/docs/x.md#y), [a site](https://a.b/c), [here](#z).\n\n"
+        "![bars](https://host/project/raw/main/docs/x.svg)\n"
+    )
+    assert made(readme, None) == "See the docs, [a site](https://a.b/c), [here](#z).\n\n"
+
+
+def test_the_tested_pythons_are_those_that_are_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {c.rpartition(" ")[2] for c in project["classifiers"] if re.search(r"Python :: 3\.\d+$", c)}
+    lowest, highest = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", project["requires-python"]).groups()
+    assert named == {f"3.{n}" for n in range(int(lowest), int(highest))}

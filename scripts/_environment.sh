@@ -3,13 +3,13 @@
 
 find_python() {
     local candidate
-    for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11 python}; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python}; do
+        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null; then
             echo "$candidate"
             return
         fi
     done
-    echo "jaxtorch needs Python 3.11 or newer; name one with PYTHON=/path/to/python" >&2
+    echo "jaxtorch needs Python 3.11 to 3.14; name one with PYTHON=/path/to/python" >&2
     return 1
 }
 
