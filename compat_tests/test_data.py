@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import multiprocessing
 import os
 import random
 import re
@@ -21,6 +22,11 @@ import torch
 import jaxtorch
 import jaxtorch.utils.data
 from conftest import Run
+
+if multiprocessing.get_all_start_methods()[0] != "fork" and "fork" in multiprocessing.get_all_start_methods():
+    multiprocessing.set_start_method(
+        "fork", force=True
+    )  # PyTorch follows Python 3.14's default, jaxtorch forks as before
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork\\(\\):DeprecationWarning")
 
@@ -509,3 +515,18 @@ for numbers, positive in torch.utils.data.DataLoader(Data(), num_workers=2, batc
 def test_a_sampler_without_iter_is_named() -> None:
     with pytest.raises(NotImplementedError, match=r"^Sampler\.__iter__ is not implemented$"):
         iter(jaxtorch.utils.data.Sampler())
+
+
+def test_workers_are_forked_whoever_has_asked_for_the_start_method(run_python: Run):
+    """That multiprocessing has answered with its own default, forkserver from Python 3.14 on, is no choice of the program's."""
+    run_python(
+        "-c",
+        "import multiprocessing, sys, jaxtorch as torch\n"
+        "class Rows(torch.utils.data.Dataset):\n"
+        "    __len__ = lambda self: 4\n"
+        "    __getitem__ = lambda self, i: self.hidden(i)\n"
+        "rows = Rows()\n"
+        "rows.hidden = lambda i: i * 2\n"
+        "multiprocessing.get_start_method()\n"
+        "assert [b.tolist() for b in torch.utils.data.DataLoader(rows, 2, num_workers=1)] == [[0, 2], [4, 6]]",
+    )

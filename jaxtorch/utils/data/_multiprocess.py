@@ -91,9 +91,10 @@ class _Worker:
 
 
 def _default_context() -> Any:
-    """The start method the user has set for this process, else fork where that is the custom (Linux)."""
+    """The start method the user has set for this process, else fork where there is one (Linux): from Python 3.14 on, too, where
+    multiprocessing's own is forkserver, and says so to whoever has not set any once somebody has asked."""
     method = multiprocessing.get_start_method(allow_none=True)
-    if method is None and sys.platform.startswith("linux"):
+    if sys.platform.startswith("linux") and (method is None or method == multiprocessing.get_all_start_methods()[0]):
         method = "fork"
     return multiprocessing.get_context(method)
 
