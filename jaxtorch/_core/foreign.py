@@ -5,6 +5,7 @@ from __future__ import annotations
 import opcode
 import os
 from types import TracebackType
+from typing import Any
 
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("jax", "numpy", "ml_dtypes", "opt_einsum"))
@@ -12,9 +13,14 @@ _RAISES = opcode.opmap["RAISE_VARARGS"]
 _KINDS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, NameError)
 
 
-def refuse_foreign(name: str, error: BaseException) -> None:
-    """Raise such an error of an operation as a RuntimeError; return where it is none."""
+def refuse_foreign(name: str, error: BaseException, first: str = "", args: tuple[Any, ...] = ()) -> None:
+    """Raise such an error of an operation as a RuntimeError, or a TypeError where its first argument is no tensor although its
+    name says so; return where it is none."""
     if is_foreign(error):
+        if args and first == "input" and not hasattr(args[0], "_value"):
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}"
+            ) from error
         raise RuntimeError(f"{name}(): {error}") from error
 
 

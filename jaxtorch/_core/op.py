@@ -35,6 +35,7 @@ from .bodies import Body, flat_types
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
+from .foreign import refuse_foreign
 from .parameters import NUMPY_NAMES, OPERAND_KINDS, Parameter, parse, plain, refuse_sizes
 from .tape import node_type
 from .value import Aval
@@ -574,7 +575,11 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
                 twice = next(k for k, n in known.items() if k in kwargs and n in kwargs)
                 raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
             kwargs = named
-        return fn(*args, **kwargs)
+        try:
+            return fn(*args, **kwargs)
+        except Exception as error:
+            refuse_foreign(fn.__name__, error, first, args)
+            raise
 
     return renamed
 

@@ -130,7 +130,7 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
             raise ValueError("only one element tensors can be converted to Python scalars")
         if item._rg and is_grad_enabled():
             warned.scalar_with_gradient()
-        item: Any = item.item()
+        return _number(item.item(), dtype)
     if item.__class__ in _PLAIN or (isinstance(item, complex) and dtype is dtypes.bool_):
         return item
     if dtype.is_complex and not isinstance(item, str):
