@@ -27,9 +27,9 @@ def refuse_foreign(name: str, error: BaseException, first: str = "", args: tuple
 def is_foreign(error: BaseException) -> bool:
     """Does this error come out of a library below, or of Python in a line of jaxtorch, rather than from a `raise` here or in a
     program's own function?"""
-    if not isinstance(error, _KINDS):
-        return False
     at: TracebackType | None = error.__traceback__
+    if not isinstance(error, _KINDS) or at is None or at.tb_next is None:  # or of the call itself: too few arguments
+        return False
     last: TracebackType | None = None
     while at is not None:
         name = at.tb_frame.f_code.co_filename
