@@ -9,7 +9,7 @@ from ._core import strides as _strides
 from ._core.device import device as _device
 from ._core.device import jax_devices
 from ._core.size import Size
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, need_tensor
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -54,7 +54,7 @@ def get_device_module(device: Any = None) -> Any:
 
 def is_inference(input: Tensor) -> bool:
     """Was the tensor made in inference mode?"""
-    return input.is_inference()
+    return need_tensor(input, "is_inference").is_inference()
 
 
 def compiled_with_cxx11_abi() -> bool:

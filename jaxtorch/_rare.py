@@ -12,7 +12,7 @@ from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
 from ._core.parameters import checked
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, need_tensor
 from ._core.warned import warn
 from ._ops import embedding as _embedding
 from ._ops.casting import as_dtype
@@ -165,7 +165,7 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 def _copied(name: str) -> Callable[[Tensor], Tensor]:
     def copy(input: Tensor) -> Tensor:
-        return getattr(input, name)().clone()
+        return getattr(need_tensor(input, f"{name}_copy"), name)().clone()
 
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"A copy of `input.{name}()`."

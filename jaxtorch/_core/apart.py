@@ -38,7 +38,9 @@ def refuse_parts(out: Any, inputs: Any, name: str = "") -> None:
     """Raise PyTorch's error where an `out=` tensor shares a part of an input's memory; name: the operation's, where that is
     one that may share none at all with inputs behind the first."""
     for target in out if isinstance(out, (tuple, list)) else (out,):
-        if getattr(target, "_alias", None) is not None:
+        if not isinstance(target, Tensor):
+            continue  # which is refused where it would be written
+        if target._alias is not None:
             check_overlap(target, inputs)
         if name in READ_WHILE_WRITTEN:
             check_apart(target, inputs[1:])

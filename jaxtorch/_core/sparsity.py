@@ -26,10 +26,19 @@ class NoContent(Stranger, NotImplementedError):
         return f"{operation(self.__traceback__)}(): there is no form of it for {self.kind} tensors; see Tensor.{self.way}()"
 
 
+# What a program sees when it is told of one is the class that PyTorch raises.
+NoContent.__name__ = NoContent.__qualname__ = "NotImplementedError"
+NoContent.__module__ = "builtins"
+
+
 class NoFloats(NoContent):
     """The same of a quantised tensor."""
 
     kind, way = "quantised", "dequantize"
+
+
+NoFloats.__name__ = NoFloats.__qualname__ = "NotImplementedError"
+NoFloats.__module__ = "builtins"
 
 
 def operation(trace: Any) -> str:

@@ -44,7 +44,7 @@ def numbers(name: str, x: Any, halves: bool = False) -> None:
     """RuntimeError for integers and, unless `halves`, for half precision: LAPACK has no routines for them."""
     if kind(x) in ("bool", "int"):
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_name(x)}")
-    if x.dtype in HALVES and not halves:
+    if (x.dtype in HALVES or x.dtype.itemsize == 1) and not halves:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {scalar_name(x)}")
 
 

@@ -20,6 +20,7 @@ from .rules import (
     needs_tensor,
     no_derivative,
     refuse,
+    unsupported,
 )
 
 # -- error functions

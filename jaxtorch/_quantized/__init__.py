@@ -11,7 +11,7 @@ from typing import Any
 
 from .._core import dtypes, warned
 from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._ops import quantize as _ops
 from . import _answers as _answers
 from ._tensor import BITS, RANGES, QuantizedTensor, Scheme, make, quantized
@@ -160,7 +160,7 @@ def dequantize(input: Any = None, *, tensors: Any = None) -> Any:
 
 def int_repr(input: Tensor) -> Tensor:
     """A copy of a quantised tensor's integers."""
-    return input.int_repr()
+    return need_tensor(input, "int_repr").int_repr()
 
 
 def q_scale(input: Tensor) -> float:
