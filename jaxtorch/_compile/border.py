@@ -65,10 +65,7 @@ class Border:
             if t._node is passage:
                 t._node, t._index = node, index
         self._cut = []
-        found = all_tensors() if self._parts else []
-        for part in self._parts:
-            part.put_back(found)
-        self._parts = []
+        self.put_back()
         for storage, memory, written in self._lent:
             if storage.version.n != written:
                 host._part(memory.flat, storage.value.aval.shape, storage.layout)[...] = np.asarray(
@@ -77,6 +74,17 @@ class Border:
             storage.host = memory
             _unread(storage)
         self._lent = []
+
+    def covers(self, storage: Any) -> bool:
+        """Is this the memory that a part has meanwhile?"""
+        return any(part.storage is storage for part in self._parts)
+
+    def put_back(self) -> None:
+        """Let the parts be parts again."""
+        parts, self._parts = self._parts, []
+        found = all_tensors() if parts else []
+        for part in parts:
+            part.put_back(found)
 
     def _lend(self, storage: Any) -> None:
         storage.value = Value(storage.value.aval, np.array(host.whole(storage), order="C"))

@@ -265,7 +265,7 @@ class Compiled:
         before = [Condition("tensor", t, None, described(t), path) for t, path in tensors.values()]
         grads = [Condition("grad", t, None, t._grad is None, f"{path}.grad") for t, path in tensors.values()]
         outlined, modes_before = outline((args, kwargs)), environment()
-        work, memory = Capture(called.tensors), Before([t for t, _ in tensors.values()], called.tensors)
+        work, memory = Capture(called.tensors, border), Before([t for t, _ in tensors.values()], called.tensors)
         trial.attempts += 1
         with contextlib.ExitStack() as held:
             result, seen = capturing.record(

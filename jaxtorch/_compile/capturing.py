@@ -91,8 +91,8 @@ class Write:
 class Capture:
     """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
 
-    def __init__(self, arguments: list[Tensor]) -> None:
-        self.arguments = arguments
+    def __init__(self, arguments: list[Tensor], border: Any) -> None:
+        self.arguments, self.border = arguments, border
         self.thread = get_ident()
         self.reason: str | None = None
         self.drawn: list[tuple[Any, Any, Any, tuple[Any, ...]]] = []
@@ -113,6 +113,12 @@ class Capture:
         self._look_around()
 
     # -- told by the engine
+
+    def uncover(self, storage: Any) -> None:
+        """The call asks for this memory."""
+        if self.border.covers(storage):
+            self.broke("it asks for the memory of an argument")
+            self.border.put_back()
 
     def broke(self, reason: str) -> None:
         """The call did something that a replay cannot."""

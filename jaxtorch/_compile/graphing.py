@@ -255,6 +255,9 @@ class _Watcher:
         if self.reason is None:
             self.reason = reason
 
+    def uncover(self, storage: Any) -> None:
+        """Backward asks for memory: a program of its own makes all that it needs."""
+
     def drew(self, *_: Any) -> None:
         """Backward drew random numbers, which a program would repeat."""
         self.broke("its backward draws random numbers")

@@ -157,6 +157,13 @@ class Again:
         self.static = static
 
 
+def uncovers(t: Any) -> None:
+    """Somebody asks for the memory that a tensor is on. An argument that a captured call sees as a tensor of its own becomes the
+    part of memory that it is again, and the call is not captured."""
+    if active is not None and t._alias is not None:
+        active.uncover(t._alias.storage)
+
+
 def breaks(reason: str, refused: bool = False) -> None:
     """Something happened that a captured program cannot do; refused: nor can PyTorch's tracer."""
     if refused:

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import strides, viewstrides
+from .._core import capture, strides, viewstrides
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
 from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
@@ -137,6 +137,7 @@ def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | 
     """A view of the tensor's memory with these sizes, strides and offset, counted in elements."""
     if type(input) is not Tensor:
         need_tensor(input, "as_strided", "input")
+    capture.uncovers(input)
     given = viewstrides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,

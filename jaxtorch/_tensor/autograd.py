@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import Any
 
 from .._core import backward as engine
-from .._core import dispatching, draws, permissions, views
+from .._core import capture, dispatching, draws, permissions, views
 from .._core.device import default_device
 from .._core.dtypes import scalar_name
 from .._core.modes import finished, no_grad, state
@@ -242,6 +242,7 @@ def _set_data(self: Tensor, value: Tensor) -> None:
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
     if self._rg and not (value.is_floating_point() or value.is_complex()):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    capture.uncovers(self)
     fresh = views.detached(value)
     self._value, self._layout = fresh._value, fresh._layout
     alias: Any = fresh._alias

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, hostmode, layouts, strides
+from .._core import capture, dtypes, hostmode, layouts, strides
 from .._core.device import device
 from .._core.modes import state
 from .._core.program import force
@@ -195,6 +195,7 @@ def data_ptr(self: Tensor) -> int:
     """
     if not self._value.aval.numel:
         return 0
+    capture.uncovers(self)
     start = address(alias_of(self).storage)
     return start and start + layouts.offset_of(self) * self.element_size()
 
@@ -264,12 +265,14 @@ def _cdata(self: Tensor) -> int:
 
 @member
 def _is_view(self: Tensor) -> bool:
+    capture.uncovers(self)
     return self._alias is not None and self._alias.base is not None
 
 
 @prop
 def _base(self: Tensor) -> Tensor | None:
     """The tensor this one is a differentiable view of."""
+    capture.uncovers(self)
     return None if self._alias is None else self._alias.base
 
 

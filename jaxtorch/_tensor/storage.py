@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import apart, dtypes, host, strides, viewstrides
+from .._core import apart, capture, dtypes, host, strides, viewstrides
 from .._core.layouts import normal, offset_of, suggests
 from .._core.modes import state
 from .._core.size import LONG, as_size, need_sizes
@@ -98,6 +98,7 @@ def resize_(self: Tensor, *items: Any, size: Any = None, memory_format: Any = No
     """Another shape on the same memory, which grows where it is too small. New elements are 0 here, undefined in PyTorch."""
     if not items and size is None:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
+    capture.uncovers(self)
     if self._rg:
         raise RuntimeError("cannot resize variables that require grad")
     given = items if size is None else (size,)
@@ -176,6 +177,7 @@ def set_(
     self: Tensor, source: Any = None, storage_offset: int | None = None, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
+    capture.uncovers(self)
     tensor = isinstance(source, Tensor)
     if (source is not None and not tensor and not hasattr(source, "untyped")) or (size is None) is not (
         storage_offset is None

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import dtypes, host
+from .._core import capture, dtypes, host
 from .._core.device import cpu, default_device, device
 from .._core.modes import no_grad
 from .._core.storage import Storage, alias_of
@@ -392,6 +392,7 @@ def _of_buffer(buffer: Any, byte_order: str, count: int, offset: int, dtype: dty
 
 def of(t: Tensor) -> UntypedStorage:
     """The storage of a tensor; the same object as long as it is held."""
+    capture.uncovers(t)
     return _shown(alias_of(t).storage)
 
 
