@@ -79,6 +79,7 @@ def refuses(reason: str) -> None:
         raise Refusal(reason)
 
 
+_NOTHING = ("CACHE", "NOP", "NOT_TAKEN", "RESUME")
 _JUMPS = ("POP_JUMP_", "JUMP_IF_")
 
 
@@ -92,9 +93,10 @@ def refuses_branch(truth: bool) -> None:
         return
     after = _after(frame.f_code, frame.f_lasti)
     if truth:
-        name = next((i.opname for i in after), "")
-        if name.startswith(_JUMPS) or name == "TO_BOOL":
-            if _asserts(after):
+        ahead = after[1:] if after[0].opname in ("TO_BOOL", "COMPARE_OP") else after
+        name = ahead[0].opname if ahead else ""
+        if name.startswith(_JUMPS):
+            if _asserts(ahead):
                 return
             raise Refusal(BRANCH)
         if name == "UNARY_NOT":
@@ -107,12 +109,12 @@ def _after(code: Any, at: int) -> list[Any]:
     """The instructions of a function from a place on."""
     import dis
 
-    return [i for i in dis.get_instructions(code) if i.offset >= at and i.opname not in ("CACHE", "NOP")][:12]
+    return [i for i in dis.get_instructions(code) if i.offset >= at and i.opname not in _NOTHING][:12]
 
 
 def _asserts(after: list[Any]) -> bool:
     """Is the branch that an assertion makes?"""
-    return any(i.opname == "LOAD_ASSERTION_ERROR" or i.argval == "AssertionError" for i in after[:3])
+    return any(i.opname == "LOAD_ASSERTION_ERROR" or "AssertionError" in i.argrepr for i in after[:3])
 
 
 _KEEPS = (
