@@ -189,6 +189,7 @@ _LATE = {
         _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize int_repr
         q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point quantize_per_channel
         quantize_per_tensor quantize_per_tensor_dynamic""".split(), "_quantized"),
+    "_sample_dirichlet": "distributions.dirichlet",
     "fused_moving_avg_obs_fake_quant": "ao.quantization.fake_quantize",
     **dict.fromkeys("DeviceObjType TensorType _assert_async _shape_as_tensor classes torch".split(), "_borrowed"),
 }  # fmt: skip
@@ -226,6 +227,10 @@ def __getattr__(name: str) -> _Any:
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
         return _importlib.import_module(f"{__package__}.{name}")
+    if name.startswith("_") and name in _absent_names.entries("torch"):  # also an operation of torch.ops.aten
+        found = _importlib.import_module(f"{__package__}._library.aten").find(name) or _op.functions.get(name)
+        if found is not None:
+            return found
     try:
         return _absent_names.find("torch", name)
     except AttributeError:

@@ -44,6 +44,59 @@ class AbsentDevice:
     def empty_cache(self) -> None:
         """Nothing to do: there is no such device."""
 
+    def get_device_name(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def get_device_capability(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def get_device_properties(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def get_rng_state(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def get_rng_state_all(self) -> list[Any]:
+        """An empty list: there is no such device."""
+        return []
+
+    def set_rng_state(self, new_state: Any, device: Any = None) -> None:
+        """Nothing to do: there is no such device."""
+
+    def set_rng_state_all(self, new_states: Any) -> None:
+        """Nothing to do: there is no such device."""
+
+    def current_stream(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def initial_seed(self) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def mem_get_info(self, device: Any = None) -> NoReturn:
+        """AssertionError: there is no such device."""
+        self.init()
+
+    def max_memory_allocated(self, device: Any = None) -> int:
+        """Always 0."""
+        return 0
+
+    def memory_reserved(self, device: Any = None) -> int:
+        """Always 0."""
+        return 0
+
+    def max_memory_reserved(self, device: Any = None) -> int:
+        """Always 0."""
+        return 0
+
+    def reset_peak_memory_stats(self, device: Any = None) -> None:
+        """Nothing to do: there is no such device."""
+
     def memory_allocated(self, device: Any = None) -> int:
         """Always 0."""
         return 0

@@ -31,7 +31,11 @@ from ._core.unbound import unbind
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
 
-_ELSEWHERE = {"functorch": "jaxtorch._functorch.functorch", "torch._ops": "jaxtorch._library.classes"}
+_ELSEWHERE = {
+    "functorch": "jaxtorch._functorch.functorch",
+    "functorch.experimental": "jaxtorch._functorch.experimental",
+    "torch._ops": "jaxtorch._library.classes",
+}
 """Modules that come with PyTorch and have another place here."""
 
 

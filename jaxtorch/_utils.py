@@ -153,3 +153,14 @@ class ExceptionWrapper:
 def _is_privateuse1_backend_available() -> bool:
     """False: there is no backend of somebody else."""
     return False
+
+
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Give an object the attributes that were pickled of it: a dict of them, or that and one of its slots."""
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    if isinstance(state, tuple) and len(state) != 2:
+        raise RuntimeError(f"Invalid serialized state: {state}")
+    vars(obj).update(attributes or {})
+    for name, value in (slots or {}).items():
+        setattr(obj, name, value)
+    return obj

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import functools
+import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
+
+from . import config
 
 __all__ = ["is_compile_supported"]
 
@@ -12,6 +18,17 @@ __all__ = ["is_compile_supported"]
 def is_compile_supported(device_type: str) -> bool:
     """Does `torch.compile` work on this kind of device? It does on all that jaxtorch knows."""
     return device_type in ("cpu", "cuda", "xla")
+
+
+counters: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+"""What PyTorch's compiler counts, by kind and name. Nothing is counted here."""
+
+
+@contextlib.contextmanager
+def disable_cache_limit() -> Iterator[None]:
+    """Context in which a function may be captured anew as often as it takes."""
+    with config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize):
+        yield
 
 
 def is_fake(value: Any) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 from .. import func
 from ..nn import Module
 
+__path__: list[str] = []  # `functorch.experimental` is found by its name
+
 __all__ = [
     "FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad",
     "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "vjp", "vmap",

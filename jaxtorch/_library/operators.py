@@ -365,10 +365,19 @@ def _cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
     return cond(pred, true_fn, false_fn, tuple(operands))
 
 
+def _enter_region(name: str, args: str | None = None) -> Any:
+    from ..autograd.profiler import record_function
+
+    return record_function(name, args).__enter__()
+
+
 _OTHERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("higher_order", "cond"): _cond,
     ("higher_order", "while_loop"): _while_loop,
     ("prim", "layout"): lambda a: _LAYOUTS.index(a.layout),
+    ("profiler", "_record_function_enter"): _enter_region,
+    ("profiler", "_record_function_enter_new"): _enter_region,
+    ("profiler", "_record_function_exit"): lambda handle: handle.__exit__(None, None, None),
     ("prims", "convert_element_type"): lambda a, dtype: a.to(dtype, copy=True),
 }
 """Operations of other namespaces."""

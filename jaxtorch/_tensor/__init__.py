@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+from typing import Any
+
 from .._core.tensor import Tensor
 from . import autograd, conversion, interop, layouts, properties, rare, sharing, storage
 
@@ -11,3 +15,8 @@ def install() -> None:
     for module in (properties, autograd, conversion, interop, layouts, rare, sharing, storage):
         for name, item in module.MEMBERS.items():
             setattr(Tensor, name, item)
+
+
+def _rebuild_from_type_v2(func: Callable[..., Any], new_type: type, args: Any, state: Any) -> Any:
+    """A tensor of a subclass, from what was pickled of it."""
+    return importlib.import_module(".._loaded", __name__)._rebuild_from_type_v2(func, new_type, args, state)

@@ -100,6 +100,11 @@ def cast_floats(value: Any, device_type: str, dtype: Any) -> Any:
     return value
 
 
+def _cast(value: Any, device_type: str, dtype: Any) -> Any:
+    """`cast_floats`, as PyTorch names it: tensors of float32 and less, of a kind of device, in another type."""
+    return cast_floats(value, device_type, dtype)
+
+
 def _check_kind(device_type: Any) -> None:
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -175,3 +175,13 @@ def __getattr__(name: str) -> Any:
 
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` has set; it changes nothing."""
+    return set_multithreading_enabled.now
+
+
+def kineto_available() -> bool:
+    """Does `torch.profiler` time the named parts of a program? Always."""
+    return True

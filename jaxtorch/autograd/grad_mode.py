@@ -30,13 +30,16 @@ class enforce_grad_layout_policy:
 
 
 class set_multithreading_enabled:
-    """Accepted for PyTorch's sake, at once or as a context: a backward pass runs in one thread of Python here."""
+    """Keeps the setting, at once or as a context, and changes nothing: a backward pass runs in one thread of Python here."""
+
+    now = True
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.prev = set_multithreading_enabled.now
+        self.mode = set_multithreading_enabled.now = bool(mode)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: Any) -> None:
-        pass
+        set_multithreading_enabled.now = self.prev

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import json
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
-__all__ = ["EventList", "FunctionEvent", "emit_nvtx", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "emit_itt", "emit_nvtx", "profile", "record_function"]
 
 recorded: list[list[FunctionEvent]] = []
 """Where the profilers that are on collect their events."""
@@ -130,6 +132,17 @@ class EventList(list):
         return self.table()
 
 
+def write_trace(path: str, events: Iterable[FunctionEvent], metadata: dict[str, Any]) -> None:
+    """Write events as a trace that chrome://tracing and Perfetto show."""
+    shown = [
+        {"ph": "X", "cat": "user_annotation", "name": e.name, "pid": os.getpid(), "tid": e.thread, "ts": e.start_us,
+         "dur": e.cpu_time_total, "args": {}}
+        for e in events
+    ]  # fmt: skip
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "traceEvents": shown, **metadata}, file)
+
+
 def _time(us: float) -> str:
     if us >= 1e6:
         return f"{us / 1e6:.3f}s"
@@ -155,6 +168,10 @@ class profile:
         """The parts, summed by name."""
         return EventList(self.function_events)
 
+    def export_chrome_trace(self, path: str, metadata: dict[str, Any] | None = None) -> None:
+        """Write the parts as a trace that chrome://tracing and Perfetto show."""
+        write_trace(path, self.function_events, metadata or {})
+
     def total_average(self) -> FunctionEvent:
         """All parts as one event."""
         return self.key_averages().total_average()
@@ -167,6 +184,20 @@ class profile:
     def self_cpu_time_total(self) -> float:
         """The time of all parts."""
         return self.key_averages().self_cpu_time_total
+
+
+class emit_itt:
+    """Context for Intel's profiler, for which jaxtorch sets no marks."""
+
+    def __init__(self, enabled: bool = True, record_shapes: bool = False) -> None:
+        self.enabled = enabled
+        self.record_shapes = record_shapes
+
+    def __enter__(self) -> emit_itt:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        pass
 
 
 class emit_nvtx:

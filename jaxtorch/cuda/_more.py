@@ -29,7 +29,10 @@ globals().update(_tools)
 
 
 class CudaError(RuntimeError):
-    """An error of the CUDA runtime; JAX raises its own."""
+    """An error of the CUDA runtime, by its number; JAX raises its own."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"CUDA error {code}")
 
 
 class DeferredCudaCallError(Exception):
@@ -121,3 +124,9 @@ _EXPORTED = (
     "memory_cached memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
     "reset_peak_memory_stats set_per_process_memory_fraction set_sync_debug_mode use_mem_pool"
 ).split() + sorted(_tools)
+
+
+def check_error(res: int) -> None:
+    """CudaError where a number that CUDA has returned is not 0."""
+    if int(res) != 0:
+        raise CudaError(int(res))

@@ -11,6 +11,13 @@ from .exp_family import ExponentialFamily
 __all__ = ["Dirichlet"]
 
 
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """`torch._sample_dirichlet`: a sample for the concentrations in the last dimension."""
+    parts = torch._standard_gamma(input.double(), generator=generator)
+    limits = torch.finfo(input.dtype)
+    return (parts / parts.sum(-1, keepdim=True)).to(input.dtype).clamp(limits.tiny, 1 - limits.eps / 2)
+
+
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution with concentrations (..., K).
 
@@ -32,14 +39,7 @@ class Dirichlet(ExponentialFamily):
         return self._expanded(Dirichlet, batch_shape, "concentration", _instance, {"concentration": self.event_shape})
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        concentration = self.concentration.expand(self._extended_shape(sample_shape))
-        parts = torch._standard_gamma(concentration.double())
-        dtype = concentration.dtype
-        return (
-            (parts / parts.sum(-1, keepdim=True))
-            .to(dtype)
-            .clamp(torch.finfo(dtype).tiny, 1 - torch.finfo(dtype).eps / 2)
-        )
+        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing as _multiprocessing
 import sys as _sys
+import threading as _threading
 from typing import Any as _Any
 
 from .spawn import (
@@ -49,3 +50,13 @@ def get_sharing_strategy() -> str:
 def get_all_sharing_strategies() -> set[str]:
     """The strategies that PyTorch knows on this system."""
     return set(_STRATEGIES)
+
+
+def _set_thread_name(name: str) -> None:
+    """Name the thread that calls, for debuggers."""
+    _threading.current_thread().name = name
+
+
+def _get_thread_name() -> str:
+    """The name of the thread that calls."""
+    return _threading.current_thread().name

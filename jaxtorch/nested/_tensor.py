@@ -280,6 +280,14 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     given = [*args, *kwargs.values()]
     nested = [a for a in given if type(a) is NestedTensor]
     first = nested[0]
+    if name == "is_same_size":
+        if len(nested) < 2:
+            own, other = ("", "not ") if type(args[0]) is NestedTensor else ("not ", "")
+            raise RuntimeError(
+                f"Expected both self and other to be nested tensors. Self is {own}nested. While Other is {other}nested."
+            )
+        jagged = [n._ragged for n in nested]
+        return first._shapes == nested[1]._shapes and jagged[0] is jagged[1]
     if name in ("max", "min") and len(args) > 1 and isinstance(args[1], Tensor):
         name += "imum"
     others = any(isinstance(a, Tensor) and type(a) is not NestedTensor and a.dim() for a in given)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._absent import absent_function
+from .._core import dtypes
 from .._core.op import functions
 from .._core.tensor import Tensor
 
@@ -95,3 +96,26 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
             raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
         found[key] = kwargs[key]
     return found
+
+
+def scaled_mm(
+    mat_a: Tensor, mat_b: Tensor, scale_a: Any, scale_recipe_a: Any, scale_b: Any, scale_recipe_b: Any,
+    swizzle_a: Any = None, swizzle_b: Any = None, bias: Tensor | None = None, output_dtype: Any = dtypes.bfloat16,
+    contraction_dim: Any = (), use_fast_accum: bool = False,
+) -> Tensor:  # fmt: skip
+    """The product of two float8 matrices (m, k) and (k, n), each times its scale, plus a bias (n,), in float32 rounded once.
+
+    The recipes are ScalingType.TensorWise or RowWise; NotImplementedError for scales of blocks, `swizzle` and `contraction_dim`.
+    """
+    from .._rare import _scaled_mm
+
+    one = lambda x: x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x  # noqa: E731
+    recipes = one(scale_recipe_a), one(scale_recipe_b)
+    plain = all(s is None or one(s) in (None, SwizzleType.NO_SWIZZLE) for s in (swizzle_a, swizzle_b))
+    if not plain or contraction_dim or not all(r in (ScalingType.TensorWise, ScalingType.RowWise) for r in recipes):
+        raise NotImplementedError(
+            "torch.nn.functional.scaled_mm: jaxtorch has scales for whole tensors and for rows, without swizzle"
+        )
+    return _scaled_mm(
+        mat_a, mat_b, one(scale_a), one(scale_b), bias, out_dtype=output_dtype, use_fast_accum=use_fast_accum
+    )

@@ -95,6 +95,7 @@ from ._grouped import ScalingType as ScalingType
 from ._grouped import SwizzleType as SwizzleType
 from ._grouped import assert_int_or_pair, grouped_mm
 from ._grouped import scaled_grouped_mm as scaled_grouped_mm
+from ._grouped import scaled_mm as scaled_mm
 from ._linear_cross_entropy import linear_cross_entropy
 from ._pooling import (
     adaptive_avg_pool2d,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum as _enum
 from typing import Any as _Any
 
 from .._absent import absent as _absent
@@ -17,6 +18,29 @@ globals().update(
         _REASON,
     )
 )
+
+
+class OperatorExportTypes(_enum.Enum):
+    """How PyTorch's exporter wrote operations that ONNX has not."""
+
+    ONNX = 0
+    ONNX_ATEN = 1
+    ONNX_ATEN_FALLBACK = 2
+    ONNX_FALLTHROUGH = 3
+
+    def __int__(self) -> int:
+        return self.value
+
+
+class TrainingMode(_enum.Enum):
+    """In which mode PyTorch's exporter wrote a model."""
+
+    EVAL = 0
+    PRESERVE = 1
+    TRAINING = 2
+
+    def __int__(self) -> int:
+        return self.value
 
 
 def is_in_onnx_export() -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.warned import once
-from ..autograd.profiler import EventList, FunctionEvent, record_function, recorded
+from ..autograd.profiler import EventList, FunctionEvent, record_function, recorded, write_trace
 
 __all__ = [
     "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "is_fbcode", "profile", "record_function", "schedule",
@@ -204,13 +204,7 @@ class profile:
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the parts as a trace that chrome://tracing and Perfetto show."""
-        events = [
-            {"ph": "X", "cat": "user_annotation", "name": e.name, "pid": os.getpid(), "tid": e.thread, "ts": e.start_us,
-             "dur": e.cpu_time_total, "args": {}}
-            for e in self._events
-        ]  # fmt: skip
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"schemaVersion": 1, "traceEvents": events, **self._metadata}, file)
+        write_trace(path, self._events, self._metadata)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         """NotImplementedError: no stacks are recorded."""

@@ -21,7 +21,7 @@ _UNARY = frozenset(
     clip conj_physical cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 fix floor frac lgamma log log10 log1p log2 logit
     i0 isnan nan_to_num neg negative positive pow rad2deg reciprocal round rsqrt sigmoid sign sgn signbit sin sinc sinh sqrt
     square tan tanh trunc ones_like float double half bfloat16 int long short bool to type contiguous clone
-    detach cpu cuda to_dense""".split()
+    detach cpu cuda to_dense _get_data""".split()
 )
 _BINARY = frozenset(
     """add sub subtract mul multiply div divide true_divide floor_divide fmod remainder logaddexp logaddexp2 bitwise_and
@@ -105,6 +105,38 @@ class MaskedTensor(Tensor):
             text = _shown(data.tolist(), mask.tolist())
         return "MaskedTensor(\n" + "\n".join("  " + line for line in text) + "\n)"
 
+    @property
+    def _masked_data(self) -> Tensor:
+        with disable_subclass():
+            return _data(self)
+
+    @property
+    def _masked_mask(self) -> Tensor:
+        return self._mask
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """RuntimeError: an array has no mask."""
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.numpy()
+
+    def tolist(self) -> Any:
+        """RuntimeError: a list has no mask."""
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> MaskedTensor:
+        if id(self) not in memo:
+            with disable_subclass():
+                memo[id(self)] = _made(_data(self).detach().clone(), self._mask.clone()).requires_grad_(
+                    self.requires_grad
+                )
+        return memo[id(self)]
+
+    def __copy__(self) -> MaskedTensor:
+        with disable_subclass():
+            return _made(_data(self).detach(), self._mask).requires_grad_(self.requires_grad)
+
     __str__ = __repr__
     __hash__ = Tensor.__hash__
 
@@ -169,6 +201,14 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     if name in ("all", "any") and len(args) == 1 and not kwargs:
         data, mask = _data(first).bool(), first._mask
         return _made((data | ~mask).all() if name == "all" else (data & mask).any(), mask.any())
+    if name == "__setitem__":
+        if type(first) is MaskedTensor:
+            func(
+                _data(first).clone(), args[1], _data(args[2])
+            )  # what is wrong raises; as in PyTorch nothing is written
+        else:
+            func(first, args[1], _data(args[2]))  # all of the other's data, whatever its mask
+        return None
     if name in ("cat", "concat", "stack", "hstack", "vstack"):
         tensors = list(first)
         if not all(type(t) is MaskedTensor for t in tensors):

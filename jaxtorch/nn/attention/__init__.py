@@ -25,6 +25,25 @@ class SDPBackend(enum.Enum):
     OVERRIDEABLE = 4
 
 
+def list_flash_attention_impls() -> list[str]:
+    """The kernels of other packages that could be chosen: none, XLA makes them."""
+    return []
+
+
+def current_flash_attention_impl() -> str | None:
+    """The kernel of another package that was chosen: None."""
+    return None
+
+
+def activate_flash_attention_impl(impl: str) -> None:
+    """NotImplementedError: there are no kernels of other packages."""
+    raise NotImplementedError(f"torch.nn.attention.activate_flash_attention_impl({impl!r}): XLA makes the kernels")
+
+
+def restore_flash_attention_impl() -> None:
+    """Nothing to do: no kernel of another package was chosen."""
+
+
 _wanted: list[SDPBackend] = [
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,

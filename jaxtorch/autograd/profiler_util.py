@@ -1,0 +1,5 @@
+"""`torch.autograd.profiler_util`: the events of a profile, and lists of them."""
+
+from .profiler import EventList, FunctionEvent
+
+__all__ = ["EventList", "FunctionEvent"]
