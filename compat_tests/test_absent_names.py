@@ -54,8 +54,14 @@ def test_a_name_that_libraries_read(path: str):
         assert not isinstance(found, AbsentValue)
         return
     assert kind in ("class", "function", "object", "operator")
-    with pytest.raises(NotImplementedError, match=path.rpartition(".")[2]):
+    try:
         found() if kind != "object" else found[0]
+    except NotImplementedError as error:
+        assert path.rpartition(".")[2] in str(error)
+    except TypeError as error:  # an operation of torch.ops.aten, which wants arguments
+        assert "argument" in str(error) and kind == "function"
+    else:
+        pytest.fail("neither there nor absent")
 
 
 PLACES = """

@@ -227,7 +227,7 @@ def __getattr__(name: str) -> _Any:
     public = not name.startswith("_") or name in _PRIVATE
     if public and _importlib_util.find_spec(f"{__package__}.{name}") is not None:
         return _importlib.import_module(f"{__package__}.{name}")
-    if name.startswith("_") and name in _absent_names.entries("torch"):  # also an operation of torch.ops.aten
+    if name.startswith("_") and _absent_names.named("torch", name):  # perhaps an operation of torch.ops.aten
         found = _importlib.import_module(f"{__package__}._library.aten").find(name) or _op.functions.get(name)
         if found is not None:
             return found

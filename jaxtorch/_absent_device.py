@@ -111,9 +111,10 @@ class AbsentDevice:
         """Nothing to do: there is no such device."""
 
 
-def absent_device(module: str, name: str) -> dict[str, Any]:
-    """What the module of a kind of device holds where there is none, by name."""
+def absent_device(module: str, name: str, without: str = "") -> dict[str, Any]:
+    """What the module of a kind of device holds where there is none, by name; `without` some."""
     functions = AbsentDevice(name)
     why = f"jaxtorch has no {name} backend"
     held = {kind: absent_class(f"torch.{module}.{kind}", why) for kind in ("Event", "Stream")}
-    return held | {n: getattr(functions, n) for n in vars(AbsentDevice) if not n.startswith("_")}
+    names = [n for n in vars(AbsentDevice) if not n.startswith("_") and n not in without.split()]
+    return held | {n: getattr(functions, n) for n in names}

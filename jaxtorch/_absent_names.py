@@ -72,6 +72,11 @@ def entries(module: str) -> dict[str, tuple[str, Any]]:
     return found
 
 
+def named(module: str, name: str) -> bool:
+    """Has the table a name of PyTorch's module?"""
+    return name in entries(module) and not _hidden
+
+
 @functools.cache
 def _parents() -> frozenset[str]:
     """Modules with modules inside them, as PyTorch has them."""
@@ -107,7 +112,7 @@ def find(module: str, name: str) -> Any:
     if not name.startswith("__"):
         if f"{module}.{name}" in _lines() and not _hidden:
             return importlib.import_module("jax" + f"{module}.{name}")
-        if name in entries(module) and not _hidden:
+        if named(module, name):
             return _made(module, name)
     raise AttributeError(f"module '{module}' has no attribute '{name}'")
 

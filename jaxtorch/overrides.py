@@ -50,7 +50,7 @@ _IGNORED = frozenset(
     set_warn_always sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
     sparse_csr_tensor tensor tril_indices triu_indices typename use_deterministic_algorithms vander vmap zeros""".split()
 )
-_IGNORED_LAYERS = "hardsigmoid hardswish sigmoid tanh upsample upsample_bilinear upsample_nearest".split()
+_IGNORED_LAYERS = "hardsigmoid hardswish scaled_mm sigmoid tanh upsample upsample_bilinear upsample_nearest".split()
 _IGNORED_INIT = """calculate_gain constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal
     xavier_uniform""".split()
 _IGNORED_METHODS = """as_subclass eig lstsq new new_empty new_empty_strided new_full new_ones new_tensor new_zeros reinforce solve

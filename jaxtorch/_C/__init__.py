@@ -215,7 +215,7 @@ def __getattr__(name: str) -> Any:
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         return getattr(importlib.import_module(".._archives", __name__), name)
     found = None if name.startswith("__") else _functions.get(name)
-    if found is None and name in _absent_names.entries("torch._C"):  # PyTorch's functions are often defined here
+    if found is None and _absent_names.named("torch._C", name):  # PyTorch's functions are often defined here
         found = getattr(importlib.import_module("..", __name__), name, None)
     if found is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}': jaxtorch has no compiled core")

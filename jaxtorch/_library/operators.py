@@ -407,7 +407,7 @@ class Namespace(SimpleNamespace):
 
             if name in quantised:
                 packet = packets[self._name, name] = OfEngine(name, quantised[name], None, self._name)
-        if packet is None and name in _absent_names.entries(f"@{self._name}") and not _absent_names._hidden:
+        if packet is None and _absent_names.named(f"@{self._name}", name):
             api = f"torch.ops.{self._name}.{name}"  # also a key of libraries' tables
             absent = absent_function(api, _absent_names.reason(api))
             packet = packets[self._name, name] = OfEngine(name, absent, None, self._name)

@@ -91,7 +91,7 @@ def is_built() -> bool:
     return _is_available()
 
 
-class SDPAParams:
+class _SDPAParams:
     """What decides which kernel PyTorch's attention takes on GPUs."""
 
     def __init__(
@@ -101,7 +101,10 @@ class SDPAParams:
         self.dropout, self.is_causal, self.enable_gqa = dropout, is_causal, enable_gqa
 
 
-def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+SDPAParams = _SDPAParams
+
+
+def can_use_flash_attention(params: _SDPAParams, debug: bool = False) -> bool:
     """Always False: there are no kernels of PyTorch's own, XLA makes them."""
     return False
 

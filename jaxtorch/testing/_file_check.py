@@ -26,6 +26,8 @@ class FileCheck:
     the first check that does not hold.
     """
 
+    __module__ = "jaxtorch"
+
     def __init__(self) -> None:
         self._checks: list[_Check] = []
         self._has_run = False
