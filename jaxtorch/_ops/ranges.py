@@ -402,6 +402,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return filled((0,), 0, input.dtype, input.device)
+    if input.is_meta:
+        raise NotImplementedError("aten::masked_select: attempted to run this operator with Meta tensors")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     picked = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
     flat = functions["index_select"](input, 0, placed(picked.reshape(-1), input.device))

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import native
+from .._core.context import target
 from .._core.op import Array, op
 from .pool_adaptive import adaptive_average
 from .primitives import linear_in, natively, primitive, with_tangent
@@ -152,6 +153,8 @@ def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: 
     pixels = input.dtype == jnp.uint8 and (mode.startswith("nearest") or mode in ("bilinear", "bicubic"))
     if kind(input) in ("int", "bool", "complex") and not pixels:
         unsupported(_kernel_name(mode, len(spatial)), input)
+    if target() == "meta":  # whose places and weights would be as large as the result
+        return jnp.zeros((*input.shape[:2], *size), input.dtype)
     if mode == "area":
         return adaptive_average(input, len(spatial), list(size))
     single = input.dtype != jnp.float64
