@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -257,6 +258,20 @@ def test_truncated_normal_numbers_come_to_an_end(arguments: Any):
 
 
 CALLS = {
+    "threshold of whole numbers": lambda t: t.threshold(t.arange(-2, 3), -0.5, -1.0),
+    "threshold of sparse": lambda t: t.nn.Threshold(1.0, 0.5)(t.ones(2).to_sparse()),
+    "ctc of a number": lambda t: t.nn.CTCLoss()(0, t.ones(2), (2,), (2,)),
+    "erfc of float8": lambda t: t.erfc(t.ones(2).to(t.float8_e4m3fn)),
+    "erfcx of float8": lambda t: t.special.erfcx(t.ones(2).to(t.float8_e4m3fn)),
+    "ldl_factor of float8": lambda t: t.linalg.ldl_factor(t.ones(2, 2).to(t.float8_e4m3fn)),
+    "out is a number": lambda t: t.index_add(t.ones(2), 0, t.tensor([0]), t.ones(1), out=1j),
+    "indices_copy": lambda t: t.indices_copy([2.0]),
+    "is_inference": lambda t: t.is_inference(1),
+    "adjoint": lambda t: t.adjoint(False),
+    "tensorinv": lambda t: t.linalg.tensorinv({}),
+    "histogramdd": lambda t: t.histogramdd(3, -3),
+    "sspaddmm": lambda t: t.ones(2, 2).sspaddmm(t.ones(2, 2), t.ones(2, 2)),
+    "combinations of meta": lambda t: t.combinations(t.empty(3, device="meta")),
     "ones of itself": lambda t: t.ones(_itself()),
     "reshape of itself": lambda t: t.ones(2).reshape(_itself()),
     "sum over itself": lambda t: t.ones(2).sum(_itself()),
@@ -292,3 +307,23 @@ CALLS = {
 def test_calls_that_let_strange_errors_out(name: str):
     f = CALLS[name]
     assert repr(ending(lambda: f(jaxtorch))) == repr(ending(lambda: f(torch)))
+
+
+LARGE = 10**9
+RESAMPLED = {
+    "nearest": lambda F, x: F.interpolate(x, scale_factor=2),
+    "linear": lambda F, x: F.interpolate(x, scale_factor=1.5, mode="linear"),
+    "area": lambda F, x: F.interpolate(x, size=LARGE // 3, mode="area"),
+    "adaptive_avg_pool1d": lambda F, x: F.adaptive_avg_pool1d(x, LARGE // 3),
+}
+
+
+@pytest.mark.parametrize("name", RESAMPLED)
+def test_meta_tensors_cost_nothing(name: str):
+    """Places and weights for so many elements would take gigabytes and minutes."""
+    resample = RESAMPLED[name]
+    before = time.process_time()
+    ours = resample(jaxtorch.nn.functional, jaxtorch.empty(1, 1, LARGE, device="meta"))
+    assert time.process_time() - before < 3
+    theirs = resample(torch.nn.functional, torch.empty(1, 1, LARGE, device="meta"))
+    assert (tuple(ours.shape), ours.device.type) == (tuple(theirs.shape), "meta")

@@ -110,7 +110,7 @@ class _Source:
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
         self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER as _error:"]
-        self.add(f"return _AGAIN(_error, _OP, {op.name}, ({''.join(p.name + ', ' for p in op.params)}))", 2)
+        self.add(f"return _AGAIN(_error, _OP, _PUBLIC, ({''.join(p.name + ', ' for p in op.params)}))", 2)
         if self.inplace:  # whose first lines take it for granted that the first argument is a tensor
             self.add("except AttributeError:")
             self.add(f"_NEED_TENSOR({op.params[0].name}, '{op.name}_', {op.params[0].name!r})", 2)
@@ -121,7 +121,7 @@ class _Source:
         written = of_methods = self.method.__code__
         if self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
             written = self._compile(text.replace(*self.leading)).__code__
-        self.namespace[op.name] = self.function
+        self.namespace[op.name] = self.namespace["_PUBLIC"] = self.function
         for form in self.forms:
             if form.__code__ is self.first or form.__code__ is self.first_of_methods:
                 form.__code__ = of_methods if form.__qualname__.startswith("Tensor.") else written

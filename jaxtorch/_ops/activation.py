@@ -105,7 +105,8 @@ def threshold(input: Array, threshold: Real, value: Real):
     """The input where it is above `threshold`, `value` elsewhere."""
     refuse("threshold_cpu", input, "bool", "complex")
     check_number(value, dtypes.from_numpy(input.dtype))
-    return in_single(lambda x: jnp.where(x <= threshold, np.asarray(value).astype(x.dtype), x))(input)
+    least = int(threshold) if kind(input) == "int" and math.isfinite(threshold) else threshold
+    return in_single(lambda x: jnp.where(x <= least, np.asarray(value).astype(x.dtype), x))(input)
 
 
 def _preferred(x: Any, weight: Any) -> Any:

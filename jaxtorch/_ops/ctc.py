@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core.checks import Total, Within, flag
 from .._core.op import Array, op
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .loss import reduction_of
 from .rules import kind, unsupported
 
@@ -174,6 +174,8 @@ def ctc_loss(
 
     As in PyTorch, the gradient is right where `log_probs` came from `log_softmax`, and only there.
     """
+    need_tensor(log_probs, "ctc_loss", "log_probs")
+    need_tensor(targets, "ctc_loss", "targets", 2)
     lengths = [x if isinstance(x, Tensor) else _host_lengths(x, log_probs) for x in (input_lengths, target_lengths)]
     return _ctc(log_probs, targets, *lengths, blank, reduction, zero_infinity)
 

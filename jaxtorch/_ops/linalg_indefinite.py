@@ -42,7 +42,7 @@ def _ldl(name: str, A: Any, hermitian: bool, check: bool) -> tuple[Any, Any, Any
     square("torch.linalg.ldl_factor_ex", A)
     if kind(A) in ("bool", "int"):
         numbers("torch.linalg.ldl_factor_ex", A)
-    if A.dtype.itemsize == 2:
+    if A.dtype.itemsize <= 2:
         unsupported("ldl_factor_kernel_cpu", A)
     shapes = (
         jax.ShapeDtypeStruct(A.shape, A.dtype),

@@ -40,9 +40,9 @@ def refuse(kernel: str, x: Any, *kinds: str) -> None:
 
 
 def full_precision(kernel: str, *xs: Any) -> None:
-    """Refuse complex and half precision arrays, for which PyTorch has no such kernel."""
+    """Refuse complex arrays and those of less than single precision, for which PyTorch has no such kernel."""
     for x in xs:
-        if kind(x) == "complex" or x.dtype in HALVES:
+        if kind(x) == "complex" or (kind(x) not in ("bool", "int") and x.dtype.itemsize < 4):
             unsupported(kernel, x)
 
 
