@@ -31,6 +31,8 @@ class device:
         if isinstance(type, int) and not isinstance(type, bool):
             if type < 0:
                 raise RuntimeError("Device index must not be negative")
+            if not jax_devices("cuda"):
+                raise RuntimeError("Cannot access accelerator device when none is available.")
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")

@@ -24,7 +24,7 @@ from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
 from .overrides import Stranger, activate, overrides, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
-from .size import check_long, need_sizes
+from .size import check_long
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import Value, python_number, wrap_number
@@ -46,6 +46,8 @@ _LOOKED_AT = frozenset(("float", "float | None", "Real", "Number", "Number | Non
 """Annotations of arguments whose kind is looked at where an entry is built."""
 _WORDS_APART = frozenset(("_embedding_bag",))
 """Operations whose PyTorch functions look their words up themselves."""
+_REDUCTION_IN_TEXT = frozenset(("poisson_nll_loss", "multilabel_soft_margin_loss"))
+"""Losses that write an unknown reduction into a text, which it must therefore be."""
 _NUMBERS = frozenset((int, float, bool, complex))
 
 _MISSING = parameters.MISSING
@@ -66,22 +68,25 @@ class _Source:
             "_OPERAND": _operand, "_BOUND": _bound, "_SCALAR": _scalar, "_FINISH": finish, "_LIST": _tensor_list,
             "_BUILD": _build, "_VIEW": finish_view, "_LAY": lay_out, "_LIKE": lay_like, "_OUT": _tensor.write_out,
             "_CHANNELS": lay_channels, "_LEADING": _leading,
-            "_STAR": _star, "_INTO": _tensor.finish_inplace,
+            "_STAR": parameters.star_items, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
             "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts, "_NEED_TENSOR": _tensor.need_tensor,
-            "_SELF": None, "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
+            "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
             "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked, "_RENAMED": parameters.by_other_names,
         }  # fmt: skip
+        self.named = not op.name.startswith("_")
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
-        self.function = self.namespace["_SELF"] = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
+        self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
         self.first = self.function.__code__
         names = self.first.co_names
         self.first_of_methods = self.first.replace(co_names=tuple(["_METHOD" if n == "_FIRST" else n for n in names]))
         self.method = self.function
-        self.written = False
+        self.written: set[bool] = set()
+        """Which forms have their body: that of methods, that of functions."""
+        self.text = self.renaming = ""
         self.leading: tuple[str, str] | None = None
         """How a method reads a first operand that may be a number, and how a function does."""
         self.forms = [self.function]
@@ -93,17 +98,34 @@ class _Source:
 
     def write(self) -> Any:
         """The function, with its body from now on, as its other forms have."""
-        with _writing:
-            if not self.written:
-                self.lines.clear()  # an interrupt may have come the first time
-                self._write_body()
-                self.written = True
+        self._write_form(False)
         return self.function
 
     def write_method(self) -> Any:
         """The method, likewise."""
-        self.write()
+        self._write_form(True)
         return self.method
+
+    def _write_form(self, of_methods: bool) -> None:
+        with _writing:
+            if of_methods in self.written:
+                return
+            if not self.text:
+                self.lines.clear()  # an interrupt may have come the first time
+                self._write_body()
+            text = self.text
+            if of_methods:  # which NumPy's names would cost more than they are worth
+                text = text.replace(", **_named", "", 1).replace(self.renaming, "", 1)
+            elif self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
+                text = text.replace(*self.leading)
+            made = self._compile(text)
+            self.namespace[self.op.name] = self.namespace["_PUBLIC"] = self.function
+            if of_methods:
+                self.method = made
+            for form in self.forms:
+                if form.__code__ is (self.first_of_methods if of_methods else self.first):
+                    form.__code__ = made.__code__
+            self.written.add(of_methods)
 
     def _write_body(self) -> None:
         op = self.op
@@ -117,14 +139,7 @@ class _Source:
             self.add("raise", 2)
         text = "\n".join(self.lines) + "\n"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
-        self.method = self._compile(text)
-        written = of_methods = self.method.__code__
-        if self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
-            written = self._compile(text.replace(*self.leading)).__code__
-        self.namespace[op.name] = self.namespace["_PUBLIC"] = self.function
-        for form in self.forms:
-            if form.__code__ is self.first or form.__code__ is self.first_of_methods:
-                form.__code__ = of_methods if form.__qualname__.startswith("Tensor.") else written
+        self.text = text
 
     def _given(self) -> str:
         """The parameters, as a call passes them on."""
@@ -157,8 +172,9 @@ class _Source:
             parts.append("*")
         parts.extend([f"{name}={default}" for name, default in extra])
         passed.extend([f"{name}={name}" for name, _ in extra])
-        parts.append("**_named")
-        passed.append("**_named")
+        if self.named:
+            parts.append("**_named")
+            passed.append("**_named")
         return ", ".join(parts), ", ".join(passed)
 
     def _other_names(self) -> list[tuple[str, str]]:
@@ -197,7 +213,10 @@ class _Source:
         self.add(self.head, 0)
         given = [f"{p.name!r}: {p.name}_items or {p.name}" if p.star else f"{p.name!r}: {p.name}" for p in op.params]
         given += [f"{alias!r}: {alias}" for alias, _ in self._other_names()] + ["'out': out"] * self.out
-        self.add(f"if _named: return _RENAMED(_OP, _SELF, _named, {{{', '.join(given)}}})")
+        if self.named:
+            line = f"if _named: return _RENAMED(_OP, _PUBLIC, _named, {{{', '.join(given)}}})"
+            self.add(line)
+            self.renaming = f"        {line}\n"
         if op.numbers_first:
             first = "".join([p.name + ", " for p in op.params if not p.keyword_only])
             self.namespace["_OLD"] = _numbers_first
@@ -385,20 +404,6 @@ class _Warned:
     numbers_first = False
 
 
-def _star(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
-    """The value of a parameter that takes its items one by one or as one sequence."""
-    if items:
-        if len(items) == 1 and isinstance(items[0], (tuple, list)):
-            return tuple(items[0])
-        for item in items:
-            if item.__class__ is not int:
-                return need_sizes(op, name, items, 1)
-        return items
-    if keyword is _MISSING:
-        raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
-    return keyword
-
-
 def _operand(op: Op, name: str, x: Any, kind: str) -> Value:
     """The value of an operand that is not a tensor."""
     if isinstance(x, Value):
@@ -496,7 +501,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         elif p.note in ("int", "int | None"):
             check_long(number)
         elif p.name == "reduction" and not isinstance(given, str):
-            raise ValueError(f"{given} is not a valid value for reduction")
+            kind = TypeError if op.name in _REDUCTION_IN_TEXT else ValueError
+            raise kind(f"{given} is not a valid value for reduction")
         elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":
             refuse_kind(op.name, p, given)
     key = (*key[:n], *map(parameters.marked, freeze(statics)))

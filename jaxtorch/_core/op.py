@@ -540,6 +540,7 @@ def function(
         own = _method_form(fn, public) if function and method else fn
         if function and _takes_input(fn):
             fn = numpy_names(fn)
+            fn.__name__ = fn.__qualname__ = public
         for n in (public, *aliases):
             other = n != public
             if function:

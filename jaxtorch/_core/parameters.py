@@ -165,7 +165,9 @@ _SIZE_LIKE = frozenset(
     cross_entropy.ignore_index split_with_sizes.split_sizes topk.k tril.diagonal triu.diagonal local_response_norm.size
     eye.n eye.m randint.low randint.high randint_like.low randint_like.high randperm.n interpolate.size bincount.minlength
     multinomial.num_samples tensor_split.indices_or_sections select.index slice.start narrow.start
-    repeat_interleave.repeats""".split()
+    repeat_interleave.repeats channel_shuffle.groups conv1d.groups conv2d.groups conv3d.groups conv_transpose1d.groups
+    conv_transpose2d.groups conv_transpose3d.groups native_group_norm.C native_group_norm.HxW native_group_norm.N nonzero_static.size
+    select_scatter.index slice.step slice_scatter.end slice_scatter.start slice_scatter.step""".split()
 )
 """Whole numbers that PyTorch takes for sizes: a tensor or array with one whole number stands for it."""
 
@@ -198,6 +200,21 @@ class _Missing:
 
 MISSING = _Missing()
 """What a required parameter holds that was not given."""
+
+
+def star_items(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
+    """The value of a parameter that takes its items one by one or as one sequence."""
+    if items:
+        if len(items) == 1 and isinstance(items[0], (tuple, list)):
+            return tuple(items[0])
+        for item in items:
+            if item.__class__ is not int:
+                return need_sizes(op, name, items, 1)
+        return items
+    if keyword is MISSING:
+        raise TypeError(f'{op}() missing 1 required positional arguments: "{name}"')
+    return keyword
+
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names of arguments, by which PyTorch takes them too."""

@@ -48,6 +48,7 @@ def _matrix_power(A: Array, n: int):
 
 
 @numpy_names
+@checked
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A to an integer power; the inverse's where that is negative."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):

@@ -170,6 +170,7 @@ def _sampler(n: int) -> Any:
     def grid_sampler(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
     ) -> Tensor:
+        need_tensor(input, f"grid_sampler_{n}d")
         need_kind(f"grid_sampler_{n}d", "align_corners", "bool", align_corners)
         need_tensor(input, f"grid_sampler_{n}d", "input")
         for name, mode in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
@@ -209,7 +210,7 @@ def _unsafe(name: str) -> None:
 
     @numpy_names
     def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        views = split(input, *args, **kwargs)
+        views = split(need_tensor(input, "unsafe_" + name), *args, **kwargs)
         if name == "split" and isinstance(args[0] if args else None, int) and len(views) > 1:
             return _apart(input, args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0))
         return tuple([part.clone() for part in views])

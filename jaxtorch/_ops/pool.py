@@ -442,6 +442,8 @@ def avg_pool3d(
 
 
 def _lp_pool(x: Any, n: int, norm_type: float, kernel: Any, stride: Any, ceil_mode: bool) -> Any:
+    if n > 1 and isinstance(kernel, (tuple, list)) and len(kernel) != n:
+        raise ValueError(f"expected {n} values to unpack of kernel_size, got {len(kernel)}")
     kernel = numbers(kernel, n, f"lp_pool{n}d", "kernel_size")
     if math.isinf(norm_type):
         sign = 1 if norm_type > 0 else -1

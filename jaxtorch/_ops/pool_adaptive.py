@@ -34,11 +34,11 @@ def _windows(size: int, out: int) -> tuple[Any, Any]:
 
 
 def _targets(x: Any, n: int, output_size: Any, name: str) -> list[int]:
-    if not isinstance(output_size, (tuple, list)):
-        need_sizes(name, "output_size", output_size, 2, alone=True)
+    several = isinstance(output_size, (tuple, list))
+    need_sizes(
+        name, "output_size", [1 if g is None else g for g in output_size] if several else output_size, 2, alone=True
+    )
     given: tuple[Any, ...] = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
-    if len(given) == 1:
-        given = given * n
     if len(given) != n:
         if n == 1:
             raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(given)})")

@@ -13,7 +13,7 @@ from .._core import device as devices
 from .._core import draws, dtypes, strides
 from .._core.mersenne import in_memory_order
 from .._core.op import Array, Arrays, Scalar, function, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Mapped, Value, aval_of
@@ -341,6 +341,7 @@ def _contiguous(t: Tensor) -> bool:
 
 
 @function("normal_", method=True, function=False)
+@checked
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers, in place."""
     aval = self._value.aval
@@ -441,6 +442,7 @@ _C_TYPES = {
 
 
 @function("exponential_", method=True, function=False)
+@checked
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponential numbers of rate `lambd`, in place."""
     dtype = _floating(self, "Exponential", dtypes.scalar_name)
@@ -451,6 +453,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
 
 
 @function("geometric_", method=True, function=False)
+@checked
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the numbers of trials up to the first success of probability `p`, in place."""
     dtype = self._value.aval.dtype
@@ -463,6 +466,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 
 @function("cauchy_", method=True, function=False)
+@checked
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with Cauchy numbers, in place."""
     dtype = _floating(self, "Cauchy", lambda d: _C_TYPES.get(d.name, d.name))
@@ -473,6 +477,7 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Gen
 
 
 @function("log_normal_", method=True, function=False)
+@checked
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
     """Fill with the exponentials of normal numbers, in place."""
     dtype = self._value.aval.dtype

@@ -240,8 +240,6 @@ def diff(input: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, 
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     axis = one_axis("diff", dim, input.ndim)
-    if n == 0:
-        return input
     for extra in (prepend, append):
         if extra is None:
             continue
@@ -254,6 +252,8 @@ def diff(input: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, 
                     "along the "
                     f"differencing dimension; input.size({i}) = {a}, but got tensor.size({i}) = {b}"
                 )
+    if n == 0:
+        return input
     parts = _common(*[p for p in (prepend, input, append) if p is not None])
     x = jnp.concatenate(parts, axis) if len(parts) > 1 else parts[0]
     for _ in range(min(n, x.shape[axis])):

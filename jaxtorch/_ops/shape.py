@@ -14,7 +14,7 @@ import numpy as np
 from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
 from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.size import as_size, check_long, need_sizes
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -90,6 +90,7 @@ def repeat_interleave(
         return from_host(places.astype(input.dtype.np), input.device)
     if not isinstance(repeats, Tensor):
         need_kind("repeat_interleave", "repeats", "int", repeats)
+    need_tensor(input, "repeat_interleave")
     if dim is None:
         input, dim = input.reshape(-1), 0
     rank = input._value.aval.ndim
@@ -376,6 +377,7 @@ def _the_way(name: str, *ways: Any) -> Any:
 
 @function("tensor_split", method=True)
 @numpy_names
+@checked
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
     sections: Any = None, tensor_indices_or_sections: Any = None,
@@ -389,8 +391,8 @@ def tensor_split(
 
 def _splitting(name: str, least: int, dim: Any) -> None:
     def split_into(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+        size = need_tensor(input, name)._value.aval.shape
         given = _the_way(name, indices_or_sections, indices, sections)
-        size = input._value.aval.shape
         if len(size) < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(size)} "

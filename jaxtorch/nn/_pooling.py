@@ -68,25 +68,32 @@ def _full_size(input: Tensor, output_size: Any) -> Any:
     return tuple(s if o is None else o for o, s in zip(output_size, sizes, strict=True))
 
 
+def _plain_first(sizes: Any, name: str) -> Any:
+    """The sizes, whose first may not be a flag: to those who look operations up it is the number 1."""
+    if isinstance(sizes, tuple) and sizes and sizes[0].__class__ is bool:
+        need_sizes(name, "output_size", sizes, 2)
+    return sizes
+
+
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the last 2 dimensions into `output_size` parts; None keeps a size."""
-    return _adaptive.adaptive_avg_pool2d(input, _full_size(input, output_size))
+    return _adaptive.adaptive_avg_pool2d(input, _plain_first(_full_size(input, output_size), "adaptive_avg_pool2d"))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over windows that divide the last 3 dimensions into `output_size` parts; None keeps a size."""
-    return _adaptive.adaptive_avg_pool3d(input, _full_size(input, output_size))
+    return _adaptive.adaptive_avg_pool3d(input, _plain_first(_full_size(input, output_size), "adaptive_avg_pool3d"))
 
 
 def _define_adaptive_max(n: int) -> tuple[Any, Any]:
     both = getattr(_adaptive, f"adaptive_max_pool{n}d_with_indices")
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        found = both(input, _full_size(input, output_size))
+        found = both(input, _plain_first(output_size if n == 1 else _full_size(input, output_size), name))
         return found if return_indices else found[0]
 
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-        return both(input, _full_size(input, output_size))
+        return both(input, _plain_first(output_size if n == 1 else _full_size(input, output_size), name))
 
     doc = f"Maxima of windows dividing the last {n} dimensions into `output_size` parts (and positions)."
     adaptive_max_pool.__doc__ = with_indices.__doc__ = doc

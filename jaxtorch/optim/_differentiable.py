@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._core import modes
 from .._core.entry import Entry
 from .._core.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
@@ -47,7 +49,20 @@ def _operand(x: Any) -> Any:
     return x if isinstance(x, Tensor) else wrap_number(x)
 
 
+def check_alpha(x: Any) -> None:
+    """Raise what `add` raises where a coupled weight decay is no number to multiply with."""
+    if isinstance(x, (bool, np.ndarray)):
+        if x is True:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        if isinstance(x, np.ndarray):
+            raise TypeError("add(): argument 'alpha' must be Number, not numpy.ndarray")
+    elif isinstance(x, int) and x >= 2**63:
+        raise OverflowError("int too big to convert")
+
+
 def option(group: dict[str, Any], name: str) -> Any:
     """An option as a number; the tensor itself where autograd shall reach it."""
     x = group[name]
+    if name == "weight_decay" and not group.get("decoupled_weight_decay"):
+        check_alpha(x)
     return x if isinstance(x, Tensor) and x._rg and group.get("differentiable") else optimizer.number(x)

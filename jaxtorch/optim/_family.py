@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.op import functions
 from .._core.tensor import Tensor
 from .._core.value import Value
+from ._differentiable import check_alpha
 from .optimizer import Again, Optimizer, check_number, host_number, number, run_closure, update
 
 _ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla", "tpu")
@@ -95,7 +96,10 @@ def decay_of(group: dict[str, Any], numbers: dict[str, Any]) -> str:
     if not isinstance(decay, Tensor) and decay == 0:
         return ""
     numbers["weight_decay"] = decay
-    return "decoupled" if group.get("decoupled_weight_decay") else "coupled"
+    if group.get("decoupled_weight_decay"):
+        return "decoupled"
+    check_alpha(decay)
+    return "coupled"
 
 
 def by_counts(states: list[dict[str, Any]], names: tuple[str, ...]) -> dict[tuple[float, ...], list[int]]:

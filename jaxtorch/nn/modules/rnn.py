@@ -9,6 +9,7 @@ from typing import Any
 
 from ..._core import modes
 from ..._core.op import functions
+from ..._core.parameters import need_kind
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty, zeros
 from ..._ops.recurrent import run_layers
@@ -206,6 +207,9 @@ class RNNBase(Module):
         return change(hx)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
+        for name in ("bias", "bidirectional", "batch_first"):
+            if getattr(self, name).__class__ is not bool:
+                need_kind(self._get_name().lower(), name, "bool", getattr(self, name))
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
