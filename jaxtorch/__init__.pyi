@@ -228,6 +228,8 @@ def _convert_indices_from_coo_to_csr(self: Tensor, size: _int, *, out_int32: _bo
     """(size + 1,) where each of `size` rows begins, from (n,) row numbers in order. RuntimeError for other than one dimension."""
 def _convert_indices_from_csr_to_coo(crow_indices: Tensor, col_indices: Tensor, *, out_int32: _bool = ..., transpose: _bool = ..., out: Tensor | None = ...) -> Tensor:
     """(batch dimensions + 2, all values) places, from (*batch, rows + 1) beginnings of rows and (*batch, n) columns."""
+def _sample_dirichlet(input: Tensor, generator: Any = ...) -> Tensor:
+    """`torch._sample_dirichlet`: a sample for the concentrations in the last dimension."""
 def _scaled_mm(input: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Tensor | None = ..., scale_result: Tensor | None = ..., out_dtype: Any = ..., use_fast_accum: _bool = ...) -> Tensor:
     """The product of two float8 matrices (m, k) and (k, n), each times its scale, plus a bias (n,), in float32 rounded once."""
 def _sparse_coo_tensor_unsafe(indices: Any = ..., values: Any = ..., size: Any = ..., *, dtype: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., check_invariants: _bool | None = ..., is_coalesced: _bool | None = ...) -> Any:

@@ -263,6 +263,8 @@ def rrelu_(input: Tensor, lower: _float = ..., upper: _float = ..., training: _b
     """In-place form of `rrelu`."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: _float = ..., is_causal: _bool = ..., scale: _float | None = ..., enable_gqa: _bool = ...) -> Tensor:
     """(..., L, E) queries attend to (..., S, E) keys with (..., S, Ev) values: (..., L, Ev); Vaswani et al. (2017)."""
+def scaled_mm(mat_a: Tensor, mat_b: Tensor, scale_a: Any, scale_recipe_a: Any, scale_b: Any, scale_recipe_b: Any, swizzle_a: Any = ..., swizzle_b: Any = ..., bias: Tensor | None = ..., output_dtype: Any = ..., contraction_dim: Any = ..., use_fast_accum: _bool = ...) -> Tensor:
+    """The product of two float8 matrices (m, k) and (k, n), each times its scale, plus a bias (n,), in float32 rounded once."""
 def selu(input: Tensor, inplace: _bool = ...) -> Tensor:
     """The self-normalising exponential unit of Klambauer et al. (2017)."""
 def selu_(input: Any) -> Tensor:
