@@ -116,3 +116,37 @@ def test_what_has_a_history_is_sent_to_no_process(torch: Any) -> Any:
         except RuntimeError as error:
             seen.append(str(error)[:46])
     return seen
+
+
+@parity_test
+def test_what_a_node_has_saved_is_what_the_program_has(torch: Any) -> Any:
+    """The operand itself, and a tensor on the memory of the result."""
+    leaf = torch.ones(2, requires_grad=True)
+    seen = []
+    for y in (leaf, leaf * 1, leaf.clone()[:]):
+        for call in (lambda y: y.exp(), lambda y: y.sigmoid(), lambda y: y.pow(2), lambda y: y.sin()):
+            b = call(y)
+            for name in ("_saved_self", "_saved_result"):
+                saved = getattr(b.grad_fn, name, None)
+                if saved is not None:
+                    seen.append(
+                        [saved is y, saved is b, saved.data_ptr() in (y.data_ptr(), b.data_ptr()), saved._version]
+                    )
+                    seen.append([type(saved.grad_fn).__name__, saved.requires_grad])
+    b = leaf.exp()
+    saved = b.grad_fn._saved_result
+    b.add_(1)
+    return [*seen, saved._version, saved.tolist() == b.tolist()]
+
+
+@parity_test
+def test_what_stands_for_all_nodes(torch: Any) -> Any:
+    kind = torch.autograd.graph.Node
+    leaf = torch.ones(2, requires_grad=True)
+    nodes = [
+        leaf.exp().grad_fn,
+        torch.autograd.graph.get_gradient_edge(leaf).node,
+        leaf[:1].grad_fn,
+        leaf.exp().sum().grad_fn,
+    ]
+    return [[isinstance(n, kind), issubclass(type(n), kind), kind in type(n).mro()] for n in (*nodes, leaf, 3)]

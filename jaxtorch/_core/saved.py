@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 
 from .tape import OF_LAYERS, Node
-from .tensor import from_host, wrap
+from .tensor import Tensor, from_host, wrap
 from .value import Value
+from .views import detached
 
 _NAMES = {"self": "input"}
 
@@ -54,6 +56,17 @@ def saved_names(node: Node) -> list[str]:
     return sorted("_saved_" + name for name in found)
 
 
+def _owner(value: Value, edge: Any) -> Any:
+    """The tensor whose value a node has saved, if the program still has it. Nothing leads there, so that it costs no step of a
+    training loop anything: the garbage collector knows who holds the value."""
+    for holder in gc.get_referrers(value):
+        if not isinstance(holder, Tensor) or holder._value is not value:
+            continue
+        if edge is None or (holder._node, holder._index) == tuple(edge):
+            return holder
+    return None
+
+
 def _saved_value(node: Node, kind: str, k: int) -> Any:
     form = node.form
     if (kind, k) not in form.roots:
@@ -66,7 +79,10 @@ def _saved_value(node: Node, kind: str, k: int) -> Any:
         edge = node.edges[form.wanted.index(k)]
         if not isinstance(edge[0], Node):
             return edge[0]
-    t = wrap(value)
+    owner = _owner(value, edge)
+    if owner is not None and kind == "in":
+        return owner
+    t = wrap(value) if owner is None else detached(owner)  # on the memory of what the operation gave
     if edge is not None and (value.aval.dtype.is_floating_point or value.aval.dtype.is_complex):
         t._node, t._index, t._rg = edge[0], edge[1], True
     return t

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, NoReturn
 from .._core.backward import edge_of, under_way
 from .._core.modes import no_grad, state, watch
 from .._core.removable import RemovableHandle
-from .._core.tape import AccumulateGrad, Node, public_edge
+from .._core.tape import AccumulateGrad, public_edge
+from .._core.tape import Node as _Node
 from .._core.tensor import Tensor, kept_value, wrap
 
 __all__ = [
@@ -19,6 +20,23 @@ __all__ = [
     "region_activation_memory_budget", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
     "set_override_stale_capture_stream", "set_warn_on_accumulate_grad_stream_mismatch",
 ]  # fmt: skip
+
+
+class _NodeMeta(type):
+    """Nodes are instances, their classes subclasses, of what stands for all of them and is no base of any."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (_Node, AccumulateGrad)) if cls is Node else super().__instancecheck__(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, (_Node, AccumulateGrad)) if cls is Node else super().__subclasscheck__(subclass)
+
+
+class Node(metaclass=_NodeMeta):
+    """What `Tensor.grad_fn` is: `isinstance(t.grad_fn, Node)`. Its methods are those of the nodes."""
+
+    name, register_hook, register_prehook = _Node.name, _Node.register_hook, _Node.register_prehook
+    next_functions, metadata = _Node.next_functions, _Node.metadata
 
 
 class GradientEdge(NamedTuple):
