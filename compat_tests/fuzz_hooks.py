@@ -12,32 +12,26 @@ import sys
 import warnings
 from typing import Any
 
-VIEWS = ["{x}[1:]", "{x}[::2]", "{x}.view(-1)", "{x}[:]", "{x}.view({x}.shape)", "{x}.narrow(0, 0, 2)", "{x}.detach()"]
+VIEWS = [
+    "{x}[1:]", "{x}[::2]", "{x}.view(-1)", "{x}[:]", "{x}.view({x}.shape)", "{x}.narrow(0, 0, 2)", "{x}.detach()",
+    "{x}.split(1)[0]", "{x}.chunk(2)[-1]", "{x}.unbind()[0]", "{x}.data", "{x}.expand(2, -1)[1]",
+]  # fmt: skip
 RESULTS = [
-    "{x} * 2",
-    "{x} * {x}",
-    "{x}.tanh()",
-    "{x}.clone()",
-    "{x} + 1",
-    "{x}.sum().expand(3)",
-    "{x} * {y}.sum()",
-    "-{x}",
-]
+    "{x} * 2", "{x} * {x}", "{x}.tanh()", "{x}.clone()", "{x} + 1", "{x}.sum().expand(3)", "{x} * {y}.sum()", "-{x}",
+    "torch.cat([{x}, {y}])[:3]", "torch.where({x} > 1, {x}, {x} * 2)", "Twice.apply({x})", "torch.max({x}, 0)[0] + {y}",
+]  # fmt: skip
 WRITES = [
-    "{x}.mul_(2)",
-    "{x}.add_(1)",
-    "{x}.copy_({y}.sum().expand({x}.shape))",
-    "{x}.zero_()",
-    "{x}.neg_()",
-    "{x}[0] = {y}.sum()",
-]
+    "{x}.mul_(2)", "{x}.add_(1)", "{x}.copy_({y}.sum().expand({x}.shape))", "{x}.zero_()", "{x}.neg_()",
+    "{x}[0] = {y}.sum()", "untracked({x}.mul_, 2)", "untracked({x}.add_, {y}.sum())", "{x}.data.mul_(2)", "{x}.detach_()",
+    "{x}.fill_(3.)",
+]  # fmt: skip
 HOOKS = [
     "{x}.register_hook(noted('{x}'))", "{x}.register_hook(noted('{x}', 2.0))", "{x}.retain_grad()",
     "{x}.grad_fn.register_hook(noted('{x}.node'))", "{x}.grad_fn.register_prehook(noted('{x}.before'))",
-    "{x}.register_post_accumulate_grad_hook(noted('{x}.after'))",
-    "node({x}).register_hook(noted('{x}.end'))",
-    "node({x}).register_prehook(noted('{x}.start'))",
-    "handles.append({x}.register_hook(noted('{x} gone')))", "handles and handles.pop().remove()",
+    "{x}.register_post_accumulate_grad_hook(noted('{x}.after'))", "node({x}).register_hook(noted('{x}.end'))",
+    "node({x}).register_prehook(noted('{x}.start'))", "handles.append({x}.register_hook(noted('{x} gone')))",
+    "handles and handles.pop().remove()",
+    "torch.autograd.graph.register_multi_grad_hook([{x}, {y}], noted('{x} {y} any'), mode='any')",
 ]  # fmt: skip
 ENDS = [
     "{all}.backward()", "{all}.backward(inputs=[{x}])", "torch.autograd.grad({all}, [{x}, {y}], allow_unused=True)",
@@ -84,6 +78,20 @@ def run(torch: Any, lines: list[str]) -> list[Any]:
 
         return hook
 
+    def untracked(write: Any, *args: Any) -> None:
+        with torch.no_grad():
+            write(*args)
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            log.append(("Twice", values(g)))
+            return g * 2
+
     nodes: list[Any] = []  # PyTorch forgets a leaf's node, and the hooks on it, when nothing holds it
 
     def node(x: Any) -> Any:
@@ -91,6 +99,7 @@ def run(torch: Any, lines: list[str]) -> list[Any]:
         return nodes[-1]
 
     scope: dict[str, Any] = {"torch": torch, "noted": noted, "handles": [], "node": node}
+    scope |= {"untracked": untracked, "Twice": Twice}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, line in enumerate(lines):

@@ -150,3 +150,21 @@ def test_what_stands_for_all_nodes(torch: Any) -> Any:
         leaf.exp().sum().grad_fn,
     ]
     return [[isinstance(n, kind), issubclass(type(n), kind), kind in type(n).mro()] for n in (*nodes, leaf, 3)]
+
+
+@parity_test
+def test_hooks_on_several_tensors(torch: Any) -> Any:
+    """Of all: each must require a gradient. Of any: those that do."""
+    plain, leaf = torch.ones(2), torch.ones(2, requires_grad=True)
+    computed = leaf * 2
+    seen: list[Any] = []
+    for mode in ("all", "any"):
+        for tensors in ([plain], [plain, leaf], [leaf, plain], [computed, plain], [leaf, computed], []):
+            try:
+                handle = torch.autograd.graph.register_multi_grad_hook(tensors, lambda g: seen.append(g), mode=mode)
+            except AssertionError as error:
+                seen.append(type(error).__name__)
+                continue
+            (leaf.sum() + (computed * 2).sum()).backward(retain_graph=True)
+            handle.remove()
+    return seen

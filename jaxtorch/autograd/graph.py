@@ -154,10 +154,16 @@ def _if_open(packed: tuple[allow_mutation_on_saved_tensors, Tensor]) -> Tensor:
 
 
 def register_multi_grad_hook(tensors: Any, fn: Any, *, mode: str = "all") -> Any:
-    """Call `fn` with the gradients of several tensors once all (or any) of them have been computed."""
+    """Call `fn` with the gradients of several tensors once all (or any) of them have been computed.
+
+    AssertionError where one of all requires no gradient.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     count = len(tensors)  # TypeError for an iterator, which would be at its end below
+    if mode == "all" and not all([t.requires_grad for t in tensors]):  # noqa: C419
+        raise AssertionError("Expected gradient function to be set")
+    tensors = [t for t in tensors if t.requires_grad]
     rounds: list[_Round] = []
     places = [edge_of(t) for t in tensors]
 
