@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import importlib
+import textwrap
 import types
 import warnings
 from pathlib import Path
@@ -147,6 +148,22 @@ def test_in_a_program_that_imports_torch(run_python: Run, tmp_path: Path):
         "No module named 'torch._inductor.no_such_module'",
     ]
     assert out[7:] == ["False False"]
+
+
+def test_packages_that_have_moved_are_found_under_both_names(run_python: Run):
+    text = """
+        import torch, torch.nn.intrinsic.qat.modules.conv_fused as old, torch.quantization.quantize_fx
+        import torch.ao.nn.intrinsic.qat.modules.conv_fused as new
+        from torch.nn.quantized.dynamic.modules.rnn import LSTM
+        from torch.quantization.fx.convert import convert
+        print(old.ConvBn2d is new.ConvBn2d, LSTM is torch.ao.nn.quantized.dynamic.LSTM, torch.nn.quantized is torch.ao.nn.quantized)
+        try:
+            import torch.nn.quantized.no_such_module
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    out = run_python("-W", "ignore", "-m", "jaxtorch", "-c", textwrap.dedent(text)).stdout.splitlines()
+    assert out == ["True True True", "No module named 'torch.nn.quantized.no_such_module'"]
 
 
 # -- settings --

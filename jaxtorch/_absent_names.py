@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.util import spec_from_file_location
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -107,10 +107,20 @@ def _made(module: str, name: str) -> Any:
     return make(api, reason(api))
 
 
+_OLDER = ("nn.intrinsic", "nn.qat", "nn.quantizable", "nn.quantized", "quantization")
+"""Packages that have moved to `torch.ao`; their modules are found under both names."""
+
+
+def _moved(fullname: str) -> str | None:
+    """Where a module of jaxtorch has moved to; None for one that has not."""
+    rest = fullname.removeprefix("jaxtorch.")
+    return f"jaxtorch.ao.{rest}" if any(rest == old or rest.startswith(old + ".") for old in _OLDER) else None
+
+
 def find(module: str, name: str) -> Any:
     """What stands for a name of the table in PyTorch's `module`; AttributeError where it is not there."""
     if not name.startswith("__"):
-        if f"{module}.{name}" in _lines() and not _hidden:
+        if (f"{module}.{name}" in _lines() and not _hidden) or f"{module}.{name}".removeprefix("torch.") in _OLDER:
             return importlib.import_module("jax" + f"{module}.{name}")
         if named(module, name):
             return _made(module, name)
@@ -169,6 +179,21 @@ class _Answering(SourceFileLoader):
             told(module)
 
 
+class _Moved(Loader):
+    """Gives an import the module that is elsewhere now, and leaves that module as it was."""
+
+    def __init__(self, real: str) -> None:
+        self.real = real
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.real)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
+
+
 class _Empty(Loader):
     """Makes a module that is in the table only."""
 
@@ -216,6 +241,9 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if not fullname.startswith("jaxtorch."):
             return None
+        moved = _moved(fullname)
+        if moved is not None and find_spec(moved) is not None:
+            return ModuleSpec(fullname, _Moved(moved))
         spec = PathFinder.find_spec(fullname, path)
         if spec is not None:
             if type(spec.loader) is SourceFileLoader:
