@@ -424,6 +424,12 @@ def _im2col(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints =
         )
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     kernel, dilation, padding, stride = [_two(value, name) for name, value in given.items()]
+    if min(kernel) <= 0:
+        raise RuntimeError(
+            f"kernel size should be greater than zero, but got kernel_height: {kernel[0]} kernel_width: {kernel[1]}"
+        )
+    if min(stride) <= 0 or min(dilation) <= 0:
+        raise RuntimeError(f"stride and dilation should be greater than zero, but got {stride} and {dilation}")
     x = input[None] if input.ndim == 3 else input
     counts = _block_counts(x.shape[2:], kernel, dilation, padding, stride)
     if min(counts) < 1:

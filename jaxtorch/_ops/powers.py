@@ -118,7 +118,8 @@ def _pow_arguments(input: Any, exponent: Any) -> TypeError:
     )
 
 
-def _raised(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+@function("pow", method=True)
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`, broadcast; integers to negative integer numbers raise RuntimeError."""
     if isinstance(input, Tensor):
         if exponent.__class__ in (int, float) and exponent in _COMMON_EXPONENTS:
@@ -141,11 +142,8 @@ def _raised(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | 
         ones = np.ones(exponent._value.aval.shape, getattr(out, "dtype", dtypes.float32).np)
         return write_out(out, from_host(ones, exponent.device), "pow")
     elif exponent._layout is not None and getattr(out, "shape", None) != exponent.shape:
-        return write_out(out, _raised(input, exponent), "pow")
+        return write_out(out, pow(input, exponent), "pow")
     return _pow(input, exponent, out=out)
-
-
-pow = function("pow", method=True)(_raised)
 
 
 @method("pow_")
@@ -162,14 +160,12 @@ def pow_(self: Tensor, exponent: Tensor | Number) -> Tensor:
 
 
 def _power_operator(self: Tensor, other: Any) -> Any:
-    return _raised(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__pow__")
+    return pow(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__pow__")
 
 
 def _reflected_power(self: Tensor, other: Any) -> Any:
     return (
-        _raised(other, self)
-        if isinstance(other, (Tensor, *NUMBERS))
-        else foreign(pow, self, other, "__rpow__", swap=True)
+        pow(other, self) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__rpow__", swap=True)
     )
 
 

@@ -292,6 +292,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     if isinstance(source, (tuple, list)) is not isinstance(destination, (tuple, list)):
         kinds = f"{type(source).__name__}, {type(destination).__name__}"
         raise TypeError(f"movedim() received an invalid combination of arguments - got (Tensor, {kinds})")
+    for name, dims in (("source", source), ("destination", destination)):
+        if isinstance(dims, (tuple, list)):
+            need_sizes("movedim", name, dims, 2)
     if not input.ndim:
         strides.wrap_dim(source if isinstance(source, int) else 0, 0)
         return _alias(input)
