@@ -222,7 +222,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """NotImplementedError for a dense tensor, as in PyTorch, which has it of sparse ones only."""
-    if not input.is_sparse:
+    if not need_tensor(input, "native_norm").is_sparse:
         raise NotImplementedError(
             "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: use torch.norm"
         )

@@ -14,7 +14,7 @@ from jax import lax
 from .._core import dtypes, strides
 from .._core.op import Array, Arrays, function, functions, methods, numpy_names, op
 from .._core.parameters import checked
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from .._core.warned import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
 from .linalg_solve import _tensor_inverse, linalg_inv, linalg_solve
@@ -300,6 +300,7 @@ def _vander(x: Array, N: int | None):
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element along a new last dimension; N is the length of x by default."""
+    need_tensor(x, "linalg_vander", "x")
     return _vander(x if x.dtype.is_floating_point or x.dtype.is_complex or x.dtype is dtypes.bool_ else x.long(), N)
 
 
