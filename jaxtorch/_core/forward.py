@@ -83,15 +83,21 @@ def _exchanged_finish(entry: Any, mask: Any, values: Any, operands: Any) -> Any:
     return duals(entry, mask, values, operands)  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
 
 
-def enter() -> Level:
-    """Open a level. RuntimeError where one is open already."""
+NESTED = "Nested forward mode AD is not supported at the moment"
+
+
+def enter(taped: bool = False) -> Level:
+    """Open a level; `taped`: for a transformation of `torch.func`. RuntimeError where one is open already, or such a one at work."""
     global level
     if level is not None:
-        if level.taped and state.taped:
+        if level.taped and taped:
             raise Untaped
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        raise RuntimeError(NESTED)
+    if state.tangents is not None and not taped:
+        raise RuntimeError(NESTED)
     capture.breaks("it uses forward-mode derivatives")
     level = Level()
+    level.taped = taped
     program.duals, _tensor.duals = _emit, _finish  # pyright: ignore[reportAttributeAccessIssue]
     program.emit.__code__ = _exchanged_emit.__code__
     _tensor.finish.__code__ = _exchanged_finish.__code__

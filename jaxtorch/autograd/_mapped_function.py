@@ -11,9 +11,10 @@ import jax
 from jax._src import core as _core
 from jax._src.interpreters.batching import BatchTracer
 
-from .._core import draws
+from .._core import draws, mapped
 from .._core.modes import UNKNOWN, refuse_taped
 from .._core.runner import is_tracer
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
 from .._core.value import Mapped, Value
 from .._tensor.interop import from_jax, to_jax
@@ -63,9 +64,8 @@ def _is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], mapped: draws.Mapped, trace: Any) -> Any:
-    """What a rule makes of arguments that `mapped`, whose trace is given, maps over."""
-    from ..utils._pytree import _broadcast_to_and_flatten as spread
+def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: draws.Mapped, trace: Any) -> Any:
+    """What a rule makes of arguments that `over`, whose trace is given, maps over."""
     from ..utils._pytree import tree_flatten as flatten
     from ..utils._pytree import tree_unflatten as unflatten
 
@@ -82,22 +82,10 @@ def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], mapped: draws.M
         whole.append(x)
         dims.append(d)
     before = [x._read() if d is not None else None for x, d in zip(whole, dims, strict=True)]
-    with _core.set_current_trace(trace.parent_trace), draws.outside(mapped):
-        found = rule(VmapInfo(mapped.size, mapped.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise RuntimeError(
-                "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-                f"with the output. Got {f'{len(found)} returns' if isinstance(found, tuple) else f'a {type(found)}'} instead"
-            )
-        outs, out_spec = flatten(found[0])
-        places = spread(found[1], out_spec)
-        if places is None:
-            raise RuntimeError(
-                "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-                f"out_dims={found[1]} to be compatible with the structure of `output`. output has structure {out_spec} but "
-                f"out_dims has structure {flatten(found[1])[1]}. {_MORE}"
-            )
-        arrays = [_with_dim(o, d, mapped.size, name) for o, d in zip(outs, places, strict=True)]
+    with _core.set_current_trace(trace.parent_trace), draws.outside(over):
+        found = rule(VmapInfo(over.size, over.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
+        outs, out_spec, places = _checked(found)
+        arrays = [_with_dim(o, d, over.size, name) for o, d in zip(outs, places, strict=True)]
     known = {id(x): i for i, x in enumerate(whole) if dims[i] is not None}
     made = []
     for o, found_array in zip(outs, arrays, strict=True):
@@ -114,10 +102,82 @@ def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], mapped: draws.M
     return unflatten(made, out_spec)
 
 
+def _checked(found: Any) -> tuple[list[Any], Any, list[Any]]:
+    """What a rule has given: the outputs, their structure, and the dimension of the examples in each."""
+    from ..utils._pytree import _broadcast_to_and_flatten as spread
+    from ..utils._pytree import tree_flatten as flatten
+
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+            f"with the output. Got {f'{len(found)} returns' if isinstance(found, tuple) else f'a {type(found)}'} instead"
+        )
+    outs, out_spec = flatten(found[0])
+    places = spread(found[1], out_spec)
+    if places is None:
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={found[1]} to be compatible with the structure of `output`. output has structure {out_spec} but "
+            f"out_dims has structure {flatten(found[1])[1]}. {_MORE}"
+        )
+    return outs, out_spec, places
+
+
+def level_of(args: Any) -> Any:
+    """The innermost level of the engine's own `vmap` that maps over one of the arguments, or None."""
+    found = None
+    for a in args:
+        if isinstance(a, Tensor):
+            array = None if is_sparse(a) else a._read().array
+            level = array.level if type(array) is Mapped else None
+        elif type(a) in (list, tuple, dict):
+            level = level_of(a.values() if type(a) is dict else a)
+        else:
+            continue
+        if level is not None and (found is None or level.number > found.number):
+            found = level
+    return found
+
+
+def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
+    """What the user's rule makes of arguments that a level of the engine's own maps over."""
+    from ..utils._pytree import tree_flatten as flatten
+    from ..utils._pytree import tree_unflatten as unflatten
+
+    leaves, spec = flatten(args)
+    over = [isinstance(x, Tensor) and not is_sparse(x) and mapped.is_mapped_at(level, x._read()) for x in leaves]
+    whole = [mapped.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
+    before = [x._read() if m else None for x, m in zip(whole, over, strict=True)]
+    dims = [0 if m else None for m in over]
+    with draws.outside(level):
+        found = cls.vmap(
+            VmapInfo(level.size, level.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs
+        )
+        outs, out_spec, places = _checked(found)
+        for o, d in zip(outs, places, strict=True):
+            _check_dim(o, d, level.size, cls.__name__)
+    known = {id(x): i for i, x in enumerate(whole) if over[i]}
+    made = []
+    for o, d in zip(outs, places, strict=True):
+        i = known.get(id(o)) if d is not None else None
+        if i is not None:  # an argument handed back, which the rule may have written to
+            if o._read() is not before[i]:
+                leaves[i]._write(mapped.put(level, o._read()))
+            made.append(leaves[i])
+        else:
+            made.append(o if d is None else mapped.enter(level, o.movedim(d, 0)))
+    return unflatten(made, out_spec)
+
+
 def _with_dim(o: Any, d: Any, size: int, name: str) -> tuple[Any, int] | None:
     """An output's array and the place of the examples in it; None for what is the same for all examples."""
+    _check_dim(o, d, size, name)
+    return None if d is None else (to_jax(o), d % o.ndim)
+
+
+def _check_dim(o: Any, d: Any, size: int, name: str) -> None:
     if d is None:
-        return None
+        return
     if not isinstance(o, Tensor):
         raise RuntimeError(f"{name}: the vmap rule gave out_dim {d} for an output that is no Tensor but {type(o)}")
     if not -o.ndim <= d < o.ndim:
@@ -126,4 +186,3 @@ def _with_dim(o: Any, d: Any, size: int, name: str) -> tuple[Any, int] | None:
         raise RuntimeError(
             f"{name}: the vmap rule's output of shape {list(o.shape)} has {o.shape[d]} examples in dimension {d}, expected {size}"
         )
-    return to_jax(o), d % o.ndim

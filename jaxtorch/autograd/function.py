@@ -16,7 +16,7 @@ from .._core.permissions import check_history
 from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
-from . import _dual_function, _traced_function
+from . import _dual_function, _mapped_function, _traced_function
 from ._returned import check_gradients
 from ._sparse_ends import carrier, places, result, to_values
 
@@ -352,6 +352,9 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = _bound(cls.forward, args, kwargs)
     if state.transforms:
         _traced_function.check(cls, modern)
+    level = _mapped_function.level_of(args) if state.taped else None
+    if level is not None:
+        return _apply_mapped(cls, args, kwargs, level)
     if _traced_function.is_traced(args):
         found = _traced_function.apply(cls, args, kwargs, modern)
         if not (state.grad and any([isinstance(a, Tensor) and a._rg for a in args])):  # noqa: C419
@@ -370,6 +373,32 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx = cls._node_class()
     ctx._in_transform = True
     return _recorded(cls, args, kwargs, ctx)
+
+
+def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: Any) -> Any:
+    """The same where the engine's own `vmap` maps over an argument: the user's rule runs, or `forward` on one example of all.
+
+    Within a derivative that is taken of each example the user's `backward` (`jvp`) is asked, and the rule gives values only.
+    """
+    moving = forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(a._read()) for a in args])  # noqa: C419
+    within = state.working and state.working[-1] is None
+    ruled = cls._overrides_vmap()
+    if ruled and not within:
+        return _mapped_function.apply(cls, args, kwargs, level)
+    recorded = _recorded
+    if ruled:
+        before, state.grad = state.grad, False
+        try:
+            with forward.pausing():
+                found = _mapped_function.apply(cls, args, kwargs, level)
+        finally:
+            state.grad = before
+        recorded = functools.partial(_recorded, output=found)
+    if moving:
+        return _dual_function.apply(cls, args, kwargs, recorded)
+    ctx = cls._node_class()
+    ctx._in_transform = True
+    return recorded(cls, args, kwargs, ctx)
 
 
 def _recorded(

@@ -35,9 +35,12 @@ def _as_tuple(x: Any, what: str | None = None, where: str | None = None) -> Any:
     return several, found
 
 
-def _prepared(inputs: Tensors, create_graph: bool) -> Tensors:
-    """The inputs as the function gets them: new tensors, connected to the given ones under create_graph."""
-    return tuple([t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_() for t in inputs])
+def _prepared(inputs: Tensors, create_graph: bool, graph: bool = True) -> Tensors:
+    """The inputs as the function gets them: new tensors, connected to the given ones under create_graph. graph: they are to require
+    a gradient in any case."""
+    return tuple(
+        [t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(graph) for t in inputs]
+    )
 
 
 def _outputs_of(func: Function, inputs: Tensors, where: str) -> tuple[bool, Tensors]:
@@ -98,13 +101,14 @@ _INDEPENDENT = (
 )
 
 
-def _vectors(v: Any, like: Tensors, several: bool, where: str, required: str) -> Tensors:
+def _vectors(v: Any, like: Tensors, several: bool, where: str, required: str, create_graph: bool) -> Tensors:
     """The vectors of a product, checked against the tensors they belong to; `required` says when v may be None."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(required)
         return (functions["ones_like"](like[0]),)
     _, found = _as_tuple(v, "v", where)
+    found = _prepared(found, create_graph, False)
     if len(found) != len(like):
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(found)}.")
     for i, (a, b) in enumerate(zip(found, like, strict=True)):
@@ -161,7 +165,7 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
         given = _prepared(given, create_graph)
         out_several, outputs = _outputs_of(func, given, "vjp")
         _require_outputs(outputs, strict)
-        vectors = _vectors(v, outputs, out_several, "vjp", _NEED_OUTPUT)
+        vectors = _vectors(v, outputs, out_several, "vjp", _NEED_OUTPUT, create_graph)
         grads = _gradients(outputs, given, vectors, create_graph)
         product = _filled(grads, given, strict, create_graph, _INDEPENDENT, "vjp")
     return _result(outputs, out_several, create_graph), _result(product, several, create_graph)
@@ -172,7 +176,7 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     with enable_grad():
         several, given = _as_tuple(inputs, "inputs", "jvp")
         given = _prepared(given, create_graph)
-        vectors = _vectors(v, given, several, "jvp", _NEED_INPUT)
+        vectors = _vectors(v, given, several, "jvp", _NEED_INPUT, create_graph)
         out_several, outputs = _outputs_of(func, given, "jvp")
         _require_outputs(outputs, strict)
         # The vector-Jacobian product is linear in its vector: its own derivative is the product wanted.
@@ -337,7 +341,7 @@ def _hessian_product(where: str, func: Function, inputs: Any, v: Any, create_gra
     with enable_grad():
         several, given = _as_tuple(inputs, "inputs", where)
         given = _prepared(given, create_graph)
-        vectors = _vectors(v, given, several, where, _NEED_INPUT)
+        vectors = _vectors(v, given, several, where, _NEED_INPUT, create_graph)
         out_several, outputs = _outputs_of(func, given, where)
         if out_several:
             raise RuntimeError(f"The function given to {where} should return a single Tensor")

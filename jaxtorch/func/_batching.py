@@ -175,7 +175,7 @@ def _mapped(
         found = _taped.map_over(run, everything[:n], dims[:n], level)
         return unflatten(found, specs[0])
 
-    return _taped.by_tape(func, recorded, by_jax)
+    return _taped.by_tape(recorded, by_jax)
 
 
 def _check_out(func: Any, x: Any, d: Any) -> None:

@@ -182,6 +182,12 @@ def array_of(t: Tensor) -> Any:
     return array
 
 
+def refuse_nested() -> None:
+    """RuntimeError where a forward derivative is asked for while a dual level is open."""
+    if forward.level is not None and not forward.level.taped:
+        raise RuntimeError(forward.NESTED)
+
+
 def conj(array: Any) -> Any:
     """Between JAX's and PyTorch's convention for gradients of complex numbers."""
     return jnp.conj(array) if jnp.issubdtype(array.dtype, jnp.complexfloating) else array

@@ -15,6 +15,7 @@ from .._core.modes import state
 from .._core.op import functions
 from .._core.random import default_generator
 from .._core.tensor import Tensor
+from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
@@ -30,6 +31,7 @@ from ._calls import (
     differentiable,
     is_inexact,
     out_tensors,
+    refuse_nested,
 )
 
 Argnums = int | tuple[int, ...]
@@ -129,7 +131,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with no_saved_hooks():
             problem = Problem(func, args, kwargs, argnums)
-            return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
+            return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def recorded(problem: Problem) -> Any:
         aux_spec = [treespec_leaf()]
@@ -197,7 +199,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
         if problem is None:
             return by_jax()
-        return _taped.by_tape(func, lambda: _vjp_recorded(problem, has_aux), by_jax)
+        return _taped.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
 
 
 def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:
@@ -319,6 +321,7 @@ def tangent_of(value: Any, tangent: Any) -> Any:
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(outputs, derivatives of the outputs along the tangents[, aux])."""
     name = "jvp(f, primals, tangents)"
+    refuse_nested()
     for what, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, tuple):
             raise RuntimeError(f"{name}: Expected {what} to be a tuple. E.g. it should be valid to call f(*{what}).")
@@ -346,7 +349,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
     if strict:
         return by_jax()
-    return _taped.by_tape(func, lambda: _jvp_recorded(func, primals, own, moves, has_aux), by_jax)
+    return _taped.by_tape(lambda: _jvp_recorded(func, primals, own, moves, has_aux), by_jax)
 
 
 def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], has_aux: bool) -> Any:
@@ -425,8 +428,12 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def along(tangents: Any) -> Any:
         if not any(isinstance(x, Tensor) for x in rest):
             return unflatten(rest, out_spec)
-        found = iter(jvp(tensors_of, primals, tangents)[1])
-        return unflatten([next(found) if isinstance(x, Tensor) else x for x in rest], out_spec)
+        moves = flatten(tangents)[0]
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(p, t) for p, t in zip(own, moves, strict=True)]
+            found = [forward_ad.unpack_dual(o) for o in tensors_of(*unflatten(duals, spec))]
+        lines = iter([functions["zeros_like"](u.primal.detach()) if u.tangent is None else u.tangent for u in found])
+        return unflatten([next(lines) if isinstance(x, Tensor) else x for x in rest], out_spec)
 
     engine = default_generator.engine
     stream = engine.get_state()

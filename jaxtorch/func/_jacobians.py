@@ -16,7 +16,7 @@ from .._core.tensor import Tensor
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_unflatten as unflatten
 from . import _taped
-from ._calls import array_of, aux_tensors, check_real, check_smooth, conj, differentiable, out_tensors
+from ._calls import array_of, aux_tensors, check_real, check_smooth, conj, differentiable, out_tensors, refuse_nested
 from ._derivatives import Argnums, Problem, as_cotangents, no_saved_hooks, tangent_of, with_aux
 
 
@@ -70,9 +70,11 @@ def _jacobian(
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with contextlib.nullcontext() if forward else no_saved_hooks():
+            if forward:
+                refuse_nested()
             problem = Problem(func, args, kwargs, argnums, forward)
             check_real(problem.inputs, own, "inputs")
-            return _taped.by_tape(func, lambda: recorded(problem), lambda: traced_by_jax(problem))
+            return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def checked(out: Any) -> tuple[list[Tensor], TreeSpec]:
         found, spec = out_tensors(out, name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,10 +26,6 @@ from .._core.storage import Alias
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of
 
-_never: set[Any] = set()
-"""The code of functions that had to be left to JAX."""
-
-
 WRITTEN = (
     "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result differs from example to "
     "example"
@@ -43,25 +38,8 @@ def is_inexact(t: Tensor) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-def _code(func: Any, depth: int = 3) -> Any:
-    """What a function runs: its code, and that of the functions it closes over."""
-    while isinstance(func, functools.partial) or hasattr(func, "__wrapped__"):
-        func = func.func if isinstance(func, functools.partial) else func.__wrapped__
-    func = getattr(func, "__func__", func)
-    if not isinstance(func, types.FunctionType):
-        return type(func)
-    cells = func.__closure__ if depth else None
-    if not cells:
-        return func.__code__
-    held = [c.cell_contents for c in cells if c != _EMPTY]
-    return func.__code__, *[_code(x, depth - 1) for x in held if isinstance(x, types.FunctionType)]
-
-
-_EMPTY = types.CellType()
-
-
-def possible(func: Any) -> bool:
-    """Can a transformation of this function be recorded, here and now?"""
+def possible() -> bool:
+    """Can a transformation be recorded, here and now?"""
     return (
         isinstance(_core.trace_ctx.trace, _core.EvalTrace)
         and capture.staging is None
@@ -71,13 +49,13 @@ def possible(func: Any) -> bool:
         )  # what a checkpoint computes again would be mapped at another level
         and (forward.level is None or forward.level.taped)
         and all(isinstance(s, Level) for s in draws.sources.stack)
-        and (state.taped > 0 or (state.transforms == 0 and _code(func) not in _never))
+        and (state.taped > 0 or state.transforms == 0)
     )
 
 
-def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> Any:
+def by_tape(taped: Callable[[], Any], by_jax: Callable[[], Any]) -> Any:
     """What `taped` returns, or, where it cannot be done, `by_jax`."""
-    if not possible(func):
+    if not possible():
         return _by_jax(by_jax)
     if state.taped:
         return taped()
@@ -87,9 +65,7 @@ def by_tape(func: Any, taped: Callable[[], Any], by_jax: Callable[[], Any]) -> A
         except Untaped:
             pass
     journal.undo()
-    found = _by_jax(by_jax)
-    _never.add(_code(func))  # an error may be another function's, with the same code
-    return found
+    return _by_jax(by_jax)
 
 
 def _by_jax(run: Callable[[], Any]) -> Any:
@@ -104,11 +80,13 @@ def _by_jax(run: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _at_work(level: Level | None = None, grad: bool = False) -> Iterator[None]:
-    """Context of the user's function. level: at which it is mapped. grad: it records gradients in any case."""
+def _at_work(level: Level | None = None, grad: bool = False, outer: bool = True) -> Iterator[None]:
+    """Context of the user's function. level: at which it is mapped, or where not `outer`, its tangents. grad: it records gradients
+    in any case."""
     before = state.grad
     state.transforms += 1
     state.taped += 1
+    state.working.append(level if outer else None)
     try:
         state.grad = before or grad
         if level is None:
@@ -122,6 +100,7 @@ def _at_work(level: Level | None = None, grad: bool = False) -> Iterator[None]:
         state.grad = before
         state.transforms -= 1
         state.taped -= 1
+        state.working.pop()
         if level is not None:
             level.open = False
 
@@ -376,7 +355,7 @@ def along(
     run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], tangents: list[Tensor]
 ) -> Any:
     """(outputs, their tangents, further results) of `run` at tensors that move along tangents."""
-    forward.enter().taped = True
+    forward.enter(taped=True)
     try:
         moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
         before = [h._read() for h in moving]
@@ -398,7 +377,7 @@ def columns(
     run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], randomness: str
 ) -> Any:
     """(blocks, further results): for each output a block for each input, by forward mode along all of their elements at once."""
-    forward.enter().taped = True
+    forward.enter(taped=True)
     try:
         total = sum([p._read().aval.numel for p in primals])
         level, begin, tangents = Level(total, randomness), 0, []
@@ -409,7 +388,7 @@ def columns(
             begin += a.numel
         moving = _moving(primals, tangents)
         before = [h._read() for h in moving]
-        with _written_by_then(primals, moving, before), _at_work(level):
+        with _written_by_then(primals, moving, before), _at_work(level, outer=False):
             outs, more = run(moving)
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
