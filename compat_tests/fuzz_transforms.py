@@ -281,9 +281,14 @@ def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
 
 def _dual(o: _World, f: Make, x: Any) -> Any:
     fw = o.t.autograd.forward_ad
+
+    def both(y: Any) -> Any:  # PyTorch has None where a tangent is zero, jaxtorch now and then
+        primal, tangent = fw.unpack_dual(y)
+        return primal, o.t.zeros_like(primal) if tangent is None else tangent
+
     with fw.dual_level():
         out = f(fw.make_dual(x, o.t.ones_like(x) * 0.5))
-        return _map(o, lambda y: tuple(fw.unpack_dual(y)), out)
+        return _map(o, both, out)
 
 
 def _linearized(o: _World, f: Make, x: Any) -> Any:
@@ -322,7 +327,6 @@ TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
     "vmap_different": lambda o, f, x: o.t.func.vmap(f, randomness="different")(_both(o, x)),
     "vmap_same": lambda o, f, x: o.t.func.vmap(f, randomness="same")(_both(o, x)),
     "linearize": _linearized,
-    "functionalize": lambda o, f, x: o.t.func.functionalize(f)(x),
     "f_vjp": lambda o, f, x: o.t.autograd.functional.vjp(_scalar(o, f), x, create_graph=True),
     "f_jvp": lambda o, f, x: o.t.autograd.functional.jvp(f, x, o.t.ones_like(x), create_graph=True),
     "f_vhp": lambda o, f, x: o.t.autograd.functional.vhp(_scalar(o, f), x, o.t.ones_like(x)),
@@ -406,9 +410,10 @@ def plain(t: Any, x: Any) -> Any:
 
 LACKING = re.compile(
     r"INTERNAL ASSERT|Batching rule not implemented|could not generate a fallback|not implemented for|is not implemented"
-    r"|has not been implemented|not supported by|sizes of tensors must match|doesn't support|functorch doesn't"
+    r"|has not been implemented|not supported by|doesn't support|functorch doesn't|can't allocate memory|ZeroTensors are"
+    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0"
 )
-"""What PyTorch says where it lacks something: there jaxtorch may answer."""
+"""What PyTorch says where it lacks something, or comes to grief in itself: there jaxtorch may answer."""
 
 
 def differs(ours: Any, theirs: Any) -> str:
@@ -501,6 +506,7 @@ def main() -> None:
         except Exception:
             traceback.print_exc()
         return
+    reference().set_num_threads(1)
     began, kinds, number = time.monotonic(), collections.Counter(), 0
     for case in cases(given.seed, given.count)[given.start :]:
         if time.monotonic() - began > given.seconds:

@@ -557,6 +557,20 @@ for _name in ("asinh_", "acosh_", "atanh_", "arcsinh_", "arccosh_", "arctanh_"):
     CASES["derivative_" + _name] = _in_place
 
 
+@case
+def transformations_that_close_over_duals(t: Any) -> Any:
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(t.tensor([1.0, 2.0]), t.tensor([3.0, 1.0]))
+        found = (
+            t.vmap(lambda y: y * x.sum())(t.ones(3)),
+            t.func.grad(lambda y: (y * x).sum())(t.ones(2)),
+            t.func.jacrev(lambda y: y * x * x)(t.ones(2)),
+            t.func.vjp(lambda y: y * x.sin(), t.ones(2))[0],
+        )
+        return [tuple(fw.unpack_dual(y)) for y in found]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_sample(name: str) -> None:
     CASES.check(name)

@@ -41,7 +41,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error
-        self.working: list[Any] = []  # the engine's own transformations at work: levels of `vmap`, None for derivatives
+        self.working: list[Any] = []  # the engine's own transformations at work: levels of `vmap`, "tangents", or None
 
 
 state = _State()

@@ -9,6 +9,8 @@ from .._core import backward as engine
 from .._core import capture, dispatching, draws, permissions, views
 from .._core.device import default_device
 from .._core.dtypes import scalar_name
+from .._core.forward import is_dual
+from .._core.mapped import is_mapped_at
 from .._core.modes import finished, no_grad, state
 from .._core.removable import RemovableHandle
 from .._core.sparsity import is_sparse
@@ -36,8 +38,19 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
     _require(self, value)
 
 
+def _shown_requires_grad(self: Tensor) -> bool:
+    """As PyTorch shows it: to a function that is mapped, or moves along tangents, its arguments' own history is out of sight."""
+    asked = _get_requires_grad(self)
+    if not (asked and state.working) or is_sparse(self):
+        return asked
+    at, value = state.working[-1], self._value
+    if at is None:
+        return asked
+    return not (is_dual(value) if at == "tangents" else is_mapped_at(at, value))
+
+
 MEMBERS["requires_grad"] = property(
-    _get_requires_grad, _set_requires_grad, doc="Is a gradient to be computed for this tensor?"
+    _shown_requires_grad, _set_requires_grad, doc="Is a gradient to be computed for this tensor?"
 )
 
 

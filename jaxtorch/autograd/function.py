@@ -381,7 +381,7 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
     Within a derivative that is taken of each example the user's `backward` (`jvp`) is asked, and the rule gives values only.
     """
     moving = forward.level is not None and any([isinstance(a, Tensor) and forward.is_dual(a._read()) for a in args])  # noqa: C419
-    within = state.working and state.working[-1] is None
+    within = state.working and state.working[-1] in (None, "tangents")
     ruled = cls._overrides_vmap()
     if ruled and not within:
         return _mapped_function.apply(cls, args, kwargs, level)
@@ -409,7 +409,7 @@ def _recorded(
     marks: a list for what the user has marked: the tensors (by id) that are written to, the numbers of outputs without a gradient.
     """
     ctx = cls._node_class() if ctx is None else ctx
-    wants = [isinstance(a, Tensor) and a.requires_grad for a in args]
+    wants = [isinstance(a, Tensor) and _wants(a) for a in args]
     ctx.needs_input_grad = tuple(wants)
     tracked = state.grad and any(wants)
     before_edges = [edge_of(carrier(a)) if w and tracked else None for a, w in zip(args, wants, strict=True)]
@@ -452,6 +452,14 @@ def _recorded(
     ctx._keep(saved_at)
     ctx._dirty = ctx._non_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def _wants(t: Any) -> bool:
+    """Does a tensor require a gradient, whatever a transformation shows of that?"""
+    t = carrier(t)
+    if t._alias is not None:
+        t._alias.peek(t)
+    return t._rg
 
 
 def _connect(

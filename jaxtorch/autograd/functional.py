@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.draws import mapping_at
+from .._core.mapped import Level
 from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
@@ -240,21 +242,25 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
         )
     several, given = _as_tuple(inputs, "inputs", "jacobian")
-    given = tuple([t.detach() for t in given])
     out_several, like = False, ()
     columns: list[list[list[Tensor]]] = []  # for each input, for each of its elements: the tangents of the outputs
     for place, t in enumerate(given):
         columns.append([])
         for k in range(t.numel()):
-            with forward_ad.dual_level():
-                direction = functions["zeros_like"](t).reshape(-1)
+            with (
+                forward_ad.dual_level(),
+                mapping_at(Level(1)),
+            ):  # PyTorch goes through the columns with `vmap`: nothing is drawn
+                direction = functions["zeros_like"](t.detach()).reshape(-1)
                 direction[k] = 1
                 moved = [*given]
                 moved[place] = forward_ad.make_dual(t, direction.reshape(t.shape))
                 out_several, outputs = _outputs_of(func, tuple(moved), "jacobian")
                 found = [forward_ad.unpack_dual(o) for o in outputs]
-            like = tuple([u.primal.detach() for u in found])
-            columns[-1].append([functions["zeros_like"](u.primal) if u.tangent is None else u.tangent for u in found])
+            like = tuple([u.primal for u in found])
+            columns[-1].append(
+                [functions["zeros_like"](u.primal.detach()) if u.tangent is None else u.tangent for u in found]
+            )
     if not any(columns):
         out_several, like = _outputs_of(func, given, "jacobian")
     rows = []
@@ -262,7 +268,7 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
         parts = []
         for t, column in zip(given, columns, strict=True):
             if column:
-                made = functions["stack"]([c[j].detach() for c in column], o.dim()).reshape((*o.shape, *t.shape))
+                made = functions["stack"]([c[j] for c in column], o.dim()).reshape((*o.shape, *t.shape))
             else:
                 made = functions["zeros"]((*o.shape, *t.shape), dtype=o.dtype, device=o.device)
             parts.append(made)

@@ -47,7 +47,6 @@ def possible() -> bool:
         and (
             state.taped > 0 or not any(isinstance(h, tuple) for h in state.saved_hooks)
         )  # what a checkpoint computes again would be mapped at another level
-        and (forward.level is None or forward.level.taped)
         and all(isinstance(s, Level) for s in draws.sources.stack)
         and (state.taped > 0 or state.transforms == 0)
     )
@@ -80,13 +79,13 @@ def _by_jax(run: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _at_work(level: Level | None = None, grad: bool = False, outer: bool = True) -> Iterator[None]:
-    """Context of the user's function. level: at which it is mapped, or where not `outer`, its tangents. grad: it records gradients
-    in any case."""
+def _at_work(level: Level | None = None, grad: bool = False, along: bool = False) -> Iterator[None]:
+    """Context of the user's function. level: at which it is mapped, or its tangents are. grad: it records gradients in any case.
+    along: it moves along tangents."""
     before = state.grad
     state.transforms += 1
     state.taped += 1
-    state.working.append(level if outer else None)
+    state.working.append("tangents" if along else level)
     try:
         state.grad = before or grad
         if level is None:
@@ -359,7 +358,7 @@ def along(
     try:
         moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
         before = [h._read() for h in moving]
-        with _written_by_then(primals, moving, before), _at_work():
+        with _written_by_then(primals, moving, before), _at_work(along=True):
             outs, more = run(moving)
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
@@ -388,7 +387,7 @@ def columns(
             begin += a.numel
         moving = _moving(primals, tangents)
         before = [h._read() for h in moving]
-        with _written_by_then(primals, moving, before), _at_work(level, outer=False):
+        with _written_by_then(primals, moving, before), _at_work(level, along=True):
             outs, more = run(moving)
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:

@@ -1,0 +1,31 @@
+"""A sample of the random compositions of transformations (fuzz_transforms.py runs more)."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz_transforms import FUNCTIONS, TRANSFORMATIONS, Case, cases, compare, parse
+
+
+@pytest.mark.parametrize("case", cases(7, 120), ids=str)
+def test_composition(case: Case) -> None:
+    assert compare(case) == ""
+
+
+def test_cases_are_distinct_and_can_be_read_back() -> None:
+    found = cases(0, 2000)
+    assert len(set(found)) == 2000
+    assert all(parse(str(c)) == c for c in found)
+    assert {name for c in found for name in c.chain} == set(TRANSFORMATIONS)
+    assert {c.function for c in found} == set(FUNCTIONS)
+
+
+def test_a_difference_is_seen() -> None:
+    from fuzz_transforms import Raised, differs
+
+    one = [("tensor", "float32", (1,), False, [1.0])]
+    assert differs(one, one) == ""
+    assert differs([("tensor", "float32", (1,), False, [1.1])], one) == "values"
+    assert differs([("tensor", "float64", (1,), False, [1.0])], one) == "dtype"
+    assert differs(Raised("TypeError", ""), Raised("ValueError", "")) == "raises TypeError for ValueError"
+    assert differs(one, Raised("ValueError", "")) == "takes what raises ValueError"
