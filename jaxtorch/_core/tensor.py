@@ -20,7 +20,7 @@ from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
 from .structseq import of_out
-from .tape import Packed
+from .tape import Packed, begun
 from .value import WHOLE, Mapped, Value, aval_of
 
 _new = object.__new__
@@ -460,7 +460,7 @@ def check_writable(t: Tensor) -> None:
     alias = t._alias
     if alias is not None:
         check_history(t, alias)
-    if t._rg and t._node is None and state.grad:
+    if t._rg and state.grad and (t._node is None or type(t._node) in begun):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if t._layout is not None and 0 in t._layout[0]:
         from .permissions import check_single

@@ -12,7 +12,7 @@ from jax._src import core as _core
 from jax._src.interpreters.batching import BatchTracer
 
 from .._core import draws, mapped
-from .._core.modes import UNKNOWN, refuse_taped
+from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.runner import is_tracer
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
@@ -149,13 +149,16 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
     whole = [mapped.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
     before = [x._read() if m else None for x, m in zip(whole, over, strict=True)]
     dims = [0 if m else None for m in over]
-    with draws.outside(level):
-        found = cls.vmap(
-            VmapInfo(level.size, level.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs
-        )
+    working, info = state.working, VmapInfo(level.size, level.randomness)
+    state.working = [w for w in working if w is not level]
+    try:
+        with draws.outside(level):
+            found = cls.vmap(info, unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
         outs, out_spec, places = _checked(found)
         for o, d in zip(outs, places, strict=True):
             _check_dim(o, d, level.size, cls.__name__)
+    finally:
+        state.working = working
     known = {id(x): i for i, x in enumerate(whole) if over[i]}
     made = []
     for o, d in zip(outs, places, strict=True):

@@ -46,7 +46,7 @@ def is_traced(args: Any) -> bool:
 
 def check(cls: Any, modern: bool) -> None:
     """RuntimeError where `torch.func` is at work and PyTorch does not accept the Function."""
-    if (isinstance(_core.trace_ctx.trace, _core.EvalTrace) and not state.taped) or cls._everywhere:
+    if (isinstance(_core.trace_ctx.trace, _core.EvalTrace) and not state.working) or cls._everywhere:
         return
     if not modern:
         raise RuntimeError(

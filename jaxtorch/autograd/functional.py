@@ -220,7 +220,7 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
                 "either set `strict=False` or `vectorize=False`."
             )
-        rows = tuple([_rows(out, i, given, create_graph, strict) for i, out in enumerate(outputs)])
+        rows = tuple([_rows(out, i, given, create_graph, strict, vectorize) for i, out in enumerate(outputs)])
     if not create_graph:
         rows = tuple([tuple([t.detach() for t in row]) for row in rows])
     found = tuple([row if several else row[0] for row in rows])
@@ -276,12 +276,15 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
     return tuple(rows) if out_several else rows[0]
 
 
-def _rows(out: Tensor, number: int, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
-    """The Jacobians of one output with respect to each input."""
+def _rows(
+    out: Tensor, number: int, inputs: Tensors, create_graph: bool, strict: bool, vectorize: bool
+) -> Tensors:  # fmt: skip
+    """The Jacobians of one output with respect to each input; complex ones where they are vectorized."""
     columns: list[list[Tensor]] = [[] for _ in inputs]
     flat = out.reshape(-1)
     for j in range(out.numel()):
-        grads = _gradients((flat[j],), inputs, (None,), create_graph)
+        vector = functions["ones_like"](flat[j].detach()) if vectorize else None
+        grads = _gradients((flat[j],), inputs, (vector,), create_graph)
         message = f"Output {number} of the user-provided function is independent of input {{}}. This is not allowed in strict mode."
         filled = _filled(grads, inputs, strict, create_graph, message, "jacobian")
         for column, g in zip(columns, filled, strict=True):

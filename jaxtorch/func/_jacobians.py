@@ -178,9 +178,14 @@ def jacfwd(
 
         def along(tangents: list[Any]) -> Any:
             values, moves, rest = jax.jvp(followed, tuple(inputs), tuple(tangents), has_aux=True)
-            return [tangent_of(v, t) for v, t in zip(values, moves, strict=True)], (values, rest)
+            found = [tangent_of(v, t) for v, t in zip(values, moves, strict=True)]
+            return ((found, values, rest), ()) if randomness == "different" else (found, (values, rest))
 
-        columns, (values, rest) = _mapped(along, _basis(inputs), randomness)
+        columns, others = _mapped(along, _basis(inputs), randomness)
+        if randomness == "different":  # the values differ from column to column; those of the first are the function's
+            columns, *several = columns
+            others = jax.tree.map(lambda x: x[0], several)
+        values, rest = others
         blocks = []
         for v, column in zip(values, columns, strict=True):
             begin = 0

@@ -190,7 +190,10 @@ class Problem:
         return False
 
     def settled(self, t: Tensor) -> Tensor:
-        """A result as it is outside of the function: with its history if that leads there."""
+        """A result as it is outside of the function: with its history if that leads there. So is its tangent."""
+        if forward.level is not None and (tangent := forward.tangent_of(t._read())) is not None and tangent._rg:
+            with forward.pausing():
+                forward.set_tangent(t._read(), self.settled(tangent))
         if not t._rg or t._node is None or (state.grad and self.reaches_outside(t)):
             return t
         made = wrap(t._read())
