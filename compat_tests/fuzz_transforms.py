@@ -411,7 +411,7 @@ def plain(t: Any, x: Any) -> Any:
 LACKING = re.compile(
     r"INTERNAL ASSERT|Batching rule not implemented|could not generate a fallback|not implemented for|is not implemented"
     r"|has not been implemented|not supported by|doesn't support|functorch doesn't|can't allocate memory|ZeroTensors are"
-    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0"
+    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0|output 0 of AsStrided|dimension 0 with size 0"
 )
 """What PyTorch says where it lacks something, or comes to grief in itself: there jaxtorch may answer."""
 
@@ -466,6 +466,10 @@ def compare(case: Case) -> str:
 # -- choosing and reporting
 
 
+_INSIDE = {"linearize", "f_jacobian_forward", "dual"}
+"""These stand outermost only: under another transformation PyTorch loses derivatives of theirs, in silence."""
+
+
 def cases(seed: int, count: int) -> list[Case]:
     """So many distinct cases."""
     chosen = random.Random(seed)
@@ -474,7 +478,7 @@ def cases(seed: int, count: int) -> list[Case]:
     while len(found) < count:
         depth = chosen.choice((1, 2, 2, 3, 3, 3))
         chain = tuple(chosen.choices(names, k=depth))
-        if "linearize" in chain[1:]:  # whose function in PyTorch's is wrong, in silence, under another transformation
+        if not _INSIDE.isdisjoint(chain[1:]):
             continue
         argument = chosen.choice(ARGUMENTS[:3]) if chosen.random() < 0.5 else chosen.choice(ARGUMENTS)
         found[Case(chain, chosen.choice(functions), argument)] = None
