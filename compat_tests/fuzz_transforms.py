@@ -411,7 +411,8 @@ def plain(t: Any, x: Any) -> Any:
 LACKING = re.compile(
     r"INTERNAL ASSERT|Batching rule not implemented|could not generate a fallback|not implemented for|is not implemented"
     r"|has not been implemented|not supported by|doesn't support|functorch doesn't|can't allocate memory|ZeroTensors are"
-    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0|output 0 of AsStrided|dimension 0 with size 0"
+    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0"
+    r"|output 0 of AsStrided|dimension 0 with size 0"
 )
 """What PyTorch says where it lacks something, or comes to grief in itself: there jaxtorch may answer."""
 
