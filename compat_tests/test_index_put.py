@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from parity import parity_test
+import fuzz_indexing
+import jaxtorch
+from parity import parity_test, reference
 
 INDICES: dict[str, Callable[[Any], Any]] = {
     "1": lambda t: t.tensor(1),
@@ -67,3 +69,10 @@ def test_tensors_of_any_shape(torch: Any, form: str, first: str) -> Any:
             if form == "index":
                 break
     return seen
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_program_of_indices(seed: int) -> None:
+    """Reads and writes at random indices (fuzz_indexing.py)."""
+    lines = fuzz_indexing.program(seed)
+    assert fuzz_indexing.run(jaxtorch, lines) == fuzz_indexing.run(reference(), lines), "\n".join(lines)
