@@ -17,8 +17,10 @@ ITEMS = [
     "torch.tensor([], dtype=torch.long)", "torch.tensor([[True, False], [False, True]])", "torch.tensor([0, 1], dtype=torch.uint8)",
     "torch.tensor([1], dtype=torch.int16)", "torch.tensor(1.)", "2", "slice(None, None, torch.tensor(1))", "torch.tensor([1, 1]) * 1",
 ]  # fmt: skip
-VALUES = ["5.", "torch.tensor(5.)", "torch.tensor([5., 6.])", "torch.ones(2, 2) * 7", "torch.tensor(3)", "np.array([5., 6.])", "np.float32(2)",
-          "[5., 6.]", "v", "v.sum()"]  # fmt: skip
+VALUES = [
+    "5.", "torch.tensor(5.)", "torch.tensor([5., 6.])", "torch.ones(2, 2) * 7", "torch.tensor(3)", "np.array([5., 6.])",
+    "np.float32(2)", "[5., 6.]", "v", "v.sum()",
+]  # fmt: skip
 
 
 def program(seed: int) -> list[str]:
