@@ -11,11 +11,13 @@ import warnings
 from typing import Any
 
 ITEMS = [
-    "None", "...", ":", "1:", "::2", "-1", "0", "torch.tensor(1)", "torch.tensor(-1)", "torch.tensor(0, dtype=torch.int32)",
-    "torch.tensor(True)", "torch.tensor(False)", "True", "torch.tensor([1, 0])", "torch.tensor([[0], [1]])", "[0, 1]", "np.array([1, 0])",
-    "np.int64(1)", "np.array(1)", "torch.tensor([True, False])", "np.array([True, False])", "[True, False]",
-    "torch.tensor([], dtype=torch.long)", "torch.tensor([[True, False], [False, True]])", "torch.tensor([0, 1], dtype=torch.uint8)",
-    "torch.tensor([1], dtype=torch.int16)", "torch.tensor(1.)", "2", "slice(None, None, torch.tensor(1))", "torch.tensor([1, 1]) * 1",
+    "None", "...", ":", "1:", "::2", "-1", "0", "torch.tensor(1)", "torch.tensor(-1)",
+    "torch.tensor(0, dtype=torch.int32)", "torch.tensor(True)", "torch.tensor(False)", "True", "torch.tensor([1, 0])",
+    "torch.tensor([[0], [1]])", "[0, 1]", "np.array([1, 0])", "np.int64(1)", "np.array(1)",
+    "torch.tensor([True, False])", "np.array([True, False])", "[True, False]", "torch.tensor([], dtype=torch.long)",
+    "torch.tensor([[True, False], [False, True]])", "torch.tensor([0, 1], dtype=torch.uint8)",
+    "torch.tensor([1], dtype=torch.int16)", "torch.tensor(1.)", "2", "slice(None, None, torch.tensor(1))",
+    "torch.tensor([1, 1]) * 1",
 ]  # fmt: skip
 VALUES = [
     "5.", "torch.tensor(5.)", "torch.tensor([5., 6.])", "torch.ones(2, 2) * 7", "torch.tensor(3)", "np.array([5., 6.])",
