@@ -17,6 +17,7 @@ import torch as reference
 
 import jaxtorch as torch
 from conftest import Run
+from fuzz_value_errors import differs
 from jaxtorch._core import failures, handlers, program, runner
 
 RECORDED = not program.IMMEDIATE
@@ -507,3 +508,9 @@ def test_what_stands_around_a_call() -> None:
     body()
     caught = {"except", "a tuple", "the second of two", "suppress", "a generator that catches", "a with that swallows"}
     assert here == {name: 2 if name == "two" else int(name in caught) for name in here}
+
+
+@pytest.mark.parametrize("seed", range(0, 1200, 30))
+def test_programs_made_at_random(seed: int) -> None:
+    """`fuzz_value_errors.py` makes many more."""
+    assert differs(seed) == ""

@@ -206,7 +206,10 @@ class Replay:
                 for source, _, _ in self.writes:
                     old = before.get((source.kind, id(source.of)))
                     if old is not None:
-                        source.tensor(arguments)._write_uncounted(old)
+                        t = source.tensor(arguments)
+                        t._write_uncounted(old)
+                        if t._alias is None:
+                            old.guard = None  # it is what the tensor holds once more
                 raise
 
     # -- again

@@ -29,12 +29,15 @@ from .value import Value
 
 clean = True
 """Has nothing failed, or may have, of which a result is alive? Read in C too (native/flush.inc)."""
-stepping = False
-"""Has the process an optimizer? Then what a training step records is checked when the step ends."""
+asked = False
+"""Was something raised at its call, or found well, that could have waited had its loop been known to hold an optimizer's step?"""
+_stepped: dict[handlers.Loop, tuple[int, handlers.Region | None]] = {}
+"""Loops in which an optimizer has made a step: at which offset, and in which innermost region. What is recorded before that place,
+in the same region, is looked at when the next step ends."""
 waiting = True
 """Is anything waited for at the call? A sweep that records many samples before it reads one says no."""
 
-NOTHING = handlers.Around((), frozenset(), False)
+NOTHING = handlers.Around((), {}, False)
 
 
 class Check:
@@ -145,7 +148,26 @@ def around() -> handlers.Around:
 def is_caught(around: handlers.Around, graded: bool) -> bool:
     """Must an error be raised at its call, which these stand around? Not where it would end a loop of training steps before anything
     catches it: the optimizer's step raises it, in the same loop."""
-    return bool(around.regions) and not (graded and stepping and around.in_loops)
+    global asked
+    if not around.regions:
+        return False
+    if graded and around.in_loops:
+        for loop, at in around.loops.items():
+            step = _stepped.get(loop)
+            if step is not None and at <= step[0] and around.regions[0] == step[1]:
+                return False
+        asked = True
+    return True
+
+
+def step_made(loops: dict[handlers.Loop, int], regions: tuple[handlers.Region, ...]) -> None:
+    """An optimizer makes a step in these loops and regions."""
+    global asked
+    asked = False
+    if len(_stepped) > 4 * MOST:  # of frames that are gone
+        _stepped.clear()
+    innermost = regions[0] if regions else None
+    _stepped.update({loop: (at, innermost) for loop, at in loops.items()})
 
 
 def ran(
@@ -261,8 +283,9 @@ def watched() -> list[tuple[Any, list[Check]]]:
     return found
 
 
-def is_watching() -> bool:
-    return bool(_watched)
+def concern_steps() -> bool:
+    """Is there anything that an optimizer's step has to look at?"""
+    return asked or bool(_watched)
 
 
 def forget() -> None:

@@ -34,12 +34,12 @@ class Around(NamedTuple):
     """What stands around a call.
 
     regions: what would catch an exception, innermost first.
-    loops: the loops that it would end before it is caught by the innermost of them.
+    loops: the loops that it would end before it is caught by the innermost of them, with the offsets that their code has come to.
     in_loops: would it end a loop, whichever of them catches it?
     """
 
     regions: tuple[Region, ...]
-    loops: frozenset[Loop]
+    loops: dict[Loop, int]
     in_loops: bool
 
 
@@ -207,8 +207,8 @@ def user_line() -> str:
 def around() -> Around:
     """What stands around the caller, but for the engine's own code."""
     regions: list[Region] = []
-    loops: list[Loop] = []
-    between: frozenset[Loop] | None = None
+    loops: dict[Loop, int] = {}
+    between: dict[Loop, int] | None = None
     in_loops = True
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -218,28 +218,29 @@ def around() -> Around:
             for handler in handlers:
                 if handler.is_with and not _swallows(frame, handler):
                     continue
-                within = frozenset(loops) | {(id(frame), id(code), first) for first in handler.loops}
+                within = loops | {(id(frame), id(code), first): frame.f_lasti for first in handler.loops}
                 regions.append((id(frame), id(code), handler.target))
                 between = within if between is None else between
                 in_loops = in_loops and bool(within)
-            loops += [(id(frame), id(code), first) for first in inner]
+            loops |= {(id(frame), id(code), first): frame.f_lasti for first in inner}
             if frame.f_back is None and (
                 hasattr(sys, "ps1") or sys.flags.interactive
             ):  # Python's prompt goes on after an error
                 regions.append((id(frame), id(code), -1))
-                between = frozenset(loops) if between is None else between
+                between = loops if between is None else between
                 in_loops = in_loops and bool(loops)
         frame = frame.f_back
-    return Around(tuple(regions), between or frozenset(), in_loops)
+    return Around(tuple(regions), between or {}, in_loops)
 
 
-def loops() -> set[Loop]:
-    """The loops that the caller's program is in."""
-    found: set[Loop] = set()
+def loops() -> dict[Loop, int]:
+    """The loops that the caller's program is in, with the offsets that their code has come to."""
+    found: dict[Loop, int] = {}
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_OURS):
-            found.update((id(frame), id(frame.f_code), first) for first in _facts(frame.f_code).place(frame)[1])
+        code = frame.f_code
+        if not code.co_filename.startswith(_OURS):
+            found |= {(id(frame), id(code), first): frame.f_lasti for first in _facts(code).place(frame)[1]}
         frame = frame.f_back
     return found
 

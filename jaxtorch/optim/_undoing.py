@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import failures, handlers, program
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, version_of
 from .._core.value import Value
 
 
@@ -23,7 +23,7 @@ class Undo:
         self.states = {p: dict(state) for p, state in optimizer.state.items()}
         tensors = [p for group in optimizer.param_groups for p in group["params"]]
         tensors += [t for state in self.states.values() for t in state.values() if isinstance(t, Tensor)]
-        self.held: list[tuple[Tensor, Value]] = [(t, t._read()) for t in tensors]
+        self.held: list[tuple[Tensor, Value, Any, int]] = [(t, t._read(), t._read().guard, t._version) for t in tensors]
 
     def settle(self) -> None:
         """The step has been recorded: raise what its program says, with everything as it was."""
@@ -32,8 +32,13 @@ class Undo:
                 program.flush(recorded)
                 failures.settle(checks, at_call=False)
         except Exception:
-            for t, value in self.held:
+            for t, value, guard, version in self.held:
                 t._write_uncounted(value)
+                value.guard = guard  # it is what the tensor holds once more
+                if t._alias is None:
+                    t._ver = version_of(t).n = version
+                else:
+                    t._alias.version.n = version
             for p in list(self.state):
                 if p in self.states:
                     self.state[p] = self.states[p]
@@ -43,12 +48,17 @@ class Undo:
 
 
 def begin(optimizer: Any) -> Undo | None:
-    """An optimizer's step begins. What was recorded in a loop that has been left is looked at now, before anything changes."""
-    watched = failures.watched()
-    now = handlers.loops()
-    for recorded, checks in watched:
-        if now.isdisjoint(checks[0].around.loops):
+    """An optimizer's step begins. What has run, or was recorded in a loop that has been left, is looked at now, before anything
+    changes."""
+    now, regions, watched = handlers.loops(), failures.around().regions, []
+    failures.step_made(now, regions)
+    for recorded, checks in failures.watched():
+        around = checks[0].around
+        if around.regions[0] not in regions:
+            continue  # that has been left: nothing would catch it there
+        if recorded.state != "open" or now.keys().isdisjoint(around.loops):
             program.flush(recorded)
             failures.settle(checks, at_call=False)
-    watched = [w for w in watched if w[1][0].value.array is None]
+        else:
+            watched.append((recorded, checks))
     return Undo(optimizer, watched) if watched else None

@@ -95,7 +95,7 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         differentiable = self.defaults.get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
-        undo = _undoing().begin(self) if failures.is_watching() else None
+        undo = _undoing().begin(self) if failures.concern_steps() else None
         if dispatching.opened and dispatching.active() and _shown().is_ours(step):
             result = _shown().run(self, *args[1:], **kwargs)
         else:
@@ -147,7 +147,6 @@ class Optimizer:
         import optax  # noqa: F401  # for the rules, 90 ms: here rather than in the first step
 
         self.defaults = defaults
-        failures.stepping = True
         self._hooks()
         self._patch_step_function()
         if isinstance(params, Tensor):
