@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import importlib.util
 import io
+import linecache
 import os
 import sys
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
@@ -97,7 +98,10 @@ def _load_code(code: str | bytes, program: ModuleType, file: str = "<string>") -
     if not sys.flags.safe_path:
         sys.path[0] = ""
     program.__loader__ = BuiltinImporter
-    return compile(code, file, "exec", dont_inherit=True)
+    compiled = compile(code, file, "exec", dont_inherit=True)
+    if hasattr(linecache, "_register_code") and isinstance(code, str):  # Python from 3.13 on shows lines of such code
+        linecache._register_code(compiled, code, file)  # pyright: ignore[reportAttributeAccessIssue]
+    return compiled
 
 
 def _load_input(_: str, program: ModuleType) -> CodeType:

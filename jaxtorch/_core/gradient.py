@@ -10,6 +10,7 @@ recomputes it from there. Within one XLA program the recomputation is shared wit
 from __future__ import annotations
 
 import contextlib
+import inspect
 from typing import Any
 
 import jax
@@ -364,7 +365,9 @@ def _transposed_scan(cts: Any, *args: Any, length: int, num_carry: int, **params
     return _scan_rule(found, *args, length=length, num_carry=num_carry, **params)
 
 
-if _scan_rule is not None and hasattr(_core, "mapped_leading_aval"):
+if (
+    _scan_rule is not None and "num_carry" in inspect.signature(_scan_rule).parameters
+):  # JAX from 0.12 on does it itself
     _ad.fancy_transposes[scan_p] = _transposed_scan
 
 
