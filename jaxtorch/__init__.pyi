@@ -123,7 +123,6 @@ from ._ops.constants import per_tensor_symmetric as per_tensor_symmetric
 from ._ops.constants import preserve_format as preserve_format
 from . import profiler as profiler
 from ._ops.constants import qscheme as qscheme
-from . import quantization as quantization
 from ._quantized import quantize_per_channel as quantize_per_channel
 from ._quantized import quantize_per_tensor as quantize_per_tensor
 from ._quantized import quantize_per_tensor_dynamic as quantize_per_tensor_dynamic

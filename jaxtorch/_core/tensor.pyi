@@ -20,7 +20,7 @@ from .program import emit, force
 from .runner import is_tracer
 from .storage import Alias, Version
 from .structseq import of_out
-from .tape import Packed
+from .tape import Packed, begun
 from .value import WHOLE, Mapped, Value, aval_of
 from .. import return_types
 from .device import device as _Device
