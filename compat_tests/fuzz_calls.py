@@ -229,13 +229,13 @@ def _plain(torch: Any, result: Any, depth: int = 0) -> Any:
 
 def _leaked(error: BaseException) -> bool:
     """Is this an error that no line of jaxtorch raises: out of JAX, NumPy, or a mistake inside?"""
+    if isinstance(error, MemoryError):
+        return False
     if type(error).__module__.partition(".")[0] in ("jax", "jaxlib", "numpy") or type(error).__name__ in (
         "NoContent",
         "Stranger",
     ):
         return True
-    if isinstance(error, MemoryError):
-        return False
     frames = list(traceback.walk_tb(error.__traceback__))
     if isinstance(error, RecursionError):
         return True
@@ -306,14 +306,11 @@ def compare(call: Call, torch: Any, jaxtorch: Any, note: Any = None) -> tuple[st
             signal.alarm(0)
     (a, x, _), (b, y, leaked) = results
     text = f"{call}\n      PyTorch  {a} {x if a != 'ok' else _short(x)}\n      jaxtorch {b} {y if b != 'ok' else _short(y)}"
-    if b == "hang":
-        return ("pytorch_fails" if a == "hang" else "hang"), text
-    if (
-        a == "hang"
-        or (a == "RuntimeError" and ("INTERNAL ASSERT" in str(x) or "alloc" in str(x)))
-        or a == "MemoryError"
-    ):
+    no_memory = a == "MemoryError" or (a == "RuntimeError" and ("INTERNAL ASSERT" in str(x) or "alloc" in str(x)))
+    if a == "hang" or no_memory:
         return "pytorch_fails", text
+    if b == "hang":
+        return "hang", text
     if a == "ok" and b == "ok":
         loose = any(w in call.name for w in RANDOM + UNIQUE)
         return ("same" if loose or same(x, y) else "different"), text

@@ -176,7 +176,7 @@ def _randomly_leaky(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return forms[0](input, (lower + upper) / 2)
-    aval = input._value.aval
+    aval = need_tensor(input, "rrelu")._value.aval
     if not aval.dtype.is_floating_point:
         raise NotImplementedError(
             f"\"rrelu_with_noise_out_cpu\" not implemented for '{dtypes.scalar_name(aval.dtype)}'"

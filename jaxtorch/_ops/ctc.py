@@ -183,4 +183,6 @@ def ctc_loss(
 def _host_lengths(x: Any, like: Tensor) -> Tensor:
     from .._core.tensor import from_host
 
+    if not isinstance(x, (list, tuple)) or not all(isinstance(n, (int, np.integer)) for n in x):
+        raise TypeError(f"ctc_loss(): lengths must be a tensor or a tuple of ints, not {type(x).__name__}")
     return from_host(np.asarray(x, np.int64), like._value.aval.slot.device)

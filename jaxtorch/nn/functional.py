@@ -448,7 +448,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1; reduced."""
-    need_tensor(target, "hinge_embedding_loss", "target", 2)
+    need_tensor(target, "cosine_embedding_loss", "target", 3)
     target = target.detach() if target.requires_grad else target  # which of the two it is has no derivative
     return _loss.cosine_embedding_loss(input1, input2, target, margin, size_average, reduce, reduction)
 
@@ -462,6 +462,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The input where the target is 1, max(0, margin - input) where it is -1; reduced."""
+    need_tensor(target, "hinge_embedding_loss", "target", 2)
     target = target.detach() if target.requires_grad else target  # which of the two it is has no derivative
     return _loss.hinge_embedding_loss(input, target, margin, size_average, reduce, reduction)
 
