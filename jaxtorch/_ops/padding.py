@@ -130,14 +130,14 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for place, size in enumerate(pad):
         if size.__class__ is not int and ((size.__class__ is bool and not place) or not hasattr(size, "__index__")):
             refuse_size("pad", "pad", 2, place, size)
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if mode == "constant":
         return constant_pad_nd(input, pad, 0 if value is None else float(value) if value.__class__ is int else value)
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     padded = _repeat_pad(input, pad, mode)
     if mode == "circular":
         padded._layout = None  # PyTorch puts it together in a new contiguous tensor

@@ -143,6 +143,8 @@ def _define_unpool(n: int) -> Any:
     ) -> Tensor:
         kernel = _each(kernel_size, n)
         steps = kernel if stride is None else _each(stride, n)
+        if any(len(given) < n for given in (kernel, steps, _each(padding, n))):
+            raise IndexError("tuple index out of range")
         return inner(input, indices, _unpooled_size(input.shape, kernel, steps, _each(padding, n), output_size))
 
     max_unpool.__doc__ = f"The partial inverse of max_pool{n}d: maxima back at their positions, zeros elsewhere."
