@@ -112,7 +112,8 @@ class LBFGS(Optimizer):
                     raise RuntimeError(f"only 'strong_wolfe' is supported as line_search_fn, but got {search!r}")
                 start = [p.clone() for p in self._params]
                 objective = self._objective(closure, start, direction)
-                best, new = strong_wolfe(objective, _Point(0.0, loss, gradient, slope), t, _largest(direction))
+                here, left = _Point(0.0, loss, gradient, slope), group["max_eval"] - evaluations
+                best, new = strong_wolfe(objective, here, t, _largest(direction), limit=left)
                 t, loss, gradient = best.t, best.loss, best.gradient
                 work["t"] = t
                 self._move(t, direction)
