@@ -149,3 +149,79 @@ def test_matrix_exp_is_differentiable_twice() -> None:
     theirs, ours = both(_gradient(lambda m, x: m.matrix_exp(x).abs(), complexes))
     for some, same in zip(theirs, ours, strict=True):
         assert some == [pytest.approx(b, rel=1e-5) for b in same]
+
+
+# -- special functions at poles, zeros, and where the numbers are huge or tiny
+
+_EDGES = [
+    0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -0.5, 1.5, -2.5, 0.9, 0.99, 0.9999, 1.0001, 1.01, 1.9999, 2.0001, -0.99, 3.0, -12.5,
+    1e-10, -1e-10, 1e-30, 50.0, -100.25, -103.5, 170.25, 1000.5, 1e6, 1e10, 1e20, 1e30, INF, -INF, NAN,
+]  # fmt: skip
+_ONE: dict[str, Callable[[Any, Any], Any]] = {
+    "lgamma": lambda m, x: m.lgamma(x),
+    "digamma": lambda m, x: m.digamma(x),
+    "mvlgamma": lambda m, x: m.mvlgamma(x.clamp(min=0.75), 2),
+    "bessel_j0": lambda m, x: m.special.bessel_j0(x),
+    "i0e": lambda m, x: m.special.i0e(x),
+    "erfcx": lambda m, x: m.special.erfcx(x.clamp(min=-5)),
+    "log_ndtr": lambda m, x: m.special.log_ndtr(x),
+    "ndtri": lambda m, x: m.special.ndtri(x),
+    **{f"polygamma {n}": lambda m, x, n=n: m.polygamma(n, x) for n in (1, 2, 3)},
+}
+_PAIRS = [0.0, 1.0, 2.0, 0.5, 0.001, 1.5, -1.5, 3.0, 10.5, 200.0, 1e4, 1e20, INF, -1.0, NAN]
+_TWO: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "igamma": lambda m, a, x: m.igamma(a, x),
+    "igammac": lambda m, a, x: m.igammac(a, x),
+    "zeta": lambda m, a, x: m.special.zeta(a, x),
+    "xlogy": lambda m, a, x: m.xlogy(a, x),
+    "xlog1py": lambda m, a, x: m.special.xlog1py(a, x),
+    "logaddexp": lambda m, a, x: m.logaddexp(a, x),
+}
+
+
+def _compare(dtype: str, fn: Callable[..., Any], *numbers: list[float], ulps: int = 64) -> None:
+    """Three runs are as PyTorch's numbers, or in single precision nearer to those in double precision."""
+    given = [reference.tensor(x, dtype=getattr(reference, dtype)) for x in numbers]
+    theirs, wide = fn(reference, *given).double(), fn(reference, *[x.double() for x in given])
+    epsilon = reference.finfo(getattr(reference, dtype)).eps
+    arguments = [torch.tensor(x, dtype=getattr(torch, dtype)) for x in numbers]
+    for _ in range(3):
+        ours = reference.tensor(fn(torch, *arguments).double().tolist(), dtype=reference.float64)
+        far = (ours - wide).abs()
+        same = (ours == theirs) | (ours.isnan() & theirs.isnan()) | ((theirs.abs() < 1e-37) & (ours.abs() < 1e-37))
+        near = far <= reference.maximum(2 * (theirs - wide).abs(), ulps * epsilon * wide.abs())
+        bad = ~(same | near)
+        assert not bad.any(), [(*(x[bad].tolist() for x in given), theirs[bad].tolist(), ours[bad].tolist())]
+
+
+@pytest.mark.parametrize("name", _ONE)
+def test_special_functions(name: str) -> None:
+    _compare("float32", _ONE[name], _EDGES, ulps=4 if "gamma" in name else 64)
+
+
+@pytest.mark.parametrize("name", _TWO)
+def test_special_functions_of_two_numbers(name: str) -> None:
+    pairs = [(a, b) for a in _PAIRS for b in _PAIRS]
+    _compare("float32", _TWO[name], [a for a, _ in pairs], [b for _, b in pairs], ulps=64)
+
+
+def test_special_functions_in_double_precision() -> None:
+    near = [0.9, 0.99, 0.9999, 0.9999999, 1.0, 1.0000001, 1.01, 1.7, 1.9999, 2.0, 2.0001, 2.3, 50.5]
+    _compare("float64", _ONE["lgamma"], near, ulps=256)
+    mpmath = pytest.importorskip("mpmath")
+    for x in (-0.9999999, -1.99999, 0.25, -7.75):
+        exact = float(mpmath.digamma(mpmath.mpf(x)))
+        assert torch.digamma(torch.tensor(x, dtype=torch.float64)).item() == pytest.approx(exact, rel=1e-13)
+
+
+# -- what overflows, or vanishes, on the way
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1.0, 2e20], [1e-30, 2e-30], [3e38, -3e38], [1e18] * 500 + [-1e18] * 500, [1e-25, 1e-24, 3e-25]]
+)
+@pytest.mark.parametrize("name", ["std", "var"])
+def test_spread_of_huge_and_tiny_numbers(name: str, numbers: list[float]) -> None:
+    assert alike(*both(lambda m: getattr(m, name)(m.tensor(numbers))))
+    assert alike(*both(lambda m: getattr(m, f"{name}_mean")(m.tensor(numbers))[0]))
+    assert alike(*both(lambda m: getattr(m, name)(m.tensor(numbers, dtype=m.complex64) * (1 + 1j))))

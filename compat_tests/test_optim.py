@@ -604,6 +604,6 @@ def test_line_search_stops_with_the_evaluations(max_iter: int, max_eval: int | N
             optimizer.step(closure)
         return len(calls), x.tolist()
 
-    (theirs, there), (ours, here) = run(reference), run(torch)
+    (theirs, there), (ours, here) = run(reference), run(jaxtorch)
     assert ours == theirs
     assert here == pytest.approx(there, rel=1e-6)

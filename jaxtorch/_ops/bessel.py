@@ -61,7 +61,7 @@ def _hankel(x: Any, order: int) -> tuple[Any, Any]:
         signed = term if k % 4 in (0, 1) else -term
         p, q = (p + signed, q) if k % 2 == 0 else (p, q + signed)
     turn = x - (order / 2 + 0.25) * math.pi
-    size = jnp.sqrt(2 / (math.pi * x))
+    size = math.sqrt(2 / math.pi) / jnp.sqrt(x)
     c, s = jnp.cos(turn), jnp.sin(turn)
     return size * (p * c - q * s), size * (p * s + q * c)
 

@@ -122,6 +122,16 @@ def in_single(fn: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def in_double(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A formula that loses digits on the way: it computes in float64, its result has its operands' type."""
+
+    @functools.wraps(fn)
+    def computed(*xs: Any) -> Any:
+        return fn(*[x.astype(jnp.float64) for x in xs]).astype(xs[0].dtype)
+
+    return computed
+
+
 Partial = Callable[..., Any]
 
 

@@ -14,6 +14,7 @@ from .pairwise import no_product_at_zero
 from .rules import (
     derivatives,
     full_precision,
+    in_double,
     in_single,
     kind,
     masked,
@@ -145,19 +146,45 @@ def _hurwitz(x: Any, q: Any) -> Any:
     start = jnp.where(wanted, q, 1)
     _, a, total = lax.while_loop(more, add, (jnp.zeros((), jnp.int32), start, jnp.zeros_like(q)))
     last = jnp.power(a, -x)
-    total = total + last * (a / (x - 1) + 0.5)
-    factor = last * x / a
+    total = total + jnp.power(a, 1 - x) / (x - 1) + last / 2
+    order = jnp.minimum(x, 1e4)  # beyond, `last` is 0
+    factor = last * order / a
     for j, bernoulli in enumerate(_BERNOULLI, 1):
         total = total + bernoulli / math.factorial(2 * j) * factor
-        factor = factor * (x + 2 * j - 1) * (x + 2 * j) / (a * a)
+        factor = factor / a * (order + 2 * j - 1) / a * (order + 2 * j)
     power_of_negative = (q <= 0) & (x != jnp.floor(x))
     total = jnp.where(wanted, jnp.where(power_of_negative, jnp.nan, total), jnp.inf)
     return jnp.where(x == 1, jnp.inf, jnp.where(x < 1, jnp.nan, total))
 
 
+def _zeta_of(k: int) -> float:
+    """Riemann's zeta function of a whole number."""
+    end = (
+        20.0 ** (1 - k) / (k - 1)
+        + 20.0**-k / 2
+        + k * 20.0 ** (-k - 1) / 12
+        - k * (k + 1) * (k + 2) * 20.0 ** (-k - 3) / 720
+    )
+    return math.fsum([*(n**-k for n in range(1, 20)), end, math.prod(range(k, k + 5)) * 20.0 ** (-k - 5) / 30240])
+
+
+_NEAR = 0.3
+_FROM_ONE = [-0.57721566490153286061, *((-1) ** k * _zeta_of(k) / k for k in range(2, 33))]
+"""The Taylor series of `lgamma` at 1, from its linear term on, exact up to `_NEAR`."""
+
+
 @derivatives(lambda t, ans, x: t * _digamma(x))
+@in_double
 def _lgamma(x: Any) -> Any:
-    return lax.lgamma(x)
+    """XLA's, but near 1 and 2, where it is 0, by Taylor's series."""
+    second = x > 1.5
+    z = jnp.where(second, x - 2, x - 1)
+    near = jnp.abs(z) <= _NEAR
+    z = jnp.where(near, z, 0)
+    series = jnp.zeros_like(z)
+    for coefficient in reversed(_FROM_ONE):
+        series = (series + coefficient) * z
+    return jnp.where(near, series + jnp.where(second, lax.log1p(z), 0), lax.lgamma(x))
 
 
 @op(promote="float", inplace=True)
@@ -167,11 +194,19 @@ def lgamma(input: Array):
     return _lgamma(input)
 
 
+def _mirrored(x: Any) -> tuple[Any, Any, Any]:
+    """Is x left of 1/2? 1 - x there, else x; and pi times its distance from the nearest whole number."""
+    left = x < 0.5
+    return left, jnp.where(left, 1 - x, x), math.pi * (x - jnp.round(x))
+
+
 @derivatives(lambda t, ans, x: t * _trigamma(x))
-@in_single
+@in_double
 def _digamma(x: Any) -> Any:
-    pole = jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf).astype(x.dtype)
-    return jnp.where(x == 0, pole, lax.digamma(x))
+    left, right, turn = _mirrored(x)
+    value = lax.digamma(right) - jnp.where(left, math.pi / jnp.tan(jnp.where(left, turn, 1)), 0)
+    pole = jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf)
+    return jnp.where(x == 0, pole, jnp.where(left & (turn == 0), jnp.nan, value))
 
 
 @op(promote="float", inplace=True)
@@ -191,18 +226,20 @@ def _of_order(n: int, x: Any) -> Any:
 @derivatives(lambda t, ans, x: t * _of_order(2, x))
 @in_single
 def _trigamma(x: Any) -> Any:
-    left = x < 0.5
-    right = jnp.where(left, 1 - x, x)
+    left, right, turn = _mirrored(x.astype(jnp.float64))
     value = _hurwitz(jnp.full_like(right, 2), right)
-    return jnp.where(left, (math.pi / jnp.sin(math.pi * x)) ** 2 - value, value)
+    at_pole = (math.pi / jnp.sin(math.pi * x)).astype(jnp.float64)  # some large number, as in PyTorch
+    mirrored = jnp.where(turn == 0, at_pole, math.pi / jnp.sin(turn)) ** 2 - value
+    return jnp.where(left, mirrored, value).astype(x.dtype)
 
 
 def _higher_gamma(n: int) -> Any:
     @derivatives(lambda t, ans, x: t * _of_order(n + 1, x))
-    @in_single
+    @in_double
     def polygamma_n(x: Any) -> Any:
         factor = math.factorial(n) if n < 171 else math.inf if n < 2**31 else math.nan  # PyTorch counts in int32
-        return (-1) ** (n + 1) * factor * _hurwitz(jnp.full_like(x, n + 1), x)
+        value = (-1) ** (n + 1) * factor * _hurwitz(jnp.full_like(x, n + 1), x)
+        return jnp.where(jnp.isposinf(x), jnp.nan, value)  # as PyTorch has it
 
     return polygamma_n
 
@@ -262,16 +299,55 @@ def _gamma_density(t: Any, a: Any, x: Any) -> Any:
     return t * jnp.exp((a - 1) * jnp.log(x) - x - lax.lgamma(a))
 
 
+_LARGE = 1e5
+_TEMME = (
+    (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515),
+    (-1 / 540, -1 / 288, 1 / 378, -77 / 77760, 1 / 4860),
+)
+"""Coefficients of Temme's expansion for large orders, in powers of `eta` and of 1 / a."""
+
+
+def _of_large_order(a: Any, x: Any, upper: bool) -> Any:
+    """Temme's expansion (1979) of an incomplete gamma function for orders above `_LARGE`."""
+    apart = jnp.clip((x - a) / a, -1, 1e300)
+    small = jnp.clip(apart, -0.15, 0.15)
+    series = jnp.zeros_like(small)
+    for k in range(24, 1, -1):
+        series = series * small + (-1) ** k / k
+    half = jnp.where(apart == small, series * small * small, apart - lax.log1p(apart))  # of eta squared
+    eta = jnp.sign(apart) * jnp.sqrt(2 * half)
+    near = jnp.clip(eta, -0.2, 0.2)  # beyond, the exponential is 0
+    first, second = (jnp.polyval(jnp.array(row[::-1], a.dtype), near) for row in _TEMME)
+    rest = jnp.exp(-a * half) / jnp.sqrt(2 * math.pi * a) * (first + second / a)
+    sign = 1 if upper else -1
+    return lax.erfc(sign * jnp.sign(eta) * jnp.sqrt(a * half)) / 2 + sign * rest
+
+
+def _incomplete(a: Any, x: Any, upper: bool) -> Any:
+    """An incomplete gamma function: XLA's, but for large orders, where its series hardly ends, and where it has no number.
+
+    All lies below x for a = 0 and x at infinity, nothing for x = 0 and a at infinity.
+    """
+    large = a > _LARGE
+    xlas = (lax.igammac if upper else lax.igamma)(jnp.where(large, 1, a), jnp.where(large, 1, x))
+    value = jnp.where(large, _of_large_order(jnp.where(large, a, 1), x, upper), xlas)
+    value = jnp.where(jnp.isnan(a) | jnp.isnan(x), jnp.nan, value)
+    value = jnp.where(((a == 0) & (x > 0)) | jnp.isposinf(x), 0.0 if upper else 1.0, value)
+    value = jnp.where((x == 0) | jnp.isposinf(a), 1.0 if upper else 0.0, value)
+    undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (jnp.isposinf(a) & jnp.isposinf(x))
+    return jnp.where(undefined, jnp.nan, value)
+
+
 @derivatives(_reaches, lambda t, ans, a, x: _gamma_density(t, a, x))
-@in_single
+@in_double
 def _igamma(a: Any, x: Any) -> Any:
-    return lax.igamma(a, x)
+    return _incomplete(a, x, False)
 
 
 @derivatives(_reaches, lambda t, ans, a, x: -_gamma_density(t, a, x))
-@in_single
+@in_double
 def _igammac(a: Any, x: Any) -> Any:
-    return lax.igammac(a, x)
+    return _incomplete(a, x, True)
 
 
 def _gamma_arguments(name: str, input: Any, other: Any) -> Any:
@@ -298,9 +374,11 @@ def _zeta_slope(t: Any, ans: Any, x: Any, q: Any) -> Any:
 
 
 @derivatives(_reaches, _zeta_slope)
-@in_single
+@in_double
 def _zeta(x: Any, q: Any) -> Any:
-    return _hurwitz(x, q)
+    """NaN, as in PyTorch, for q at infinity, and for huge x where the first term is 0."""
+    undefined = (x != 1) & (jnp.isposinf(q) | ((x > 1e12) & (q > 1)))
+    return jnp.where(undefined, jnp.nan, _hurwitz(x, q))
 
 
 def _zeta_name(operand_keys: Any, statics: Any) -> str:

@@ -45,6 +45,10 @@ def _real_product(a: Any, b: Any) -> Any:
     return jnp.real(jnp.conj(a) * b) if kind(a) == "complex" else a * b
 
 
+_WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
+_REAL = dict.fromkeys(_WIDER, np.float32)
+
+
 def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
     """The variance, or its root, with the axes kept, for so many degrees of freedom."""
 
@@ -62,9 +66,13 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
     @derivatives(slope)
     def computed(x: Any) -> Any:
         far = _deviations(x, axes)[1]
-        total = jnp.sum(_real_product(far, far), axes, keepdims=True)
+        wide = far.astype(_WIDER.get(x.dtype, x.dtype))  # squares of large numbers, and of small ones, have room there
+        total = jnp.sum(_real_product(wide, wide), axes, keepdims=True)
         found = quotient(total, scalar(freedom, total.dtype))
-        return jnp.sqrt(found) if root else found
+        real = found.astype(_REAL.get(x.dtype, found.dtype))
+        if kind(x) == "complex":  # PyTorch adds the variances of both parts
+            return jnp.sqrt(real) if root else real
+        return jnp.sqrt(found).astype(real.dtype) if root else real
 
     return computed(x)
 
