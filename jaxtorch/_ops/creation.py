@@ -15,7 +15,7 @@ from .._core.layouts import normal
 from .._core.limits import check_number, flag_overflow
 from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
 from .._core.permissions import check_fillable
-from .._core.size import LONG, Size, refuse_long, refuse_size
+from .._core.size import LONG, Size, need_sizes, refuse_long, refuse_size
 from .._core.sparsity import answers, is_sparse, lacks_content, makers
 from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
 from .._core.value import python_number
@@ -412,7 +412,7 @@ def new_full(
 def _strided(t: Tensor, stride: Any) -> Tensor:
     """Give a fresh tensor strides; those of memory without overlap are kept, others refused."""
     shape = t._value.aval.shape
-    stride = tuple(int(s) for s in stride)
+    stride = tuple(int(s) for s in need_sizes("empty_strided", "stride", stride, 2))
     if len(stride) != len(shape):
         raise RuntimeError(
             f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(stride)})"

@@ -12,6 +12,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.checks import flag
 from .._core.op import Array, Ints, Number, Operand, function, numpy_names, op
+from .._core.parameters import need_kind
 from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
@@ -358,6 +359,8 @@ def _quantile_named(name: str) -> Callable[..., Tensor]:
         interpolation: str = "linear", out: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         number = not isinstance(q, Tensor)
+        if number and q.__class__ is not float:
+            need_kind(name, "q", "float", q)
         if number and not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q:g}")
         found = _quantile(input, float(q) if number else q, dim, keepdim, interpolation, name, number)
