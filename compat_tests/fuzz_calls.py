@@ -291,12 +291,19 @@ def _close(a: Any, b: Any, dtype: str) -> bool:
         return False
 
 
+def _lacks_memory(ending: str) -> bool:
+    """Did PyTorch end so because there was too little memory, or by a mistake of its own?"""
+    return ending.startswith("MemoryError") or (
+        ending.startswith("RuntimeError") and ("alloc" in ending or "INTERNAL ASSERT" in ending)
+    )
+
+
 def compare(call: Call, torch: Any, jaxtorch: Any, note: Any = None) -> tuple[str, str]:
     """The kind that a call's two ends make, and a text."""
     results = []
     for library in (torch, jaxtorch):
         if note is not None:
-            note(library.__name__)
+            note(library.__name__, f"{results[0][0]} {results[0][1]}"[:200] if results else "")
         signal.alarm(ALARM)
         try:
             results.append(outcome(call, library))
@@ -306,8 +313,7 @@ def compare(call: Call, torch: Any, jaxtorch: Any, note: Any = None) -> tuple[st
             signal.alarm(0)
     (a, x, _), (b, y, leaked) = results
     text = f"{call}\n      PyTorch  {a} {x if a != 'ok' else _short(x)}\n      jaxtorch {b} {y if b != 'ok' else _short(y)}"
-    no_memory = a == "MemoryError" or (a == "RuntimeError" and ("INTERNAL ASSERT" in str(x) or "alloc" in str(x)))
-    if a == "hang" or no_memory:
+    if a == "hang" or _lacks_memory(f"{a} {x}"):
         return "pytorch_fails", text
     if b == "hang":
         return "hang", text
@@ -379,7 +385,7 @@ def run(seed: int, count: int, seconds: float, only: str | None, report: Any, fi
             finally:
                 os._exit(1)
         os.close(write)
-        buffer, library, text = b"", "", ""
+        buffer, library, text, theirs = b"", "", "", ""
         while True:
             ready, _, _ = select.select([read], [], [], 120 if not buffer and not text else 3 * ALARM)
             if not ready:
@@ -394,7 +400,7 @@ def run(seed: int, count: int, seconds: float, only: str | None, report: Any, fi
                 if what == "start":
                     text, library = more, ""
                 elif what == "in":
-                    library = kind
+                    library, theirs = kind, more
                 else:
                     counts[kind] += 1
                     report(number, kind, more)
@@ -402,7 +408,7 @@ def run(seed: int, count: int, seconds: float, only: str | None, report: Any, fi
         os.close(read)
         status = os.waitpid(pid, 0)[1]
         if text:
-            name = "pytorch_fails" if library == "torch" else "hang" if not ready else "signal"
+            name = "pytorch_fails" if library == "torch" or _lacks_memory(theirs) else "hang" if not ready else "signal"
             counts[name] += 1
             report(number, name, f"{text}\n      in {library}, status {status}")
             number += 1

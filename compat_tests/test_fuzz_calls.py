@@ -264,6 +264,8 @@ CALLS = {
     "ctc of a length": lambda t: t.nn.CTCLoss()(t.ones(2, 1, 2), t.ones(1, 1), -1e30, (1,)),
     "hinge_embedding_loss": lambda t: t.nn.functional.hinge_embedding_loss(t.ones(2), 0),
     "rrelu": lambda t: t.nn.RReLU()(-7),
+    "get_device": lambda t: t.get_device({}),
+    "hsmm": lambda t: t.hsmm("bicubic", t.ones(2)),
     "erfc of float8": lambda t: t.erfc(t.ones(2).to(t.float8_e4m3fn)),
     "erfcx of float8": lambda t: t.special.erfcx(t.ones(2).to(t.float8_e4m3fn)),
     "ldl_factor of float8": lambda t: t.linalg.ldl_factor(t.ones(2, 2).to(t.float8_e4m3fn)),

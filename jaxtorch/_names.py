@@ -40,7 +40,7 @@ def typename(obj: Any, /) -> str:
 
 def get_device(input: Tensor) -> int:
     """The index of the tensor's device; -1 on the CPU."""
-    return input.get_device()
+    return need_tensor(input, "get_device").get_device()
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -6,7 +6,7 @@ import warnings
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from .._core import views
+from .._core import strides, views
 from .._core.backward import GradDtype
 from .._core.dtypes import dtype, scalar_name
 from .._core.tape import leaf_hooks
@@ -144,7 +144,7 @@ def slice_inverse(
 ) -> Tensor:
     """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
     index = [slice(None)] * need_tensor(src, "slice_inverse", "src").dim()
-    index[dim] = slice(start, end, step)
+    index[strides.wrap_dim(dim, len(index))] = slice(start, end, step)
     place = src[tuple(index)]
     if place.shape != self.shape:
         raise RuntimeError(f"slice_inverse: expected a slice of shape {list(place.shape)}, but got {list(self.shape)}")

@@ -18,6 +18,8 @@ from ._tensor import COO, SparseTensor, coo, host, make, with_values
 
 
 def _check(name: str, a: Tensor, b: Tensor) -> None:
+    need_tensor(a, name, "mat1")
+    need_tensor(b, name, "mat2", 2)
     if a.dim() != 2 or b.dim() != 2:
         raise RuntimeError(f"{name}: expected matrices, but got tensors of {a.dim()} and {b.dim()} dimensions")
     if a.shape[1] != b.shape[0]:
