@@ -255,3 +255,15 @@ def test_what_is_done_to_masked_tensors(torch: Any) -> Any:
         ]
         found += [said(lambda: n.__array__()), repr(n.data), said(lambda: torch.zeros(2).__setitem__(0, n))[0]]
     return found
+
+
+@parity_test
+def test_names_around_compiled_functions(torch: Any) -> Any:
+    c = torch.compiler
+    annotate = module(torch, "fx.annotate").annotate
+    traced = torch.fx.symbolic_trace(lambda x: annotate(x + 1, torch.Tensor))
+    return [
+        c.nested_compile_region(lambda v: v + 1)(2), c.set_enable_guard_collectives(True), c.set_enable_guard_collectives(False),
+        c.save_cache_artifacts(), traced.code, annotate(3, int),
+        module(torch, "utils.data._utils.collate").default_collate_err_msg_format,
+    ]  # fmt: skip

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ._absent import AbsentValue, absent_class, absent_function
+from ._absent import AbsentAttribute, AbsentValue, absent_class, absent_function
 
 _INNER = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__", "jaxtorch.info")
 """jaxtorch's own private modules, which have nothing to do with PyTorch's modules of the same names."""
@@ -124,6 +124,8 @@ def find(module: str, name: str) -> Any:
             return importlib.import_module("jax" + f"{module}.{name}")
         if named(module, name):
             return _made(module, name)
+        if _is_inside(module, name):
+            return importlib.import_module(f"jax{module}.{name}")  # PyTorch's packages import theirs by themselves
     raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
 
@@ -141,6 +143,13 @@ def listed(module: str) -> bool:
     return module in _lines() and not _hidden
 
 
+@functools.cache
+def _is_inside(module: str, name: str) -> bool:
+    """Has jaxtorch's package of this name such a module?"""
+    package = sys.modules.get("jax" + module)
+    return bool(getattr(package, "__path__", None)) and find_spec(f"jax{module}.{name}") is not None
+
+
 def complete(module: ModuleType, name: str) -> None:
     """Let a module of jaxtorch (`name`) answer for the names that it lacks."""
     theirs = name.removeprefix("jax")
@@ -150,9 +159,13 @@ def complete(module: ModuleType, name: str) -> None:
         if own is not None:
             try:
                 return own(asked)
-            except AttributeError:
-                if asked.startswith("__") or not (asked in entries(theirs) or f"{theirs}.{asked}" in _lines()):
+            except AttributeError as error:
+                try:
+                    return find(theirs, asked)
+                except AbsentAttribute:
                     raise
+                except AttributeError:
+                    raise error from None
         return find(theirs, asked)
 
     vars(module)["__getattr__"] = __getattr__

@@ -164,3 +164,22 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
         return tree_map_only(np.ndarray, as_tensor, fn(*args, **kwargs))
 
     return wrapped
+
+
+def nested_compile_region(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """The function itself (or a decorator): XLA finds what is computed several times."""
+    return (lambda f: f) if fn is None else fn
+
+
+def save_cache_artifacts() -> None:
+    """None: there is nothing to save. XLA's programs are kept in a folder (`JAXTORCH_CACHE`)."""
+
+
+class _GuardCollectives:
+    on = False
+
+
+def set_enable_guard_collectives(enabled: bool) -> bool:
+    """Keeps the setting, which changes nothing, and gives what it was."""
+    before, _GuardCollectives.on = _GuardCollectives.on, bool(enabled)
+    return before

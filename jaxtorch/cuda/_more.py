@@ -119,7 +119,8 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 _EXPORTED = (
-    "CUDAGraph CudaError DeferredCudaCallError ExternalStream MemPool can_device_access_peer get_arch_list get_gencode_flags "
+    "CUDAGraph CudaError DeferredCudaCallError ExternalStream MemPool can_device_access_peer check_error get_arch_list "
+    "get_gencode_flags "
     "get_sync_debug_mode graph is_current_stream_capturing is_tf32_supported make_graphed_callables max_memory_cached "
     "memory_cached memory_summary reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached "
     "reset_peak_memory_stats set_per_process_memory_fraction set_sync_debug_mode use_mem_pool"

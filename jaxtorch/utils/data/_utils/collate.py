@@ -80,10 +80,13 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     raise _unsupported(kind)
 
 
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
+
+
 def _unsupported(found: Any) -> TypeError:
-    return TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
-    )
+    return TypeError(default_collate_err_msg_format.format(found))
 
 
 def _rebuild_mapping(like: Mapping[Any, Any], values: dict[Any, Any]) -> Any:
