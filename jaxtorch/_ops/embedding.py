@@ -14,7 +14,7 @@ from jax.interpreters import ad
 from .._core import dtypes, forward, native
 from .._core.checks import Bounds, Within, flag
 from .._core.modes import state
-from .._core.op import Array, function, functions, op
+from .._core.op import Array, function, functions, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.sparsity import makers
@@ -423,6 +423,7 @@ def _one_hot(tensor: Array, num_classes: int):
     return (tensor[..., None] == up_to(num_classes)).astype(jnp.int64)
 
 
+@numpy_names
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
     if need_tensor(input, "one_hot", "self").dtype.name != "int64":

@@ -210,6 +210,8 @@ def _unsafe(name: str) -> None:
 
     @numpy_names
     def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        if "split_size" in kwargs:
+            kwargs["split_size_or_sections"] = kwargs.pop("split_size")
         views = split(need_tensor(input, "unsafe_" + name), *args, **kwargs)
         if name == "split" and isinstance(args[0] if args else None, int) and len(views) > 1:
             return _apart(input, args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0))

@@ -11,7 +11,7 @@ from jax import lax
 
 from .._core import dtypes, native, strides
 from .._core.checks import flag
-from .._core.op import Array, Operand, function, op
+from .._core.op import Array, Operand, function, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.runner import known
 from .._core.structseq import types
@@ -209,6 +209,7 @@ def _expect_contiguous(**operands: Any) -> None:
 
 
 @function("searchsorted")
+@numpy_names
 def searchsorted(
     sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None, out: Tensor | None = None,
