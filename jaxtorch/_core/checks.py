@@ -148,7 +148,9 @@ def seen(kernel: Kernel, values: list[Value]) -> int:
             if array.size > SMALL:
                 return UNKNOWN
             if not within.holds(array):
-                return BAD
+                flags = _on_host(kernel)  # which of several is raised first is for all of them to say
+                known = flags is not None and all([_at_hand(values[k]) is not None for k in flags.needed])  # noqa: C419
+                return BAD if known else UNKNOWN
             v.fine = within
     return FINE
 
