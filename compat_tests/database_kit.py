@@ -47,6 +47,12 @@ def _stand_ins() -> dict[str, Any]:
     return {"torch.testing._internal.opinfo.core": core, "torch.testing._internal.common_dtype": kinds}
 
 
+def there(found: Any) -> Any:
+    """What has been found under a name, or None if that only says that jaxtorch lacks it."""
+    is_absent = type(found).__module__.endswith("._absent") or getattr(found, "__module__", "").endswith("._absent")
+    return None if is_absent else found
+
+
 @functools.cache
 def definitions(name: str) -> dict[str, Any]:
     """The namespace of a database with jaxtorch in PyTorch's place."""
@@ -63,7 +69,7 @@ def definitions(name: str) -> dict[str, Any]:
                 found = importlib.import_module(ours + wanted.removeprefix("torch"))
             except ModuleNotFoundError:
                 found = None
-            named = {item: getattr(found, item, None) or Missing(f"{wanted}.{item}") for item in items or ()}
+            named = {item: there(getattr(found, item, None)) or Missing(f"{wanted}.{item}") for item in items or ()}
             return types.SimpleNamespace(**named) if named else candidate()
         if wanted == "functorch.experimental.control_flow":
             return importlib.import_module(f"{ours}._higher_order_ops")

@@ -54,7 +54,7 @@ threads = [threading.Thread(target=call, args=(i,)) for i in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
 assert len(answers) == 8 and all(torch.equal(a, answers[0]) for a in answers)
-assert torch.logaddexp.__code__ is not code and torch.Tensor.logaddexp.__code__ is torch.logaddexp.__code__
+assert torch.logaddexp.__code__ is not code and torch.Tensor.logaddexp.__code__ is not code  # the method's has fewer names
 
 class Told(torch.Tensor):  # functions ask from now on, those as well that have not been called
     @classmethod

@@ -337,7 +337,7 @@ class _Walk:
             capture.take(node, grads)  # as it comes, before hooks: they run as a part of the node
         if node.pre_hooks is not None or node.retains is not None:
             _before_node(node, grads, mode)
-        if not runs:
+        if not runs and capture is not None:
             capture.take(node, grads)
             return
         if node.node_pre_hooks:

@@ -27,7 +27,9 @@ counters: collections.defaultdict[str, collections.Counter[str]] = collections.d
 @contextlib.contextmanager
 def disable_cache_limit() -> Iterator[None]:
     """Context in which a function may be captured anew as often as it takes."""
-    with config.patch(recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize):
+    with config.patch(  # pyright: ignore[reportAttributeAccessIssue]
+        recompile_limit=sys.maxsize, accumulated_recompile_limit=sys.maxsize
+    ):
         yield
 
 

@@ -136,8 +136,8 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
     if dtype.is_complex and not isinstance(item, str):
         return complex(item)
     if dtype.is_complex or dtype.is_floating_point:
-        return packed("d", [item])[0]  # Python's error if it is no number
-    return item if isinstance(item, float) else operator.index(item)
+        return packed("d", [item])[0]  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return item if isinstance(item, float) else operator.index(item)  # pyright: ignore[reportArgumentType]
 
 
 def _overflow(dtype: dtypes.dtype) -> RuntimeError:

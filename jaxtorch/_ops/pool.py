@@ -26,10 +26,10 @@ _UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce
 def numbers(given: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
     """One number for each of n dimensions; `default` where the argument was left out."""
     value: Any = given
-    if value is not None or default is None:
+    if given is not None or default is None:
         position = {"kernel_size": 2, "stride": 3, "padding": 4, "dilation": 5}.get(name, 2)
         need_sizes(op_name, name, value, position, alone=True)
-    if default is not None and (value is None or (not isinstance(value, int) and len(value) == 0)):
+    if default is not None and (given is None or (not isinstance(value, int) and len(value) == 0)):
         return default
     if isinstance(value, int):
         return (value,) * n

@@ -109,7 +109,7 @@ def scaled_mm(
     """
     from .._rare import _scaled_mm
 
-    one = lambda x: x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x  # noqa: E731
+    one: Any = lambda x: x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x  # noqa: E731
     recipes = one(scale_recipe_a), one(scale_recipe_b)
     plain = all(s is None or one(s) in (None, SwizzleType.NO_SWIZZLE) for s in (swizzle_a, swizzle_b))
     if not plain or contraction_dim or not all(r in (ScalingType.TensorWise, ScalingType.RowWise) for r in recipes):

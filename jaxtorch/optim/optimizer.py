@@ -92,7 +92,7 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
                             f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                         )
                     args, kwargs = changed
-        differentiable = self.defaults.get("differentiable", False)
+        differentiable = self.__dict__.get("defaults", _NO_OPTIONS).get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
         undo = _undoing().begin(self) if failures.concern_steps() else None
@@ -110,6 +110,9 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return wrapper
+
+
+_NO_OPTIONS: dict[str, Any] = {}  # of a wrapper that has hooks and no options
 
 
 def _undoing() -> Any:
