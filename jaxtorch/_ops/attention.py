@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 from jax.interpreters import ad
 
-from .._core import native
+from .._core import dtypes, native
 from .._core.device import cpu
 from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
@@ -257,6 +257,12 @@ def _check_products(query: Any, key: Any, value: Any) -> None:
             )
 
 
+def _causal(mask: Tensor, rows: int, columns: int) -> Tensor:
+    """A mask that lets a query see what this one does of the keys up to its own place."""
+    seen = mask.new_ones((rows, columns), dtype=dtypes.bool_).tril()
+    return mask & seen if mask.dtype is dtypes.bool_ else mask.masked_fill(~seen, -math.inf)
+
+
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -286,8 +292,14 @@ def scaled_dot_product_attention(
         batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])
         shape = (*batch, aval.shape[-2], key._value.aval.shape[-2])
         keep = keep_mask(aval.slot, dropout_p, shape)
-    out = _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)
     q, k, v = [x._value.aval.shape for x in (query, key, value)]
+    masks = is_causal and attn_mask is not None
+    if (masks or dropout_p < 0.0) and keep is None and _by_one_kernel(q, k, v, enable_gqa):
+        if dropout_p < 0.0:
+            raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
+        if attn_mask is not None and attn_mask.ndim in (2, 4) and not attn_mask.requires_grad:
+            attn_mask, is_causal = _causal(attn_mask, q[-2], k[-2]), False  # other kernels of PyTorch refuse both
+    out = _attention(query, key, value, attn_mask, keep, is_causal, scale, enable_gqa, dropout_p)
     if (
         query._layout is not None
         and keep is None
