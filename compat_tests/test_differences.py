@@ -40,6 +40,7 @@ HELD = {
     "`torch.jit.save` writes": "test_torchscript_saving.py::test_what_cannot_be_written_is_named",
     "What goes through a queue": "test_differences.py::test_processes",
     "`torch.utils.tensorboard` is": "test_tensorboard.py::test_what_is_missing_is_named",
+    "`import jaxtorch` gives": "test_engine_process.py::test_the_cache_can_be_switched_off",
     "`torch.distributed` is": "test_distributed.py::test_processes_print_what_they_print_on_pytorch",
     "`send` does not wait": "test_differences.py::test_processes",
     "A view with gaps": "test_distributed.py::test_what_pytorch_does_otherwise",
