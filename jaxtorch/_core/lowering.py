@@ -13,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.core as jax_core
+import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
@@ -76,7 +79,7 @@ def has_convolution(jaxpr: Any) -> bool:
 
 def needs_other_code(jaxpr: Any) -> bool:
     """Does it hold anything beside convolutions that `lowered` writes otherwise?"""
-    return _has(jaxpr, lambda eqn: thin.is_thin(eqn) or _is_long_sum(eqn, False))
+    return _has(jaxpr, lambda eqn: thin.is_thin(eqn) or _is_long_sum(eqn, False) or _may_lose_nan(eqn))
 
 
 def _has(jaxpr: Any, wanted: Callable[[Any], bool]) -> bool:
@@ -89,8 +92,8 @@ def _inner(eqn: Any) -> Any:
 
 def lowered(fn: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
     """The function of arrays, with its convolutions and all that follows them laid out for the CPU, products of matrix and
-    vector as `thin` has them, and long sums in stages; not to be differentiated. deep: do XLA's kernels for sums stay away from
-    it (`emitters.py`)?"""
+    vector as `thin` has them, long sums in stages, and limits that keep NaN; not to be differentiated. deep: do XLA's kernels
+    for sums stay away from it (`emitters.py`)?"""
 
     def run(*args: Any) -> Any:
         closed, shape = jax.make_jaxpr(fn, return_shape=True)(*args)
@@ -102,6 +105,7 @@ def lowered(fn: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
 
 def _evaluate(jaxpr: Any, consts: Any, args: Any, deep: bool) -> list[Any]:
     env: dict[Any, Any] = {}
+    parts = {v for eqn in jaxpr.eqns if eqn.primitive.name == "slice" for v in eqn.outvars}
 
     def read(v: Any) -> Any:
         return v.val if isinstance(v, jex_core.Literal) else env[v]
@@ -118,6 +122,8 @@ def _evaluate(jaxpr: Any, consts: Any, args: Any, deep: bool) -> list[Any]:
             outs = [_convolve(eqn, *inputs)]
         elif thin.is_thin(eqn):
             outs = [thin.product(eqn, *[_straight(x) for x in inputs])]
+        elif _may_lose_nan(eqn) and parts.isdisjoint(v for v in eqn.invars if isinstance(v, jex_core.Var)):
+            outs = [_keeping_nan(name, *inputs)]
         elif _is_long_sum(eqn, deep):
             outs = [_in_stages(eqn, _straight(inputs[0]))]
         elif name == "rev" and native.available() and not isinstance(inputs[0], _Laid) and inputs[0].ndim in (3, 4):
@@ -135,6 +141,28 @@ def bound(eqn: Any, inputs: list[Any], changed: dict[str, Any]) -> list[Any]:
     with eqn.ctx.manager:
         outs = eqn.primitive.bind(*inputs, **params)
     return list(outs) if eqn.primitive.multiple_results else [outs]
+
+
+# -- limits ------------------------------------------------------------------------------------------------
+
+
+def _may_lose_nan(eqn: Any) -> bool:
+    """Is this the larger or smaller of two numbers? XLA's library of kernels, which takes it where a reduction follows, makes 0 of
+    max(NaN, 0) (jaxlib 0.10.2). It does not take those of parts of an array, as pooling has them."""
+    return eqn.primitive.name in ("max", "min") and jnp.issubdtype(eqn.outvars[0].aval.dtype, jnp.floating)
+
+
+def _keeping_nan(name: str, x: Any, y: Any) -> Any:
+    """The larger or smaller of two numbers by a comparison, which the library does not take: NaN where one is."""
+    x, y = [_straight(v) if isinstance(v, _Laid) and v.reversed else v for v in (x, y)]
+    order = next((v.order for v in (x, y) if isinstance(v, _Laid)), None)
+    if order is not None:
+        x, y = _alike([x, y], order)
+    if not isinstance(y, (jax_core.Tracer, jax.Array)) and np.ndim(y) == 0 and not np.isnan(y):
+        out = jnp.where(x <= y if name == "max" else x >= y, y, x)
+    else:
+        out = jnp.where(x != x, x, lax.max(x, y) if name == "max" else lax.min(x, y))
+    return out if order is None else _laid(out, order)
 
 
 # -- sums over several dimensions --------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import strides
 from .._core.op import Array, Ints, Number, Sizes, numpy_names, op
 from .._core.tensor import Tensor, write_out
+from . import whole_extremes
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
 from .vector_norm import checked_norm, vector_norm
@@ -39,7 +40,7 @@ def _extreme(values: Any, axis: int, largest: bool, keepdim: bool) -> Any:
         if largest:
             return jnp.sum(values, axis, keepdims=keepdim)
         raise IndexError(f"amin(): Expected reduction dim {axis} to have non-zero size.")
-    return (jnp.max if largest else jnp.min)(values, axis, keepdims=keepdim)
+    return (whole_extremes.largest if largest else whole_extremes.smallest)(values, axis, keepdims=keepdim)
 
 
 def matrix_norm_of(x: Any, ord: Any) -> Any:

@@ -20,6 +20,7 @@ from .pool import check_averaged
 from .products import on_cpu
 from .rules import check_subtraction, kind, refuse, scalar_name, to_float, unsupported
 from .standardising import layer_norm_p, moments, standardised
+from .whole_extremes import largest, smallest
 
 _HALF = (jnp.float16, jnp.bfloat16)
 _LONG = 16  # numbers of a channel from which on vectors are full
@@ -432,9 +433,9 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
         return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
     size = jnp.abs(x) if jnp.iscomplexobj(x) else jnp.sign(x) * x  # jnp.abs has the slope 1 at 0
     if p == math.inf:
-        return jnp.max(size, axis, keepdims=keepdims)
+        return largest(size, axis, keepdims=keepdims)
     if p == -math.inf:
-        return jnp.min(size, axis, keepdims=keepdims)
+        return smallest(size, axis, keepdims=keepdims)
     if p == 0:
         return jnp.sum((size != 0).astype(size.dtype), axis, keepdims=keepdims)
     if p == 1:

@@ -16,6 +16,7 @@ from .._core.size import as_size
 from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
+from . import whole_extremes
 from .casting import computed_in
 from .division import quotient
 from .rules import HALVES, check_mean, derivatives, kind, refuse, scalar_name, to_float, unsupported, zeros_mask
@@ -340,13 +341,13 @@ def _amax(name: str, reduce: Any, input: Any, dim: Any, keepdim: bool) -> Any:
 @op()
 def amax(input: Array, dim: Ints | None = (), keepdim: bool = False):
     """The largest element over dimensions; equal ones share the gradient evenly."""
-    return _amax("amax", jnp.max, input, dim, keepdim)
+    return _amax("amax", whole_extremes.largest, input, dim, keepdim)
 
 
 @op()
 def amin(input: Array, dim: Ints | None = (), keepdim: bool = False):
     """The smallest element over dimensions; equal ones share the gradient evenly."""
-    return _amax("amin", jnp.min, input, dim, keepdim)
+    return _amax("amin", whole_extremes.smallest, input, dim, keepdim)
 
 
 @op(saved=["result", "result1"])
@@ -363,7 +364,10 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
         axis = one_axis("aminmax", dim, input.ndim)
         need_elements("aminmax", input, axis, ":")
         axes = (axis,) if input.ndim else ()
-    low, high = shared_extreme(input, axes, jnp.min), shared_extreme(input, axes, jnp.max)
+    low, high = (
+        shared_extreme(input, axes, whole_extremes.smallest),
+        shared_extreme(input, axes, whole_extremes.largest),
+    )
     return types.aminmax((low, high) if keepdim else (jnp.squeeze(low, axes), jnp.squeeze(high, axes)))
 
 
@@ -415,7 +419,7 @@ def _along(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> Any
     def select(x: Any) -> tuple[Any, Any]:
         if not x.ndim:
             return x, jnp.zeros((), np.int64)
-        reduce = jnp.max if largest else jnp.min
+        reduce = whole_extremes.largest if largest else whole_extremes.smallest
         return reduce(x, axis, keepdims=True), first_index(x, axis, largest)
 
     values, indices = follow(select, input, axis)
@@ -426,12 +430,12 @@ def _along(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> Any
 
 @op(function=False, method=False, out=False, grad="MaxBackward1", saved=["result"])
 def _max_all(input: Array):
-    return _whole("max", jnp.max, input)
+    return _whole("max", whole_extremes.largest, input)
 
 
 @op(function=False, method=False, out=False, grad="MinBackward1", saved=["result"])
 def _min_all(input: Array):
-    return _whole("min", jnp.min, input)
+    return _whole("min", whole_extremes.smallest, input)
 
 
 @op(function=False, method=False, grad="MaxBackward0", unsaved=["input"], saved=["result1"])

@@ -14,6 +14,7 @@ from .._core.parameters import need_kind
 from .._core.tensor import Tensor, write_out
 from .reductions import axes_of, extent, wide
 from .rules import derivatives, kind, scalar_name, zeros_mask
+from .whole_extremes import largest, smallest
 
 
 def _direction(x: Any, size: Any) -> Any:
@@ -58,7 +59,7 @@ def vector_norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
             square = jnp.real(x) ** 2 + jnp.imag(x) ** 2 if kind(x) == "complex" else x * x
             return jnp.sqrt(jnp.sum(square, axes, keepdims=True))
         if math.isinf(p):
-            return (jnp.max if p > 0 else jnp.min)(size, axes, keepdims=True)
+            return (largest if p > 0 else smallest)(size, axes, keepdims=True)
         return jnp.sum(size**p, axes, keepdims=True) ** np.array(1 / p, size.dtype)
 
     return computed(x)
