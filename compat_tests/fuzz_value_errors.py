@@ -23,7 +23,7 @@ CHECKED = [
     "torch.quantile({x}, torch.tensor([0.5, 0.25, 0.0]) + 2 * {bad})",
     "{x}.index_add(0, torch.tensor([1]) + 4 * {bad}, {y}[:1])",
     "F.cross_entropy({x}[None], torch.tensor([1]) + 3 * {bad}) + {y}",
-    "torch.distributions.Normal({x}, {y} * 0 + 1 - 2 * {bad}).mean + 1",
+    "torch.distributions.Normal({x}, {y} * 0 + 1 - 2 * {bad}, validate_args=True).mean + 1",
     "{x}.masked_scatter({x}.detach() * 0 > -1, {y}[: 3 - {bad}])",
 ]
 PLAIN = [

@@ -400,7 +400,7 @@ import atexit
 atexit.register(lambda: print("earlier handler"))
 import jaxtorch as torch
 import jaxtorch.nn.functional as F
-rows = torch.nn.functional.embedding(torch.tensor([1, {index}]) + 0, torch.ones(3, 2))
+rows = torch.nn.functional.embedding(torch.full((70000,), {index}) + 0, torch.ones(3, 2))
 print("last line")
 """
 

@@ -97,7 +97,7 @@ def test_small_names(torch: Any) -> Any:
     with threads.set_multithreading_enabled(False):
         inside = threads.is_multithreading_enabled()
     return [
-        torch.amp.autocast_mode._cast(mixed, "cpu", torch.bfloat16), limits, dict(dynamo.counters), dynamo.counters["a"]["b"],
+        torch.amp.autocast_mode._cast(mixed, "cpu", torch.bfloat16), limits, dynamo.counters["a"]["b"],
         said(lambda: a.is_same_size(nested([torch.ones(2)]))), a.is_same_size(b), said(lambda: a.is_same_size(torch.ones(1, 2))),
         [(t.name, int(t)) for t in torch.onnx.TrainingMode.__members__.values()], states,
         list(torch.onnx.OperatorExportTypes.__members__), module(torch, "fx.experimental.symbolic_shapes").has_free_symbols(3),

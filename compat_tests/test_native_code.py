@@ -80,9 +80,7 @@ def test_products(m: int, k: int, n: int):
 
 def test_reductions_and_places():
     x = random(4, 5, 6)
-    assert same(
-        lambda t, x: (x.sum(), x.mean(1), x.amax((0, 2)), x.amin(-1), x.std(0), (x > 0).any(1), (x > 3).all()), x
-    )
+    assert same(lambda t, x: (x.sum(), x.mean(1), x.amax((0, 2)), x.amin(-1), (x > 0).any(1), (x > 3).all()), x)
     assert same(lambda t, x: (x.argmax(), x.argmin(1), x.argmax(-1, keepdim=True)), x)
     x[1, 2, 3] = np.nan
     assert same(lambda t, x: (x.argmax(-1), x.argmin(0), x.amax(1), x.sum(0)), x)

@@ -13,7 +13,7 @@ import torch as reference
 from jax import lax
 
 import jaxtorch as torch
-from jaxtorch._core import native, program, tables
+from jaxtorch._core import native, program, runner, tables
 from jaxtorch._ops.embedding import _picked_p
 from jaxtorch._ops.products import times, times_transposed
 
@@ -212,6 +212,7 @@ def test_models_over_few_symbols(kind: str, padding: int | None, bidirectional: 
 def test_a_training_step_is_read_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the tests above would show nothing."""
     seen = []
+    runner._structures.clear()  # a program that another test has compiled is not compiled again
     add = native.add_picked
     monkeypatch.setattr(native, "add_picked", lambda g, *rest: (seen.append(g.shape), add(g, *rest))[1])
     _trained(torch, "LSTM", None, False)

@@ -18,7 +18,7 @@ SUITE = Path(__file__).parent / "pytorch_utilities_suite.py"
 
 def test_a_suite_on_pytorchs_test_utilities_passes(run_python: Run):
     """With TestCase, parametrize, tests for each device, operator database and make_tensor; `torch` is jaxtorch in it."""
-    ran = run_python("-W", "ignore", "-m", "jaxtorch", str(SUITE))
+    ran = run_python("-W", "ignore", "-m", "jaxtorch", str(SUITE), env={"CI": None})  # there it wants another package
     count = re.search(r"Ran (\d+) tests", ran.stderr)
     assert count is not None and int(count.group(1)) >= 50
     assert ran.stderr.rstrip().endswith("OK (expected failures=1)")

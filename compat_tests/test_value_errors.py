@@ -73,9 +73,9 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any], list[Any]]] = {
     "cholesky": (lambda t, x: t.linalg.cholesky(x.diag()), [[-1.0, 2.0]], [[1.0, 0.25]]),
     "inv": (lambda t, x: t.linalg.inv(x.diag()), [[0.0, 2.0]], [[1.0, 0.25]]),
     "cov": (lambda t, x, w: t.cov(x, aweights=w), [[1.0, 2.0, 4.0], [1.0, -1.0, 1.0]], [[1.0, 2.0, 4.0], [1.0, 1.0, 1.0]]),
-    "Normal": (lambda t, x: t.distributions.Normal(x, x).mean, [[-1.0, 2.0]], [[1.0, 0.25]]),
-    "Categorical": (lambda t, x: t.distributions.Categorical(x).probs, [[-1.0, 2.0]], [[1.0, 0.25]]),
-    "log_prob": (lambda t, x: t.distributions.Uniform(x * 0, x * 0 + 1).log_prob(x), [[-1.0, 2.0]], [[1.0, 0.25]]),
+    "Normal": (lambda t, x: t.distributions.Normal(x, x, validate_args=True).mean, [[-1.0, 2.0]], [[1.0, 0.25]]),
+    "Categorical": (lambda t, x: t.distributions.Categorical(x, validate_args=True).probs, [[-1.0, 2.0]], [[1.0, 0.25]]),
+    "log_prob": (lambda t, x: t.distributions.Exponential(x * 0 + 1, validate_args=True).log_prob(x), [[-1.0, 2.0]], [[1.0, 0.25]]),
 }  # fmt: skip
 
 STATES: dict[str, Callable[[Any, Any], Any]] = {

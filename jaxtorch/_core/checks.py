@@ -12,10 +12,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax._src.array import ArrayImpl
 from jax.interpreters import partial_eval
 
-from . import tracing
+from . import aside, tracing
 from .entry import Kernel
 from .numpy_code import kernel_written
 from .numpy_program import Doubt, NoRule, NumpyProgram
@@ -109,7 +108,7 @@ def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | 
         _tracing.lists[-1].append((code, make, within))
 
 
-SMALL = 1 << 16
+SMALL = aside.MOST
 """Elements up to which indices are looked at on the host: the operation that uses them costs far more."""
 WRITTEN_AFTER = 8
 """Runs, what finds the flags of an operation becomes a function."""
@@ -131,25 +130,27 @@ PENDING, UNKNOWN, FINE, BAD = range(4)
 def seen(kernel: Kernel, values: list[Value]) -> int:
     """What the host can say of a kernel's flags."""
     if kernel.guards is None:
+        if getattr(kernel.checks[0], "at_once", False):
+            return UNKNOWN  # it is waited for at the call anyway
         flags = _on_host(kernel)
         if flags is None:
             return UNKNOWN
         for position in flags.needed:
-            if _at_hand(values[position]) is None:
+            if aside.at_hand(values[position]) is None:
                 return PENDING if values[position].program is not None else UNKNOWN
         return BAD if first_raised(kernel, values) is not None else FINE
     for position, within, _ in kernel.guards:
         v = values[position]
         fine = getattr(v, "fine", None)
         if fine is not within and fine != within:
-            array = _at_hand(v)
+            array = aside.content(v)
             if array is None:
                 return PENDING if v.program is not None else UNKNOWN
             if array.size > SMALL:
                 return UNKNOWN
             if not within.holds(array):
                 flags = _on_host(kernel)  # which of several is raised first is for all of them to say
-                known = flags is not None and all([_at_hand(values[k]) is not None for k in flags.needed])  # noqa: C419
+                known = flags is not None and all([aside.content(values[k]) is not None for k in flags.needed])  # noqa: C419
                 return BAD if known else UNKNOWN
             v.fine = within
     return FINE
@@ -159,7 +160,7 @@ def first_raised(kernel: Kernel, values: list[Value]) -> tuple[Callable[[int], E
     """The first flag that is not 0 for these operands, which are on the host: who makes its exception, and its number."""
     flags = _on_host(kernel)
     assert flags is not None
-    arrays, program = [_at_hand(v) if k in flags.needed else None for k, v in enumerate(values)], flags.program
+    arrays, program = [aside.content(v) if k in flags.needed else None for k, v in enumerate(values)], flags.program
     program.runs += 1
     with np.errstate(all="ignore"):
         if program.runs == WRITTEN_AFTER:
@@ -172,16 +173,6 @@ def first_raised(kernel: Kernel, values: list[Value]) -> tuple[Callable[[int], E
         if code:
             return make, int(code)
     return None
-
-
-def _at_hand(v: Value) -> np.ndarray[Any, Any] | None:
-    """The content of a value that is on the host and need not be waited for."""
-    array = v.array
-    if v.aval.wrapped:
-        return np.asarray(array, v.aval.dtype.np)
-    if type(array) is ArrayImpl and v.aval.slot.name == "cpu" and array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
-        return np.asarray(array)
-    return array if type(array) is np.ndarray else None
 
 
 class _OnHost(NamedTuple):

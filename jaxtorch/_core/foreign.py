@@ -10,13 +10,24 @@ from typing import Any
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("jax", "numpy", "ml_dtypes", "opt_einsum"))
 _RAISES = opcode.opmap["RAISE_VARARGS"]
+_OF_CALLS = (
+    "unexpected keyword argument",
+    "required positional argument",
+    "positional argument but",
+    "positional arguments but",
+)
+"""What Python says of a call that does not fit a signature."""
 _KINDS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, NameError)
 
 
-def refuse_foreign(name: str, error: BaseException, first: str = "", args: tuple[Any, ...] = ()) -> None:
+def refuse_foreign(
+    name: str, error: BaseException, first: str = "", args: tuple[Any, ...] = (), complex_number: bool = False
+) -> None:
     """Raise such an error of an operation as a RuntimeError, or a TypeError where its first argument is no tensor although its
-    name says so; return where it is none."""
+    name says so, or a complex number was given that Python could not compare; return where it is none."""
     if is_foreign(error):
+        if complex_number and isinstance(error, TypeError):
+            raise TypeError(f"{name}(): {error}") from error
         if args and first == "input" and not hasattr(args[0], "_value"):
             raise TypeError(
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}"
@@ -29,6 +40,8 @@ def is_foreign(error: BaseException) -> bool:
     program's own function?"""
     at: TracebackType | None = error.__traceback__
     if not isinstance(error, _KINDS) or at is None or at.tb_next is None:  # or of the call itself: too few arguments
+        return False
+    if isinstance(error, TypeError) and any(text in str(error) for text in _OF_CALLS):
         return False
     last: TracebackType | None = None
     while at is not None:

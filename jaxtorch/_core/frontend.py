@@ -27,7 +27,7 @@ from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
 from .size import check_long
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
-from .value import Value, python_number, wrap_number
+from .value import COMPLEX, Value, python_number, wrap_number
 from .views import finish_view
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
@@ -517,7 +517,11 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
     except Exception as error:
         for x in operands if modes.state.grad and isinstance(error, (RuntimeError, IndexError)) else ():
             permissions.check_place(x)
-        refuse_foreign(op.name, error)
+        refuse_foreign(
+            op.name,
+            error,
+            complex_number=COMPLEX in key or complex in [s[0] for s in statics if type(s) is tuple and s],
+        )
         raise
 
 

@@ -579,7 +579,8 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fn(*args, **kwargs)
         except Exception as error:
-            refuse_foreign(fn.__name__, error, first, args)
+            odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
+            refuse_foreign(fn.__name__, error, first, args, odd)
             raise
 
     return renamed

@@ -5,12 +5,14 @@ jaxtorch's backward passes are not made of them; modes with a `__torch_dispatch_
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from .._core.modes import enable_grad, no_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
+from .._ops import torch_forms
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -416,6 +418,22 @@ def _loss_backward(name: str, **fixed: Any) -> None:
     backward.__doc__, forward.__doc__ = f"The gradient of `{name}`.", f"`{name}` with its reduction as a number."
     FUNCTIONS[name + "_backward"], FUNCTIONS[name] = backward, forward
 
+
+def _with_mean(loss: Callable[..., Tensor], place: int) -> Callable[..., Tensor]:
+    """A loss of `torch` as ATen has it: its mean where no reduction is given, at this place or by its name."""
+
+    @functools.wraps(loss)
+    def reduced(*args: Any, **kwargs: Any) -> Tensor:
+        return loss(*args, **kwargs if len(args) > place else {"reduction": 1, **kwargs})
+
+    return reduced
+
+
+for _name, _place in (
+    ("kl_div", 2), ("cosine_embedding_loss", 4), ("hinge_embedding_loss", 3), ("margin_ranking_loss", 4),
+    ("triplet_margin_loss", 7), ("binary_cross_entropy_with_logits", 4), ("ctc_loss", 5),
+):  # fmt: skip
+    FUNCTIONS[_name] = _with_mean(getattr(torch_forms, _name), _place)
 
 _loss_backward("smooth_l1_loss", bound="beta")
 _loss_backward("huber_loss", bound="delta")

@@ -42,6 +42,8 @@ def check_probability(p: float, error: type[Exception] = ValueError) -> None:
     if p.__class__ is not float:
         if isinstance(p, (int, float, str)) and not 0 <= p <= 1:  # pyright: ignore[reportOperatorIssue]
             raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+        if error is ValueError and isinstance(p, Tensor) and p.numel() != 1:  # which `nn.functional` compares first
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         need_kind("dropout", "p", "float", p)
     if not 0 <= p <= 1:
         raise (error if p == p else RuntimeError)(f"dropout probability has to be between 0 and 1, but got {p}")

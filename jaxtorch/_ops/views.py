@@ -389,8 +389,8 @@ def select(input: Array, dim: int, index: Scalar):
     """The slice at one index of a dimension, which is dropped."""
     if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    if jnp.result_type(index) == np.bool_:
-        raise TypeError("select(): argument 'index' must be int, not bool")
+    if not jnp.issubdtype(jnp.result_type(index), np.integer):
+        raise TypeError(f"select(): argument 'index' must be int, not {jnp.result_type(index)}")
     d = strides.wrap_dim(dim, input.ndim)
     if not input.shape[d]:
         raise IndexError(

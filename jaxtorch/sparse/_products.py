@@ -150,10 +150,10 @@ def hspmm(mat1: Any, mat2: Any) -> Tensor:
 
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta input + alpha mat1 @ mat2 as a COO tensor, for a COO `input` and a dense `mat2`; not merged."""
-    if not isinstance(input, SparseTensor):
-        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
     need_tensor(mat1, "sspaddmm", "mat1")
     need_tensor(mat2, "sspaddmm", "mat2", 2)
+    if not isinstance(input, SparseTensor):
+        raise RuntimeError("tensor.sspaddmm(...) can only be called on sparse tensors")
     rows: Any = hspmm(mat1, mat2)
     n, k = rows._parts[1].shape
     at = host(rows._parts[0])[0]

@@ -1,0 +1,80 @@
+"""What a pending value holds, where few instructions make it of arrays on the host: `labels.view(-1)`, a slice, a cast.
+
+Computed with NumPy beside the program, which stays as it is: so that an operation can look at its indices when it is recorded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax._src.array import ArrayImpl
+
+from .entry import Kernel
+from .numpy_program import NoRule, NumpyProgram
+from .value import Value
+
+MOST = 1 << 16
+"""Elements of such a value."""
+_NEAR = 48
+"""So far back in a program's code the instruction may be."""
+_DEEP = 3
+"""So many instructions may lead to it, one after the other."""
+_programs: dict[Kernel, NumpyProgram | None] = {}
+
+
+def at_hand(v: Value) -> np.ndarray[Any, Any] | None:
+    """The content of a value that is on the host and need not be waited for."""
+    array = v.array
+    if v.aval.wrapped:
+        return np.asarray(array, v.aval.dtype.np)
+    if type(array) is ArrayImpl and v.aval.slot.name == "cpu" and array.is_ready():  # pyright: ignore[reportAttributeAccessIssue]
+        return np.asarray(array)
+    return array if type(array) is np.ndarray else None
+
+
+def content(v: Value, deep: int = _DEEP) -> np.ndarray[Any, Any] | None:
+    """`at_hand`, or what a value will be that is pending; None where that is not soon said."""
+    array = at_hand(v)
+    if array is not None or v.program is None or not deep or v.aval.numel > MOST or v.array is not None:
+        return array
+    found = _made_by(v.program, v.slot)
+    if found is None:
+        return None
+    kernel, slots, first = found
+    operands = [content(v.program.values[s], deep - 1) for s in slots]
+    program = None if any([x is None for x in operands]) else _on_numpy(kernel)  # noqa: C419
+    if program is None:
+        return None
+    with np.errstate(all="ignore"):
+        return program.run(operands, careful=False)[v.slot - first]
+
+
+def _made_by(program: Any, slot: int) -> tuple[Kernel, list[int], int] | None:
+    """The instruction that has this slot among its results, its operands' slots and its first result's, if it is a recent one."""
+    code, inputs, top = program.code, program.inputs, len(program.values)
+    entered = len(inputs)
+    for place in range(len(code) - 1, max(-1, len(code) - _NEAR), -1):
+        kernel = code[place]
+        if type(kernel) is not Kernel:
+            continue
+        first = top - len(kernel.out_avals)
+        slots = code[place + 1 : place + 1 + kernel.n_in]
+        if slot >= first:
+            return None if kernel.checks else (kernel, slots, first)
+        top = first
+        while entered and inputs[entered - 1].slot == top - 1 and top - 1 in slots:  # these entered with it
+            top, entered = top - 1, entered - 1
+        if slot >= top:
+            return None
+    return None
+
+
+def _on_numpy(kernel: Kernel) -> NumpyProgram | None:
+    if kernel not in _programs:
+        try:
+            filled = kernel._filling  # a new size of a known operation is not traced for this
+            _programs[kernel] = NumpyProgram(kernel.closed()) if filled is None else filled.on_numpy()
+        except (NoRule, NotImplementedError):
+            _programs[kernel] = None
+    return _programs[kernel]
