@@ -12,10 +12,10 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import cold
+from jaxtorch._core import cold, program
 from test_cold import compilations
 
-pytestmark = pytest.mark.skipif(cold.RUNS == 0, reason="NumPy is switched off")
+pytestmark = pytest.mark.skipif(program.IMMEDIATE or cold.RUNS == 0, reason="about recorded programs on NumPy")
 
 
 def places(t: Any, x: Any) -> Any:

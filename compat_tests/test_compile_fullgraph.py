@@ -12,7 +12,10 @@ import torch as reference
 
 import jaxtorch as torch
 from compile_kit import reasons, variants
+from jaxtorch._core import program
 from jaxtorch._dynamo import exc
+
+pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about captured calls, which immediate mode has none of")
 
 NUMBERS = {
     "add_": lambda t, x, y, s: x.add_(y, alpha=-s),

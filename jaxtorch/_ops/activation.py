@@ -13,7 +13,7 @@ import numpy as np
 from .._core import dtypes, native, strides
 from .._core.device import cpu
 from .._core.limits import check_number
-from .._core.op import Array, Real, function, op
+from .._core.op import Array, Real, Scalar, function, op
 from .._core.parameters import need_kind
 from .._core.random import engine_for
 from .._core.runner import known
@@ -487,8 +487,10 @@ def _straight_through(soft: Array, dim: int):
 
 
 @op(function=False, method=False, out=False, grad="SoftmaxBackward0")
-def _gumbel_softmax(logits: Array, noise: Array, tau: float, dim: int):
-    return in_single(lambda x, e: softmax_of((x - jnp.log(e)) / tau, normal_dim(dim, x.ndim)))(logits, noise)
+def _gumbel_softmax(logits: Array, noise: Array, tau: Scalar, dim: int):
+    # Divided by a constant NaN, XLA would lose it.
+    scaled = in_single(lambda x, e: softmax_of((x - jnp.log(e)) / jnp.asarray(tau, x.dtype), normal_dim(dim, x.ndim)))
+    return scaled(logits, noise)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
