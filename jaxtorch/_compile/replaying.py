@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -240,7 +239,10 @@ class Replay:
             result = self._recorded(arguments, draws, numbers)
         else:
             try:
-                with contextlib.nullcontext() if len(program._threads) == 1 else runner.lock:
+                if len(program._threads) > 1:
+                    with runner.lock:
+                        result = self._alone(arguments, draws, numbers, careful)
+                else:
                     result = self._alone(arguments, draws, numbers, careful)
             except Exception:
                 for t, old in counts:
@@ -328,14 +330,11 @@ class Replay:
         spare = {} if careful else self._spare_gradients()
         outs = self._run(arrays)
         arrays = None
-        flags = [
-            failures.Check(_owned(outs[self._out[k]], FLOAT), make, line, failures.NOTHING)
-            for k, make, line in self.flags
-        ]
-        run = failures.Run(None, flags, failed)
-        if careful:
+        run = self._run_of(outs, failed) if self.flags or failed else None
+        if careful and run is not None:
+            checks = list(run.checks)
             run.read()
-            failures.settle(flags)
+            failures.settle(checks)
         if state is not None:
             state.put(outs[0], here, self._write)
         place = self._out
@@ -346,7 +345,7 @@ class Replay:
                 t = source.tensor(arguments)
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         made = self._made(outs)
-        if run.checks or run.failed:
+        if run is not None and (run.checks or run.failed):
             failures.started(run, [v for v in made if v is not None])
             result = self._hand_out(arguments, made, spare=spare)
             again = [source.tensor(arguments) for source, _, _ in self.writes] + [
@@ -356,6 +355,14 @@ class Replay:
                 t._read().fails = run, 0
             return result
         return self._hand_out(arguments, made, spare=spare)
+
+    def _run_of(self, outs: list[Any], failed: list[tuple[int, failures.Failure]]) -> failures.Run:
+        """What is to be said of the results of a replay with flags, or with operands that have failed."""
+        flags = [
+            failures.Check(_owned(outs[self._out[k]], FLOAT), make, line, failures.NOTHING)
+            for k, make, line in self.flags
+        ]
+        return failures.Run(None, flags, failed)
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
         """Are the donors' values held by their tensors alone, and their arrays by these values?"""
