@@ -13,7 +13,7 @@ import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import program
+from jaxtorch._core import log, program
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
 
@@ -135,6 +135,15 @@ def test_recompiles_are_explained(width: int, before: Any, after: Any, cause: st
     last = torch.explain_recompiles()[-1]
     assert last.cause == cause
     assert last.line.startswith(__file__) and last.instructions in (1, 2, 3)
+
+
+def test_the_latest_programs_are_kept_where_there_are_many():
+    x = ready(2, 18)
+    (x * 2).tolist()
+    log._history.extend([log._history[-1]] * 10_000)
+    (x + 2).tolist()
+    assert len(torch.explain_recompiles()) == 10_000
+    assert torch.explain_recompiles()[-1].cause == "first program here"
 
 
 def test_a_line_that_keeps_making_programs_is_reported(caplog: pytest.LogCaptureFixture):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,10 +56,9 @@ class Recompile:
         return f"{self.line}: {self.cause} ({self.instructions} instructions, {took})"
 
 
-_history: list[Recompile] = []
+_history: deque[Recompile] = deque(maxlen=10_000)
 _last: dict[str, Any] = {}
 _times: dict[str, int] = {}
-_LONGEST = 10_000
 
 
 def new_structure(structure: Any) -> None:
@@ -67,8 +67,7 @@ def new_structure(structure: Any) -> None:
     line, plan = user_line(), structure.plan
     record = Recompile(line, _cause(_last.get(line), plan), len(plan.steps))
     _last[line] = plan
-    if len(_history) < _LONGEST:
-        _history.append(record)
+    _history.append(record)
     structure.record = record
     times = _times[line] = _times.get(line, 0) + 1
     logger.info("new program at %s", record)
@@ -116,5 +115,8 @@ def _types(avals: Any) -> str:
 
 
 def explain_recompiles() -> list[Recompile]:
-    """Every program structure met so far, in order: the line that caused it, why, and its compile time in seconds."""
+    """The program structures met so far, in order: the line that caused each, why, and its compile time in seconds.
+
+    Of a process that has met more than 10,000, the latest 10,000.
+    """
     return list(_history)
