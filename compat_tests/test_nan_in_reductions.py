@@ -46,3 +46,34 @@ def test_what_is_compiled_later_keeps_it() -> None:
     x[5] = torch.nan
     assert all(torch.nn.functional.relu(x * 2).sum().isnan().item() for _ in range(8))
     assert all((x * 2).max().isnan().item() for _ in range(8))
+
+
+def test_extremes_of_many_mapped_infinite_and_differentiated() -> None:
+    import torch as reference
+
+    import jaxtorch
+
+    mine: list[Any] = []
+    wanted: list[Any] = []
+    x = np.random.default_rng(0).standard_normal((6, 5000)).astype(np.float32)
+    x[0, 3], x[1, 7], x[1, 9], x[2, 4:6] = np.nan, np.inf, -np.inf, np.nan
+    for module in (jaxtorch, reference):
+        t: Any = module
+        rows = t.from_numpy(x)
+        results: list[Any] = []
+        for f in (
+            t.amax,
+            t.amin,
+            lambda v: v.max(),
+            lambda v: v.aminmax()[0],
+            lambda v: v.norm(float("inf")),
+        ):
+            for _ in range(8):
+                given = (rows * 1).requires_grad_()
+                out = t.func.vmap(f)(given)
+                whole = t.stack([f(r) for r in given])
+                (out[1:].nansum() + whole.nansum()).backward()
+            results += [out.detach(), whole.detach(), given.grad]
+        mine, wanted = (results, []) if module is jaxtorch else (mine, results)
+    for ours, theirs in zip(mine, wanted, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

@@ -225,3 +225,32 @@ def test_spread_of_huge_and_tiny_numbers(name: str, numbers: list[float]) -> Non
     assert alike(*both(lambda m: getattr(m, name)(m.tensor(numbers))))
     assert alike(*both(lambda m: getattr(m, f"{name}_mean")(m.tensor(numbers))[0]))
     assert alike(*both(lambda m: getattr(m, name)(m.tensor(numbers, dtype=m.complex64) * (1 + 1j))))
+
+
+@pytest.mark.parametrize(
+    "numbers", [[1e38] * 5, [3e38, 2e38, 3e38], [-3e38, -3e38], [INF, 1.0], [INF, INF], [NAN, 1.0], [2.0]]
+)
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+def test_spread_and_mean_of_what_has_no_sum(numbers: list[float]) -> None:
+    def rows(m: Any) -> Any:
+        return m.tensor([numbers, numbers])
+
+    assert alike(*both(lambda m: m.std_mean(rows(m), 1)))
+    assert alike(*both(lambda m: m.var_mean(rows(m), 1)))
+
+
+_EXTREMES: dict[str, Callable[[Any, Any], Any]] = {
+    "amax": lambda m, x: x.amax(-1),
+    "amin": lambda m, x: x.amin(-1),
+    "smallest": lambda m, x: x.aminmax(dim=-1)[0],
+    "largest": lambda m, x: x.aminmax(dim=-1)[1],
+    "norm of inf": lambda m, x: m.linalg.vector_norm(x, INF, -1),
+    "norm of -inf": lambda m, x: m.linalg.vector_norm(x, -INF, -1),
+    "norm of 1": lambda m, x: m.linalg.vector_norm(x, 1, -1),
+}
+
+
+@pytest.mark.parametrize("name", _EXTREMES)
+def test_gradients_of_extremes_with_nan(name: str) -> None:
+    numbers = [[1.0, NAN, 3.0], [2.0, INF, -INF], [NAN, NAN, 1.0], [4.0, -4.0, 4.0], [0.0, 0.0, 0.0]]
+    assert alike(*both(_gradient(_EXTREMES[name], numbers)))

@@ -294,7 +294,7 @@ _RULES: dict[str, Any] = {
     "squeeze": _reshape,
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _numbered("axis")),
     **dict.fromkeys(("reduce_window_sum", "reduce_window_max", "reduce_window_min"), _permuted(_WINDOWED)),
-    **dict.fromkeys("reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or".split(), _reduce),
+    **dict.fromkeys("extreme reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or".split(), _reduce),
 }
 
 

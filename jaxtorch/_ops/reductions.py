@@ -365,8 +365,8 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
         need_elements("aminmax", input, axis, ":")
         axes = (axis,) if input.ndim else ()
     low, high = (
-        shared_extreme(input, axes, whole_extremes.smallest),
-        shared_extreme(input, axes, whole_extremes.largest),
+        shared_extreme(input, axes, whole_extremes.smallest, nan_counts=False),
+        shared_extreme(input, axes, whole_extremes.largest, nan_counts=False),
     )
     return types.aminmax((low, high) if keepdim else (jnp.squeeze(low, axes), jnp.squeeze(high, axes)))
 

@@ -35,11 +35,17 @@ from .sorting import dropped, sorted_with
 # -- variance
 
 
-def _deviations(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """The mean, its axes kept, and the distances from it."""
+def _middle(x: Any, axes: tuple[int, ...]) -> Any:
+    """The mean, its axes kept; finite where the sum is not, and NaN where an element is infinite, as PyTorch has it here."""
     n = extent(x, axes)
+    room = scalar(1 << n.bit_length(), x.dtype)
     mean = quotient(jnp.sum(x, axes, keepdims=True), scalar(n, x.dtype))
-    return mean, x - mean
+    small = quotient(jnp.sum(x / room, axes, keepdims=True), scalar(n, x.dtype)) * room
+    return jnp.where(jnp.isfinite(mean), mean, small if kind(x) == "complex" else small + (small - small))
+
+
+def _from_mean(x: Any, axes: tuple[int, ...]) -> Any:
+    return x - _middle(x, axes)
 
 
 def _real_product(a: Any, b: Any) -> Any:
@@ -54,7 +60,7 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
     """The variance, or its root, with the axes kept, for so many degrees of freedom."""
 
     def slope(t: Any, ans: Any, x: Any) -> Any:
-        far = _deviations(x, axes)[1]
+        far = _from_mean(x, axes)
         if not (root or freedom):  # infinitely steep, as PyTorch has it, and no sign
             return jnp.sum(jnp.where(far == 0, np.nan, np.inf) * jnp.real(t), axes, keepdims=True).astype(ans.dtype)
         total = jnp.sum(_real_product(far, t), axes, keepdims=True)
@@ -66,7 +72,7 @@ def variance(x: Any, axes: tuple[int, ...], freedom: float, root: bool) -> Any:
 
     @derivatives(slope)
     def computed(x: Any) -> Any:
-        far = _deviations(x, axes)[1]
+        far = _from_mean(x, axes)
         wide = far.astype(_WIDER.get(x.dtype, x.dtype))  # squares of large numbers, and of small ones, have room there
         total = jnp.sum(_real_product(wide, wide), axes, keepdims=True)
         found = quotient(total, scalar(freedom, total.dtype))
@@ -94,7 +100,7 @@ def _spread(name: str, input: Any, dim: Any, correction: Any, keepdim: bool, roo
         )
         freedom = 0.0
     found = variance(x, axes, freedom, root)
-    mean = quotient(jnp.sum(x, axes, keepdims=True), scalar(extent(x, axes), x.dtype))
+    mean = _middle(x, axes)
     if not keepdim:
         found, mean = jnp.squeeze(found, axes), jnp.squeeze(mean, axes)
     half = input.dtype != x.dtype

@@ -18,9 +18,9 @@ from .whole_extremes import largest, smallest
 
 
 def _direction(x: Any, size: Any) -> Any:
-    """`x / |x|`, and 0 at 0."""
+    """`x / |x|`, and 0 at 0; of real numbers 0 at NaN too."""
     if kind(x) != "complex":
-        return jnp.sign(x)
+        return zeros_mask(x == x, jnp.sign(x))
     return x / jnp.where(size == 0, jnp.ones_like(size), size)
 
 
@@ -38,8 +38,9 @@ def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
     if p == 1:
         return jnp.sum(along, axes, keepdims=True)
     if math.isinf(p):
-        at = (size == ans) | (jnp.isnan(size) & jnp.isnan(ans))
-        return jnp.sum(zeros_mask(at, along), axes, keepdims=True) / jnp.sum(at, axes, keepdims=True).astype(ans.dtype)
+        at = size == ans
+        count = jnp.maximum(jnp.sum(at, axes, keepdims=True), 1)  # none where the norm is NaN
+        return jnp.sum(zeros_mask(at, along), axes, keepdims=True) / count.astype(ans.dtype)
     still = (size == 0) | (ans == 0)
     ratio = jnp.where(still, jnp.ones_like(size), size / jnp.where(ans == 0, jnp.ones_like(ans), ans))
     return jnp.sum(jnp.where(still, jnp.zeros_like(along), along * ratio ** (p - 1)), axes, keepdims=True)
