@@ -1,6 +1,6 @@
-"""Forward-mode derivatives: values with tangents, while a dual level is open.
+"""Forward-mode derivatives: values with tangents, while a level is open.
 
-A tangent belongs to a `Value`. Every computation passes through `program.emit`, so views, writes in place, backward passes
+A tangent belongs to a `Value`, at one level; where derivatives are nested, levels are. Every computation passes through `program.emit`, so views, writes in place, backward passes
 and optimizers carry tangents along as any operation does: for each kernel that gets values with tangents, its derivative
 (`jax.jvp` of it, made once) is recorded after it, as an operation on tensors with a history of its own.
 
@@ -19,29 +19,30 @@ from jax._src import core as _core
 from . import capture, program
 from . import tensor as _tensor
 from .entry import Entry, Kernel
-from .modes import Untaped, state, watch
+from .modes import state, watch
 from .value import Aval, Value
 
 
 class Level:
-    """An open dual level.
+    """An open level.
 
-    paused: tangents are not followed now: derivatives themselves are being recorded, or the user's own code computes them.
-    operands: the tensors of the operation under way, and `values`, theirs; they give the derivative its history.
-    taped: is it the engine's own, of `torch.func.jvp`?
+    outer: the one that was open before; it follows what this one computes, tangents too. taped: is it the engine's own, of
+    `torch.func.jvp`? paused: tangents are not followed now: derivatives themselves are being recorded, or the user's own code
+    computes them.
     """
 
-    __slots__ = ("paused", "values", "operands", "taped")
+    __slots__ = ("paused", "taped", "outer", "open")
 
-    def __init__(self) -> None:
-        self.paused = False
-        self.values: Any = None
-        self.operands: Any = ()
-        self.taped = False
+    def __init__(self, outer: Level | None, taped: bool) -> None:
+        self.outer, self.taped = outer, taped
+        self.paused, self.open = False, True
 
 
 level: Level | None = None
-"""The level that is open, or None."""
+"""The innermost level that is open, or None."""
+
+_at: list[Any] = [None, ()]
+"""(values, operands) of the operation under way: the tensors give its derivative its history."""
 
 
 def _copy(fn: Any) -> Any:
@@ -51,28 +52,38 @@ def _copy(fn: Any) -> Any:
 _plain_emit, _plain_finish = _copy(program.emit), _copy(_tensor.finish)
 
 
+def _following() -> Level | None:
+    """The innermost level that is not paused."""
+    found = level
+    while found is not None and found.paused:
+        found = found.outer
+    return found
+
+
 def _emit(kernel: Kernel, values: list[Value], alone: bool) -> list[Value]:
-    outs = _plain_emit(kernel, values, alone)
-    open_ = level
-    if open_ is None or alone or open_.paused:
-        return outs
-    places = tuple([i for i, v in enumerate(values) if tangent_of(v) is not None])
+    open_ = _following()
+    if open_ is None or alone:
+        return _plain_emit(kernel, values, alone)
+    open_.paused = True
+    try:
+        outs = _plain_emit(kernel, values, alone) if open_.outer is None else _emit(kernel, values, alone)
+    finally:
+        open_.paused = False
+    places = tuple([i for i, v in enumerate(values) if tangent_of(v, open_) is not None])
     if places:
-        operands = open_.operands if open_.values is values else values
-        _follow(open_, kernel, values, operands, places, outs)
+        _follow(open_, kernel, values, _at[1] if _at[0] is values else values, places, outs)
     return outs
 
 
 def _finish(entry: Entry, mask: int, values: list[Value], operands: Any) -> Any:
-    open_ = level
-    if open_ is None or open_.paused:
+    if _following() is None:
         return _plain_finish(entry, mask, values, operands)
-    before = open_.values, open_.operands
-    open_.values, open_.operands = values, operands
+    before = _at[:]
+    _at[:] = values, operands
     try:
         return _plain_finish(entry, mask, values, operands)
     finally:
-        open_.values, open_.operands = before
+        _at[:] = before
 
 
 def _exchanged_emit(kernel: Any, values: Any, alone: bool = False) -> Any:
@@ -87,17 +98,14 @@ NESTED = "Nested forward mode AD is not supported at the moment"
 
 
 def enter(taped: bool = False) -> Level:
-    """Open a level; `taped`: for a transformation of `torch.func`. RuntimeError where one is open already, or such a one at work."""
+    """Open a level; `taped`: for a transformation of `torch.func`. RuntimeError where one is open already, unless both are such."""
     global level
-    if level is not None:
-        if level.taped and taped:
-            raise Untaped
+    if level is not None and not (level.taped and taped):
         raise RuntimeError(NESTED)
     if state.tangents is not None and not taped:
         raise RuntimeError(NESTED)
     capture.breaks("it uses forward-mode derivatives")
-    level = Level()
-    level.taped = taped
+    level = Level(level, taped)
     program.duals, _tensor.duals = _emit, _finish  # pyright: ignore[reportAttributeAccessIssue]
     program.emit.__code__ = _exchanged_emit.__code__
     _tensor.finish.__code__ = _exchanged_finish.__code__
@@ -106,45 +114,82 @@ def enter(taped: bool = False) -> Level:
 
 
 def leave() -> None:
-    """Close the level: no value has a tangent any more."""
+    """Close the innermost level: no value has a tangent there any more."""
     global level
-    level = None
-    program.emit.__code__ = _plain_emit.__code__
-    _tensor.finish.__code__ = _plain_finish.__code__
+    if level is None:
+        return
+    level.open = False
+    level = level.outer
+    if level is None:
+        program.emit.__code__ = _plain_emit.__code__
+        _tensor.finish.__code__ = _plain_finish.__code__
     watch.remove("duals")
 
 
-class pausing:
-    """Context in which tangents are not followed."""
+class beneath:
+    """Context in which neither a level nor those further in follow tangents."""
+
+    def __init__(self, open_: Level | None) -> None:
+        self.open = open_
 
     def __enter__(self) -> None:
-        self.level = level
-        self.before = level is not None and level.paused
-        if self.level is not None:
-            self.level.paused = True
+        self.before: list[tuple[Level, bool]] = []
+        found = level if self.open is not None else None
+        while found is not None:
+            self.before.append((found, found.paused))
+            found.paused = True
+            found = None if found is self.open else found.outer
 
     def __exit__(self, *exc: Any) -> None:
-        if self.level is not None:
-            self.level.paused = self.before
+        for found, paused in self.before:
+            found.paused = paused
+
+
+class pausing(beneath):
+    """Context in which no tangents are followed."""
+
+    def __init__(self) -> None:
+        found = level
+        while found is not None and found.outer is not None:
+            found = found.outer
+        super().__init__(found)
 
 
 # -- tangents
 
 
-def tangent_of(v: Value) -> Any:
-    """The tangent of a value, a tensor; None if it has none at the open level."""
+def tangents_of(v: Value) -> list[tuple[Level, Any]]:
+    """The tangents of a value, tensors, each with its level."""
     found = getattr(v, "tangent", None)
-    return found[1] if found is not None and found[0] is level else None
+    return [pair for pair in found if pair[0].open] if found else []
 
 
-def set_tangent(v: Value, tangent: Any) -> None:
-    """Give a value its tangent at the open level."""
-    v.tangent = (level, tangent)
+def tangent_of(v: Value, at: Level | None = None) -> Any:
+    """The tangent of a value, a tensor; None if it has none at the level, or the innermost one."""
+    at = level if at is None else at
+    for pair in getattr(v, "tangent", ()):
+        if pair[0] is at:
+            return pair[1]
+    return None
+
+
+def set_tangent(v: Value, tangent: Any, at: Level | None = None) -> None:
+    """Give a value its tangent at a level, or the innermost one."""
+    at = level if at is None else at
+    v.tangent = (*[pair for pair in tangents_of(v) if pair[0] is not at], (at, tangent))
 
 
 def is_dual(v: Value) -> bool:
     """Has the value a tangent?"""
-    return level is not None and tangent_of(v) is not None
+    return level is not None and bool(tangents_of(v))
+
+
+def moving(values: list[Value]) -> Level | None:
+    """The innermost level that follows a tangent of one of these values."""
+    found = _following()
+    while found is not None and (found.paused or all([tangent_of(v, found) is None for v in values])):  # noqa: C419
+        found = found.outer
+    return found
 
 
 def without(v: Value) -> Value:
@@ -156,11 +201,12 @@ def without(v: Value) -> Value:
 def keep(target: Any, result: Any) -> None:
     """A dual tensor that is overwritten with what has no tangent stays dual: its tangent is 0."""
     new = result._value
-    if is_dual(target._read()) and tangent_of(new) is None and _smooth(new.aval):
-        from .op import functions
+    for at, _ in tangents_of(target._read()):
+        if tangent_of(new, at) is None and _smooth(new.aval):
+            from .op import functions
 
-        with pausing():
-            set_tangent(new, functions["zeros_like"](result.detach()))
+            with pausing():
+                set_tangent(new, functions["zeros_like"](result.detach()), at)
 
 
 def refuse(v: Value, what: str) -> None:
@@ -243,7 +289,7 @@ def _follow(
         if found is None:
             return
         entry, smooth = found
-        tangents = [_fitting(tangent_of(values[i]), values[i].aval) for i in places]
+        tangents = [_fitting(tangent_of(values[i], open_), values[i].aval) for i in places]
         tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
         own: list[Any] = values
         if state.grad and (tracked or any(t._rg for t in tangents)):  # kept, lest a write in place makes them unusable
@@ -254,4 +300,4 @@ def _follow(
     finally:
         open_.paused = False
     for k, t in zip(smooth, results, strict=True):
-        set_tangent(outs[k], t)
+        set_tangent(outs[k], t, open_)

@@ -211,21 +211,24 @@ def _across(kind: Any, level: Level, t: Tensor, v: Value) -> Tensor:
     made = wrap(v)
     if t._rg and state.grad:
         made._node, made._rg = kind(level, t, v), True
-    if forward.level is not None and (tangent := forward.tangent_of(t._read())) is not None:
-        forward.set_tangent(v, (enter if kind is Entered else leave)(level, tangent))
+    if forward.level is not None:
+        for at, tangent in forward.tangents_of(t._read()):
+            forward.set_tangent(v, (enter if kind is Entered else leave)(level, tangent), at)
     return made
 
 
 def enter(level: Level, t: Tensor) -> Tensor:
     """One example of a tensor that has them along its first dimension."""
+    v = t._read()
     with forward.pausing():
-        return _across(Entered, level, t, put(level, t._read()))
+        return _across(Entered, level, t, put(level, v))
 
 
 def leave(level: Level, t: Tensor) -> Tensor:
     """All examples of a tensor, along its first dimension."""
+    v = t._read()
     with forward.pausing():
-        return _across(Left, level, t, take(level, t._read()))
+        return _across(Left, level, t, take(level, v))
 
 
 def summed(mode: Any, target: Any, g: Any) -> Any:

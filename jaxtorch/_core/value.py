@@ -82,7 +82,7 @@ class Value:
     fine: Any  # what its numbers were last found to hold: see checks.py and `Places`
     fails: Any  # (run, slot), set where the program that made it may have failed: see failures.py
 
-    tangent: Any  # (dual level, tensor), set only while such a level is open; see forward.py
+    tangent: Any  # pairs (dual level, tensor), set only while such a level is open; see forward.py
 
     def __init__(self, aval: Aval, array: Any = None) -> None:
         self.aval = aval

@@ -151,8 +151,8 @@ def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_typ
         before = weight._read()
         with forward.pausing():
             new = _renormalised(weight, index, float(max_norm), float(norm_type))._value
-        if forward.is_dual(before):  # as in PyTorch: the tangent stays what it was
-            forward.set_tangent(new, forward.tangent_of(before))
+        for at, tangent in forward.tangents_of(before):  # as in PyTorch: the tangent stays what it was
+            forward.set_tangent(new, tangent, at)
         weight._write(new)
 
 

@@ -8,13 +8,13 @@ from .._core import forward
 from .._core.tensor import Tensor
 
 
-def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: Any) -> Any:
-    """Run a Function on dual tensors: the user's `jvp` gives the tangents of the outputs."""
+def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward.Level, recorded: Any) -> Any:
+    """Run a Function on tensors with tangents at a level: the user's `jvp` gives the tangents of the outputs."""
     ctx = cls._node_class()
-    tangents = [forward.tangent_of(a._read()) if isinstance(a, Tensor) else None for a in args]
+    tangents = [forward.tangent_of(a._read(), at) if isinstance(a, Tensor) else None for a in args]
     inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}
     marks: list[set[int]] = []
-    with forward.pausing():
+    with forward.beneath(at):
         output = recorded(cls, args, kwargs, ctx, marks=marks)
         dirty, fixed = marks
         if ctx.materialize_grads:
@@ -48,13 +48,13 @@ def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], recorded: Any
                 )
             if inputs.get(id(o), o._version) != o._version and (id(o) not in dirty or (o._alias and o._alias.chain)):
                 raise NotImplementedError(f"jaxtorch: {cls.__name__} writes to a dual tensor; return a new one")
-            outputs[k] = _give_tangent(o, t, id(o) in inputs and id(o) not in dirty, cls.__name__)
+            outputs[k] = _give_tangent(o, t, at, id(o) in inputs and id(o) not in dirty, cls.__name__)
     return tuple(outputs) if isinstance(output, tuple) else outputs[0]
 
 
-def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
+def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, name: str) -> Tensor:
     """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own."""
-    if is_input and forward.tangent_of(o._read()) is not None:
+    if is_input and forward.tangent_of(o._read(), at) is not None:
         o = o.view_as(o)  # an input handed back
     if tangent is None:
         return o
@@ -68,5 +68,5 @@ def _give_tangent(o: Tensor, tangent: Any, is_input: bool, name: str) -> Tensor:
         own = o.detach().clone()
         own._node, own._index, own._rg = o._node, o._index, o._rg
         o = own
-    forward.set_tangent(o._read(), tangent)
+    forward.set_tangent(o._read(), tangent, at)
     return o

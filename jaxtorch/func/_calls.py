@@ -19,7 +19,7 @@ import numpy as np
 
 from .._core import capture, draws, dtypes, eager, forward, tape
 from .._core.context import x64
-from .._core.modes import state
+from .._core.modes import UNKNOWN, refuse_taped, state
 from .._core.program import force
 from .._core.random import default_generator
 from .._core.runner import is_tracer
@@ -321,6 +321,8 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
 
 def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list[Tensor]:
     """`differentiable` for tensors with tangents (`forward_ad`): the function runs twice, with the same random numbers."""
+    if forward.level is not None and forward.level.outer is not None:
+        refuse_taped(UNKNOWN)
     tangents = [forward.tangent_of(t._read()) for t in tensors]
     moving = [i for i, t in enumerate(tangents) if t is not None]
     n = len(tensors)

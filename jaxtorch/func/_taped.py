@@ -191,9 +191,11 @@ class Problem:
 
     def settled(self, t: Tensor) -> Tensor:
         """A result as it is outside of the function: with its history if that leads there. So is its tangent."""
-        if forward.level is not None and (tangent := forward.tangent_of(t._read())) is not None and tangent._rg:
-            with forward.pausing():
-                forward.set_tangent(t._read(), self.settled(tangent))
+        if forward.level is not None:
+            for at, tangent in forward.tangents_of(t._read()):
+                if tangent._rg:
+                    with forward.beneath(at):
+                        forward.set_tangent(t._read(), self.settled(tangent), at)
         if not t._rg or t._node is None or (state.grad and self.reaches_outside(t)):
             return t
         made = wrap(t._read())
@@ -318,7 +320,7 @@ class Pullback:
 def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
     """Tensors with the content and the history of others, and with tangents."""
     moving = []
-    with forward.pausing():
+    with forward.beneath(forward.level):
         for p, t in zip(primals, tangents, strict=True):
             h = backward._copy(p, "CloneBackward0")
             forward.set_tangent(h._read(), t)
@@ -348,7 +350,7 @@ def _written_by_then(primals: list[Tensor], moving: list[Tensor], before: list[V
     except Untaped:
         raise
     except Exception:
-        with forward.pausing():
+        with forward.beneath(forward.level):
             _written(primals, moving, before)
         raise
 
