@@ -412,6 +412,85 @@ def spread_by_position(t: Any) -> Any:
     return t.vmap(lambda d: d["x"] * d["y"], in_dims=({"y": 0, "x": None},))({"x": t.ones(2), "y": t.ones(3)})
 
 
+@case
+def forward_derivatives_nested(t: Any) -> Any:
+    f = t.func
+    x = t.tensor([0.3, 0.7])
+
+    def smooth(y: Any) -> Any:
+        return y.sin() * y.prod()
+
+    def along(g: Any) -> Any:
+        return lambda y: f.jvp(g, (y,), (y.cos(),))[1]
+
+    return [
+        f.jacfwd(f.jacfwd(f.jacfwd(smooth)))(x),
+        f.hessian(f.hessian(lambda y: smooth(y).sum()))(x),
+        f.vmap(f.jacfwd(f.jacfwd(smooth)))(t.stack([x, 2 * x])),
+        f.jvp(lambda y: f.vmap(lambda z: f.jvp(lambda u: u * u * z, (z * 2,), (z.sin(),))[1])(y), (x,), (t.ones(2),)),
+        f.grad(lambda y: along(along(smooth))(y).sum())(x),
+        f.jvp(lambda y: f.jvp(lambda z: z * z * y, (y * 2,), (y,)), (x,), (t.ones(2),)),
+    ]
+
+
+@case
+def forward_derivatives_nested_around_functional(t: Any) -> Any:
+    f, g = t.func, t.autograd.functional
+    x = t.tensor([0.3, 0.7])
+    return [
+        f.hessian(f.hessian(lambda y: g.vjp(lambda z: (z**3).sum(), y, create_graph=True)[1].sum()))(x),
+        f.hessian(
+            lambda y: g.hessian(lambda z: f.jvp(lambda u: u**3, (z,), (z,))[1].sum(), y, create_graph=True).sum()
+        )(x),
+    ]
+
+
+@case
+def forward_derivatives_nested_without_dependence(t: Any) -> Any:
+    x = t.ones(2, requires_grad=True)
+    return t.func.jacfwd(t.func.jacfwd(lambda y: y * 2))(x)
+
+
+@case
+def forward_derivatives_nested_around_a_function(t: Any) -> Any:
+    class Cube(t.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * x * x
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[0])
+            ctx.save_for_forward(inputs[0])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+        @staticmethod
+        def jvp(ctx: Any, g: Any) -> Any:
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+    x = t.tensor([0.3, 0.7])
+    return t.func.hessian(lambda y: t.func.jvp(Cube.apply, (y,), (t.ones(2),))[1].sum())(x)
+
+
+@case
+def linear_function_that_draws(t: Any) -> Any:
+    found = []
+    for f in (lambda x: x * t.rand(2), lambda x: t.nn.functional.dropout(x, 0.5), lambda x: t.randn_like(x) * x):
+        out, along = t.func.linearize(f, t.ones(2))
+        found += [out, along(t.ones(2)), along(t.ones(2)), t.rand(1)]
+    return found
+
+
+@case
+def random_in_an_empty_forward_jacobian(t: Any) -> Any:
+    return t.autograd.functional.jacobian(lambda x: x * t.rand(1), t.ones(0), vectorize=True, strategy="forward-mode")
+
+
 for _transform in ("grad", "vjp", "jvp", "jacrev", "jacfwd", "linearize"):
     for _what, _value in (("empty", ()), ("dict", {}), ("none", None), ("number", 1.0), ("nested", ((), []))):
 

@@ -1,8 +1,9 @@
 """Forward-mode derivatives: values with tangents, while a level is open.
 
-A tangent belongs to a `Value`, at one level; where derivatives are nested, levels are. Every computation passes through `program.emit`, so views, writes in place, backward passes
-and optimizers carry tangents along as any operation does: for each kernel that gets values with tangents, its derivative
-(`jax.jvp` of it, made once) is recorded after it, as an operation on tensors with a history of its own.
+A tangent belongs to a `Value`, at one level; where derivatives are nested, levels are. Every computation passes through
+`program.emit`, so views, writes in place, backward passes and optimizers carry tangents along as any operation does: for each kernel
+that gets values with tangents, its derivative (`jax.jvp` of it, made once) is recorded after it, as an operation on tensors with a
+history of its own, which moves along the tangents of the levels further out.
 
 While no level is open, nothing of this runs: opening one exchanges the code of `emit` and `finish`, and the end of the last one
 puts it back.

@@ -262,7 +262,8 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
                 [functions["zeros_like"](u.primal.detach()) if u.tangent is None else u.tangent for u in found]
             )
     if not any(columns):
-        out_several, like = _outputs_of(func, given, "jacobian")
+        with mapping_at(Level(1)):
+            out_several, like = _outputs_of(func, given, "jacobian")
     rows = []
     for j, o in enumerate(like):
         parts = []

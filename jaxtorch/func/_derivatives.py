@@ -13,7 +13,6 @@ import numpy as np
 from .._core import traced
 from .._core.modes import state
 from .._core.op import functions
-from .._core.random import default_generator
 from .._core.tensor import Tensor
 from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
@@ -435,8 +434,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         lines = iter([functions["zeros_like"](u.primal.detach()) if u.tangent is None else u.tangent for u in found])
         return unflatten([next(lines) if isinstance(x, Tensor) else x for x in rest], out_spec)
 
-    engine = default_generator.engine
-    stream = engine.get_state()
     along(unflatten([functions["zeros_like"](x.detach()) for x in own], spec))
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -455,11 +452,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {p.dtype} of the "
                     "corresponding primal."
                 )
-        now = engine.get_state()
-        engine.set_state(stream)  # the function draws the same numbers each time
-        try:
-            return along(tangents)
-        finally:
-            engine.set_state(now)
+        return along(tangents)
 
     return out, jvp_fn
