@@ -131,7 +131,7 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
         if item._rg and is_grad_enabled():
             warned.scalar_with_gradient()
         return _number(item.item(), dtype)
-    if item.__class__ in _PLAIN or (isinstance(item, complex) and dtype is dtypes.bool_):
+    if item.__class__ in _PLAIN or (isinstance(item, (complex, np.bool_)) and dtype is dtypes.bool_):
         return item
     if dtype.is_complex and not isinstance(item, str):
         return complex(item)
