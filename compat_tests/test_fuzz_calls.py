@@ -193,6 +193,8 @@ def ending(f: Any) -> Any:
         result = f()
     except Exception as error:
         return type(error).__name__
+    if isinstance(result, (list, tuple)):
+        return [x.tolist() if hasattr(x, "tolist") else x for x in result]
     return str(result.dtype), tuple(result.shape), result.tolist()
 
 
@@ -260,6 +262,18 @@ def test_truncated_normal_numbers_come_to_an_end(arguments: Any):
         np.testing.assert_allclose(ours[2], theirs[2], 1e-5)
 
 
+def _mixed(t: Any, loss: str, **more: Any) -> Any:
+    """A loss of a tensor in half precision and whole numbers, or of float32 and float64."""
+    function = getattr(t.nn.functional, loss)
+    half = function(t.tensor([1.0, -0.5]).half(), t.tensor([1, -1]), **more)
+    single = function(t.tensor([1.0, -0.5]), t.tensor([1.0, -1.0]).double())
+    return (
+        half.dtype is t.float16,
+        t.stack([half.double(), single.double()]).round(decimals=3),
+        single.dtype is t.float64,
+    )
+
+
 CALLS = {
     "threshold of whole numbers": lambda t: t.threshold(t.arange(-2, 3), -0.5, -1.0),
     "threshold of sparse": lambda t: t.nn.Threshold(1.0, 0.5)(t.ones(2).to_sparse()),
@@ -310,6 +324,24 @@ CALLS = {
     "high degree": lambda t: t.special.chebyshev_polynomial_u(t.tensor([0.5, 1.5, -2.0]), 2**31)[1:],
     "high degree at 1": lambda t: t.special.chebyshev_polynomial_w(t.tensor([1.0, -1.0]), 2**20),
     "high order": lambda t: t.polygamma(2**31, t.ones(2)),
+    "degree beyond int64": lambda t: t.special.legendre_polynomial_p(t.tensor([0.5, 2.0]), t.tensor([1e30, nan])),
+    "rfftfreq of nothing": lambda t: [t.fft.rfftfreq(n).tolist() for n in (0, -1, -2, -3, 1)],
+    "trapz without points": lambda t: t.trapz(t.ones(2, 0, dtype=t.int8), dx=1.5),
+    "trapz of flags": lambda t: t.trapz(t.ones(0, 3, dtype=t.bool), dim=0),
+    "pixel_unshuffle of nothing": lambda t: t.nn.PixelUnshuffle(2)(t.ones(2, 5, 2, 0)),
+    "hinge_embedding_loss's type": lambda t: _mixed(t, "hinge_embedding_loss"),
+    "soft_margin_loss's type": lambda t: _mixed(t, "soft_margin_loss"),
+    "poisson_nll_loss's type": lambda t: t.nn.functional.poisson_nll_loss(
+        t.ones(2, dtype=t.int64), t.ones(2).half()
+    ).round(decimals=4),
+    "mse_loss's type": lambda t: _mixed(t, "mse_loss", weight=t.ones(2)),
+    "l1_loss's type": lambda t: _mixed(t, "l1_loss", weight=t.ones(2)),
+    "huber_loss's type": lambda t: _mixed(t, "huber_loss", weight=t.ones(2)),
+    "huber_loss of flags": lambda t: t.nn.functional.huber_loss(t.ones(2, dtype=t.bool), t.ones(2)),
+    "multilabel_soft_margin_loss's type": lambda t: _mixed(t, "multilabel_soft_margin_loss", weight=t.ones(2)),
+    "multilabel_margin_loss in half": lambda t: t.nn.functional.multilabel_margin_loss(
+        t.ones(2).half(), t.ones(2, dtype=t.int64)
+    ),
 }
 
 

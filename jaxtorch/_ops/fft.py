@@ -314,7 +314,8 @@ ihfft2 = _two_dimensional(fft_ihfftn, "ihfft2", "`ihfftn` over two dimensions, b
 def _frequencies(
     name: str, whole: bool, n: int, d: float, out: Any, dtype: Any, layout: Any, device: Any, requires_grad: bool
 ) -> Tensor:
-    if n < 0:
+    number = n if whole else int(n / 2) + 1  # of -2 and less, as of 0, none
+    if whole and n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     check_layout(layout, name)
     found = dtypes.default() if dtype is None else as_dtype(dtype, name)
@@ -322,12 +323,13 @@ def _frequencies(
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
     if found.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.scalar_name(found)}'")
-    values = np.arange(n if whole else n // 2 + 1)
+    values = np.arange(number)
     if whole:
         values = np.where(values >= (n + 1) // 2, values - n, values)
     # PyTorch multiplies by 1 / (n d), in the type of the result.
     wide = values.astype(found.np if found.itemsize >= 4 else np.float32)
-    scaled = wide * wide.dtype.type(1 / (n * d)) if n else wide
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = wide * (np.float64(1) / np.float64(n * d)).astype(wide.dtype)
     t = placed(scaled.astype(found.np), device)
     if out is not None:
         return write_out(out, t, name)

@@ -25,6 +25,7 @@ from .rules import (
     kind,
     refuse,
     scalar_name,
+    to_float,
     unsupported,
 )
 
@@ -393,7 +394,7 @@ def binary_cross_entropy_with_logits(
 
 def fits(result: Any, x: Any) -> None:
     """RuntimeError where a result of this type does not fit the operand in whose memory PyTorch computes."""
-    if kind(x) == "int":
+    if kind(x) in ("int", "bool"):
         name = dtypes.scalar_name(dtypes.from_numpy(np.dtype(result)))
         raise RuntimeError(f"result type {name} can't be cast to the desired output type {scalar_name(x)}")
 
@@ -418,8 +419,8 @@ def soft_margin_loss(
         raise RuntimeError(
             f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}"
         )
-    target = target.astype(_common(input, target))
-    return reduced(in_single(lambda x, y: jnp.logaddexp(-y * x, 0))(input, target), reduction)
+    target, found = target.astype(_common(input, target)), to_float(input).dtype
+    return reduced(in_single(lambda x, y: jnp.logaddexp(-y * x, 0))(input, target).astype(found), reduction)
 
 
 def _multilabel_soft_name(operands: Any, statics: Any) -> str:
@@ -446,4 +447,5 @@ def multilabel_soft_margin_loss(
             loss = loss * weight
         return reduced(jnp.mean(loss, -1) if loss.ndim else loss, reduction)
 
-    return in_single(formula)(input, target).astype(_common(input, target))
+    found = _common(input, target, *([] if weight is None else [weight]))
+    return in_single(formula)(input.astype(found), target).astype(found)

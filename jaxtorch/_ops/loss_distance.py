@@ -20,6 +20,7 @@ from .rules import (
     check_negation,
     check_subtraction,
     derivatives,
+    full_precision,
     in_single,
     kind,
     real_only,
@@ -30,9 +31,9 @@ from .rules import (
 )
 
 
-def _pair(x: Any, y: Any) -> tuple[Any, Any]:
-    """Input and target, broadcast, in their common type."""
-    shape, dtype = broadcast_shape(x.shape, y.shape), _common(x, y)
+def _pair(x: Any, y: Any, weight: Any = None) -> tuple[Any, Any]:
+    """Input and target, broadcast, in their common type, and that of a weight."""
+    shape, dtype = broadcast_shape(x.shape, y.shape), _common(*[a for a in (x, y, weight) if a is not None])
     return jnp.broadcast_to(x, shape).astype(dtype), jnp.broadcast_to(y, shape).astype(dtype)
 
 
@@ -67,8 +68,8 @@ def mse_loss(
 ):
     """(input - target) ** 2."""
     reduction = reduction_of(reduction, size_average, reduce)
-    x, y = _pair(input, target)
-    refuse("mse_cpu", x, "int", "bool", "complex")
+    refuse("mse_cpu", _pair(input, target)[0], "int", "bool", "complex")
+    x, y = _pair(input, target, weight)
     return in_single(lambda a, b: _weighted((a - b) * (a - b), weight, reduction))(x, y)
 
 
@@ -89,7 +90,7 @@ def l1_loss(
     """|input - target|."""
     reduction = reduction_of(reduction, size_average, reduce)
     check_subtraction(input, target)
-    x, y = _pair(input, target)
+    x, y = _pair(input, target, weight)
     if jnp.iscomplexobj(x):
         return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
     return in_single(lambda a, b: _weighted(_absolute(a - b), weight, reduction))(x, y)
@@ -140,7 +141,8 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
     real_only(
         f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}", target
     )
-    return in_single(loss)(*_pair(input, target)).astype(input.dtype)
+    found = _common(input, *([] if weight is None else [weight]))
+    return in_single(loss)(*_pair(input, target, weight)).astype(found)
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -220,7 +222,7 @@ def poisson_nll_loss(
 
     if kind(input) == "bool" and (kind(target) == "bool" or not log_input):
         check_subtraction(input.astype(jnp.float32), input)
-    return in_single(loss)(*[to_float(a) for a in _pair(input, target)])
+    return in_single(loss)(*_pair(to_float(input), target))
 
 
 @op(function=False, method=False, out=False, grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
@@ -317,7 +319,7 @@ def hinge_embedding_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_subtraction(input, input)
     real_only("clamp is not supported for complex types", input, error=NotImplementedError)
-    x, y = _pair(input, target)
+    x, y = jnp.broadcast_arrays(input, target)
     margin = margin if kind(input) == "float" else int(margin)  # PyTorch fills integers with it
     far = jnp.where(y != 1, _above_zero(np.asarray(margin, x.dtype) - x), 0)
     return reduced(far + jnp.where(y != -1, x, 0), reduction)
@@ -419,7 +421,8 @@ def multilabel_margin_loss(
     _need_classes(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    refuse("multilabel_margin_loss_forward_out_frame", input, "int", "bool", "complex")
+    full_precision("multilabel_margin_loss_forward_out_frame", input)
+    refuse("multilabel_margin_loss_forward_out_frame", input, "int", "bool")
     _need_class_numbers(target)
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]

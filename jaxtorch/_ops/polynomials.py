@@ -17,7 +17,7 @@ Step = Callable[[Any, Any, Any, Any], Any]
 def _by_recurrence(x: Any, n: Any, first: Any, step: Step) -> Any:
     """p_n(x) for each element's own n, from p_0 = 1, p_1 = first and p_(k+1) = step(k, x, p_k, p_(k-1))."""
     degree = jnp.trunc(n)
-    whole = jnp.where(jnp.isfinite(degree), degree, 0).astype(jnp.int64)  # floats count no further than their digits
+    whole = degree.astype(jnp.int64)
     last = jnp.max(whole, initial=0)
 
     def advance(state: Any) -> Any:
@@ -97,6 +97,7 @@ def legendre_p(x: Any, n: Any) -> Any:
 def _define(name: str, polynomial: Callable[[Any, Any], Any], shifted: bool, sentence: str) -> Any:
     def body(input: Operand, n: Operand):
         full_precision(f"{name}_cpu", input)
+        n = jnp.where((n >= -(2.0**63)) & (n < 2.0**63), n, -1)  # PyTorch counts with int64; what is beyond is negative there
         return polynomial(2 * input - 1 if shifted else input, n)
 
     body.__doc__ = sentence

@@ -386,6 +386,8 @@ def pixel_unshuffle(input: Array, downscale_factor: int):
                 f"input.size({place})={s} is not "
                 f"divisible by {r}"
             )
+    if not input.size:
+        return input  # as PyTorch leaves it
     x = input.reshape(math.prod(batch), c, h // r, r, w // r, r)
     return x.transpose(0, 1, 3, 5, 2, 4).reshape(*batch, c * r * r, h // r, w // r)
 

@@ -326,7 +326,9 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int =
     """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
     _check_trapezoid("trapezoid", x, dx)
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
-    if x is None and kind(y) == "int" and y.shape[axis]:  # PyTorch adds the two ends as they are: they may wrap around
+    if not y.shape[axis]:
+        return jnp.zeros(y.shape[:axis] + y.shape[axis + 1 :], y.dtype)
+    if x is None and kind(y) == "int":  # PyTorch adds the two ends as they are: they may wrap around
         ends = lax.index_in_dim(y, 0, axis, False) + lax.index_in_dim(y, -1, axis, False)
         whole = jnp.sum(y.astype(jnp.int64), axis)
         return (to_float(whole) - to_float(ends) * 0.5) * jnp.asarray(1 if dx is None else dx).astype(default_float())
