@@ -97,7 +97,7 @@ def legendre_p(x: Any, n: Any) -> Any:
 def _define(name: str, polynomial: Callable[[Any, Any], Any], shifted: bool, sentence: str) -> Any:
     def body(input: Operand, n: Operand):
         full_precision(f"{name}_cpu", input)
-        n = jnp.where((n >= -(2.0**63)) & (n < 2.0**63), n, -1)  # PyTorch counts with int64; what is beyond is negative there
+        n = jnp.where((n >= -(2.0**63)) & (n < 2.0**63), n, -1)  # PyTorch counts with int64; more is negative there
         return polynomial(2 * input - 1 if shifted else input, n)
 
     body.__doc__ = sentence
