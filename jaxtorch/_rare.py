@@ -11,7 +11,7 @@ import numpy as np
 from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
-from ._core.parameters import checked
+from ._core.parameters import checked, need_kind
 from ._core.tensor import Tensor, need_tensor
 from ._core.warned import warn
 from ._ops import embedding as _embedding
@@ -99,6 +99,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
     """Switch anomaly detection."""
+    need_kind("set_anomaly_enabled", "enabled", "bool", enabled)
+    need_kind("set_anomaly_enabled", "check_nan", "bool", check_nan)
     set_anomaly(enabled, check_nan)
 
 

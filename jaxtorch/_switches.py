@@ -10,6 +10,13 @@ from ._core.size import check_long
 from ._core.warned import Always
 
 
+def expect_bool(setter: str, value: Any) -> bool:
+    """The value of a switch; RuntimeError, which names PyTorch's setter, for what is no bool."""
+    if not isinstance(value, bool):
+        raise RuntimeError(f"{setter} expects a bool, but got {type(value).__name__}")
+    return value
+
+
 class Deterministic:
     """Whether operations must be deterministic. Those of jaxtorch on the CPU are."""
 
@@ -104,7 +111,7 @@ def _count(n: Any, name: str) -> int:
 
 def set_warn_always(b: bool, /) -> None:
     """Should warnings that come once a process come each time? Python's filters act as well."""
-    Always.on = bool(b)
+    Always.on = expect_bool("setWarnOnlyOnce", b)
 
 
 def is_warn_always_enabled() -> bool:
@@ -114,6 +121,7 @@ def is_warn_always_enabled() -> bool:
 
 def set_flush_denormal(mode: bool) -> bool:
     """False: whether denormal numbers become zero is XLA's to decide."""
+    expect_bool("flush_denormal", mode)
     return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._ops import resample
+from .._ops import resample, torch_forms
 from ..nn import functional as _functional
 
 
@@ -66,7 +66,39 @@ def _upsampling(name: str) -> Callable[..., Any]:
     return upsample
 
 
-globals().update({name: _upsampling(name) for name in _MODES})
+_LOSSES = {
+    "binary_cross_entropy": "input target weight reduction",
+    "cross_entropy_loss": "input target weight reduction ignore_index label_smoothing",
+    "huber_loss": "input target reduction delta",
+    "l1_loss": "input target reduction",
+    "mse_loss": "input target reduction",
+    "multi_margin_loss": "input target p margin weight reduction",
+    "multilabel_margin_loss": "input target reduction",
+    "nll_loss": "input target weight reduction ignore_index",
+    "nll_loss2d": "input target weight reduction ignore_index",
+    "nll_loss_nd": "input target weight reduction ignore_index",
+    "smooth_l1_loss": "input target reduction beta",
+    "soft_margin_loss": "input target reduction",
+}
+"""Losses that take their reduction as a number here, and their parameters."""
+
+
+def _loss(name: str) -> Callable[..., Any]:
+    """The loss of `nn.functional`, its reduction as a number, none where there is none."""
+    plain = {"cross_entropy_loss": "cross_entropy", "nll_loss2d": "nll_loss", "nll_loss_nd": "nll_loss"}.get(name, name)
+    function, parameters = getattr(_functional, plain), _LOSSES[name].split()
+
+    def loss(*args: Any, **named: Any) -> Any:
+        if len(args) > len(parameters):
+            raise TypeError(f"{name}() takes {len(parameters)} positional arguments but {len(args)} were given")
+        given = dict(zip(parameters, args, strict=False)) | named
+        return function(reduction=torch_forms.word(name, given.pop("reduction", 0)), **given)
+
+    loss.__name__ = loss.__qualname__ = name
+    return loss
+
+
+globals().update({name: _upsampling(name) for name in _MODES} | {name: _loss(name) for name in _LOSSES})
 
 
 def __getattr__(name: str) -> Any:

@@ -166,12 +166,14 @@ def compile(
         )
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if not isinstance(dynamic, bool | None):
+        raise AssertionError(f"Expected enable to be a bool, got {type(dynamic)}")
     if isinstance(model, OptimizedModule):
         return model
     if _is_off():
         return model
     if disable:
-        return OptimizedModule(model) if isinstance(model, Module) else model
+        return model
     again = backend == "eager" or not isinstance(backend, str)
     if isinstance(model, Module):
         return OptimizedModule(model, calling.compiled_module(model, fullgraph, recompile_limit, again))

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 from jax.interpreters import partial_eval
 
@@ -18,6 +19,7 @@ from . import aside, tracing
 from .entry import Kernel
 from .numpy_code import kernel_written
 from .numpy_program import Doubt, NoRule, NumpyProgram
+from .symbols import up_to
 from .value import Value
 
 
@@ -106,6 +108,14 @@ def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | 
     """
     if _tracing.lists:
         _tracing.lists[-1].append((code, make, within))
+
+
+def first(bad: Any, values: Any) -> tuple[Any, Any]:
+    """Is any of `bad` true, and the first of `values` where it is, in the order of their memory."""
+    bad = bad.reshape(-1)
+    place = jnp.min(jnp.where(bad, up_to(bad.shape[0]), 2**62))
+    found = place < 2**62
+    return found, values.reshape(-1)[jnp.where(found, place, 0)]
 
 
 SMALL = aside.MOST

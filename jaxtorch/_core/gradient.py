@@ -379,7 +379,7 @@ def grad_form(entry: Entry, mask: int) -> GradForm:
     """The entry's differentiated form for the inputs in the bit set `mask`."""
     form = entry.forms.get(mask)
     if form is None:
-        _refuse(entry)
+        _refuse(entry, mask)
         with _tracing(entry):
             form = entry.forms[mask] = GradForm(entry, mask)
     return form
@@ -389,8 +389,34 @@ _REAL = frozenset(("geqrf", "nan_to_num", "scatter_reduce", "silu", "slice_scatt
 """Operations that PyTorch differentiates for real numbers only."""
 
 
-def _refuse(entry: Entry) -> None:
-    """Raise PyTorch's errors for results that cannot be differentiated because of their type."""
+_FIXED = {
+    "_batch_norm_eval": ("native_batch_norm", "running_mean running_var"),
+    "_batch_norm_train": ("native_batch_norm", "running_mean running_var"),
+    "_fake_quantize_tensors": ("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "scale"),
+    "_instance_norm": ("native_batch_norm", "running_mean running_var"),
+    "_linalg_pinv": ("linalg_pinv", "atol rtol"),
+    "_native_batch_norm": ("native_batch_norm", "running_mean running_var"),
+    "binary_cross_entropy": ("binary_cross_entropy", "weight"),
+    "binary_cross_entropy_with_logits": ("binary_cross_entropy_with_logits", "weight pos_weight"),
+    "cross_entropy": ("nll_loss{}_forward", "weight"),
+    "fake_quantize_per_channel_affine": ("fake_quantize_per_channel_affine_cachemask", "scale"),
+    "multi_margin_loss": ("multi_margin_loss", "weight"),
+    "nll_loss": ("nll_loss{}_forward", "weight"),
+    "soft_margin_loss": ("soft_margin_loss", "target"),
+}
+"""Operands that may not require a gradient: PyTorch's name of the operation, and theirs."""
+
+
+def _refuse(entry: Entry, mask: int) -> None:
+    """Raise PyTorch's errors for what cannot be differentiated: operands that it holds for fixed, results of other types."""
+    function, names = _FIXED.get(entry.op.name if entry.op is not None else "", ("", ""))
+    by_probabilities = function.startswith("nll") and entry.in_avals[1].dtype.is_floating_point
+    for k, name in enumerate(entry.operand_names if names and not by_probabilities else ()):
+        if mask >> k & 1 and name in names.split() and entry.in_avals[0].numel:
+            raise RuntimeError(
+                f"The function '{function.format('2d' if entry.in_avals[0].ndim > 2 else '')}' is not differentiable with respect "
+                f"to argument '{name}'. This input cannot have requires_grad True."
+            )
     for aval, wanted in zip(entry.kernel.out_avals, entry.out_float, strict=False):
         if not wanted:
             continue

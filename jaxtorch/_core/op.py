@@ -123,8 +123,8 @@ class Op:
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
-        elif self.name in _PIVOTED:
-            entry.out_float = (False, *entry.out_float[1:])
+        elif self.name in _APART:
+            entry.out_float = tuple([k in _APART[self.name] for k in range(entry.n_out)])
         elif self.name in _ACCUMULATED and not entry.out_float[0] and dtypes.category(flat[0].dtype) > 1:
             entry.out_float = (True,)  # as its gradient is asked for: PyTorch refuses that (`grad_form`)
         entry.operand_names = tuple(names)
@@ -255,8 +255,8 @@ def _named(names: Any, operands: Any, statics: Any) -> dict[str, frozenset[str]]
 
 _COUNTED_ON = frozenset(("_polygamma",))
 """Operations whose in-place form is an overload of its own to autograd."""
-_PIVOTED = frozenset(("lu_unpack", "linalg_lu"))
-"""Operations whose first result is a permutation, which has no gradient."""
+_APART = {"lu_unpack": (1, 2), "linalg_lu": (1, 2), "native_layer_norm": (0,), "_native_batch_norm": (0,)}
+"""The results of operations, by their places, that have a gradient where others have none: permutations, saved moments."""
 _ACCUMULATED = frozenset(("sum", "nansum", "prod", "cumsum", "cumprod"))
 """Operations whose result has the type that `dtype=` says, also that of integers."""
 _HALVES = (dtypes.float16.np, dtypes.bfloat16.np)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from .._core import dtypes, strides
 from .._core.device import device as Device
@@ -12,6 +13,7 @@ from .._core.dtypes import BUILTIN, as_dtype
 from .._core.entry import Entry, Kernel
 from .._core.layouts import normal, suggests
 from .._core.op import Array, common_type, function, functions, method, op
+from .._core.size import kind_name
 from .._core.tensor import Tensor, apply_entry, need_tensor
 from .._core.value import Aval, aval_of, wrap_number
 from .._core.warned import once
@@ -298,7 +300,14 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
 @function("result_type")
 def result_type(tensor: Any, other: Any) -> dtypes.dtype:
     """The element type that arithmetic between these tensors or numbers gives."""
-    return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in (tensor, other)])
+    if not all([isinstance(x, (Tensor, int, float, complex, np.generic)) for x in (tensor, other)]):  # noqa: C419
+        given = ", ".join([kind_name(x) for x in (tensor, other)])
+        raise TypeError(
+            f"result_type() received an invalid combination of arguments - got ({given}), but tensors and numbers are expected"
+        )
+    # A number of NumPy's that is True or False counts as a floating one.
+    plain = [float(x) if isinstance(x, np.bool_) else x for x in (tensor, other)]
+    return common_type([x._value.aval if isinstance(x, Tensor) else wrap_number(x).aval for x in plain])
 
 
 @function("promote_types")

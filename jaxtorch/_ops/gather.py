@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.apart import refuse_shared
-from .._core.checks import Within, flag
+from .._core.checks import Within, first, flag
 from .._core.op import Array, function, numpy_names, op
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor, strict_out, write_out
@@ -25,18 +25,17 @@ from .rules import scalar_name
 
 
 def flag_outside(index: Any, low: int, high: int, make: Callable[[int], Exception]) -> None:
-    """Raise `make(i)` if some `i` of an operation's parameter `index` is not in `low ... high - 1`."""
+    """Raise `make(i)` if an element of an operation's parameter `index` is not in `low ... high - 1`: `i` is the first."""
     if not index.size:
         return
     index = index.astype(np.int64)
-    least, most = jnp.min(index), jnp.max(index)
-    wrong = jnp.where(most >= high, most, least)
+    found, wrong = first((index < low) | (index >= high), index)
     nearest = (
         low if low < high else low - (1 << 62)
     )  # a number that is never wrong: less this, the wrong ones are flags
     code = wrong - nearest if nearest else wrong
     flag(
-        jnp.where((most >= high) | (least < low), code, jnp.zeros_like(code)),
+        jnp.where(found, code, jnp.zeros_like(code)),
         lambda code: make((code + nearest + (1 << 63)) % (1 << 64) - (1 << 63)),
         Within("index", low, high),
     )

@@ -130,7 +130,7 @@ def histogram(
         found = _histogram_edges(input, bins, weight, density)
     else:
         found = _histogram_count(input, bins, range, weight, density)
-    found = underived("histogram", found, input, weight)
+    found = underived("histogram", found, input, weight, bins if isinstance(bins, Tensor) else None)
     return found if out is None else write_out(out, found, "histogram")
 
 

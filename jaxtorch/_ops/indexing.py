@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import capture, dtypes, failures, forward, indexing, strides, viewstrides
-from .._core.checks import flag
+from .._core.checks import first, flag
 from .._core.device import cpu
 from .._core.host import _window
 from .._core.indexing import Plan, are_within, check_operands, plan
@@ -450,22 +450,20 @@ def _content(t: Tensor) -> np.ndarray:
 
 def _flag_range(indices: Any, lengths: Any) -> None:
     """Raise PyTorch's IndexError at the next synchronisation if an index is out of range."""
-    code: Any = jnp.zeros((), np.int64)
-    count = len(lengths)
+    shape, count = strides.broadcast_shapes(*[i.shape for i in indices]), len(lengths)
+    codes: Any = jnp.zeros(shape, np.int64)
     for k in range(count - 1, -1, -1):
         i, n = indices[k].astype(np.int64), lengths[k]
-        if i.size:
-            low, high = jnp.min(i), jnp.max(i)
-            wrong = jnp.where(high >= n, high, low)
-            coded = 1 + k + count * jnp.where(wrong < 0, -2 * wrong - 1, 2 * wrong)
-            code = jnp.where((high >= n) | (low < -n), coded, code)
+        coded = 1 + k + count * jnp.where(i < 0, -2 * i - 1, 2 * i)
+        codes = jnp.where((i >= n) | (i < -n), coded, codes)
+    found, code = first(codes != 0, codes)
 
     def make(code: int) -> Exception:
         value, k = divmod(code - 1, count)
         value = -(value + 1) // 2 if value % 2 else value // 2
         return IndexError(f"index {value} is out of bounds for dimension {k} with size {lengths[k]}")
 
-    flag(code, make)
+    flag(jnp.where(found, code, 0), make)
 
 
 def _index_tuple(shape: Any, indices: Any, pattern: Any, checked: bool) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes
-from .._core.checks import Within, flag
+from .._core.checks import Within, first, flag
 from .._core.op import Array, Arrays, op
 from .activation import log_softmax_of
 from .division import average
@@ -134,8 +134,9 @@ def _picked(scores: Any, target: Any, axis: int, ignore_index: int) -> tuple[Any
     counted = target != ignore_index
     bad = counted & ((target < 0) | (target >= classes))
     if target.size:
+        found, wrong = first(bad, target)
         flag(
-            jnp.max(jnp.where(bad, target + OFFSET, 0)),
+            jnp.where(found, wrong + OFFSET, 0),
             lambda code: IndexError(f"Target {code - OFFSET} is out of bounds."),
             Within("target", 0, classes, ignore_index),
         )

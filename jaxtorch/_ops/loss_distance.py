@@ -426,7 +426,10 @@ def multilabel_margin_loss(
     _need_class_numbers(target)
     x, y = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = x.shape[1]
-    flag(jnp.any((y < -1) | (y >= classes)).astype(jnp.int64), lambda code: RuntimeError("target out of range"))
+    flag(
+        jnp.any((y < -1) | (y >= classes)).astype(jnp.int64),
+        lambda code: RuntimeError("argument #2 'target' is out of range"),
+    )
     valid = jnp.cumprod((y >= 0).astype(jnp.int64), axis=1) > 0  # (N, C): labels before the first -1
     hit = valid[..., None] & (y[..., None] == np.arange(classes))  # (N, label, class)
     is_label = jnp.any(hit, axis=1)

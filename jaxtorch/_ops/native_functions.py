@@ -25,6 +25,7 @@ from .norm import (
     _check_running,
     _normalised_axes,
     _wide,
+    of_sample,
     store_running,
 )
 from .random import keep_mask
@@ -104,7 +105,7 @@ def _native_batch_norm(
     saved = [_affine(out, weight, bias, shape).astype(input.dtype)]
     saved += [mean.reshape(-1).astype(statistics), scale.reshape(-1).astype(statistics)]
     count = math.prod(input.shape) // max(channels, 1)
-    var = moments(x, axes)[1] * (count / max(count - 1, 1))
+    var = moments(x, axes)[1] * of_sample(count)
     for running, fresh in ((running_mean, mean), (running_var, var)):
         if running is not None:
             fresh = lax.stop_gradient(fresh.reshape(-1).astype(running.dtype))

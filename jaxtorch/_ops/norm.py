@@ -85,6 +85,11 @@ def _updated(running: Any, fresh: Any, momentum: Any) -> Any:
     return (running * (1 - momentum) + fresh.reshape(-1) * momentum).astype(running.dtype)
 
 
+def of_sample(count: int) -> float:
+    """What the variance of so many values is multiplied by to be that of a sample; of one there is none."""
+    return count / (count - 1) if count != 1 else math.nan
+
+
 def _batch_norm_saves(operands: Any, statics: Any) -> Any:
     return ("input", "weight", "running_mean", "running_var") if operands[0].numel else ()
 
@@ -129,7 +134,7 @@ def _batch_norm_train(
     outs = [out]
     mean, var = moments(lax.stop_gradient(x), axes)
     count = math.prod(input.shape) // max(channels, 1)
-    for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+    for running, fresh in ((running_mean, mean), (running_var, var * of_sample(count))):
         if running is not None:
             outs.append(_updated(lax.stop_gradient(running), fresh, jnp.asarray(momentum, fresh.dtype)))
     return tuple(outs)
@@ -176,11 +181,26 @@ def batch_norm(
     if training is not True and training is not False:
         bool(training)  # its own error first
         need_kind("batch_norm", "training", "bool", training)
+    if training:
+        _check_more_than_one(input._value.aval.shape)
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    return batch_normed(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def batch_normed(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """`batch_norm` of as few values as there are, with any `eps`."""
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-    if eps <= 0.0:
-        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
-    _check_more_than_one(input._value.aval.shape)
     outs = _batch_norm_train(input, running_mean, running_var, weight, bias, momentum, eps)
     store_running(outs[1:], running_mean, running_var)
     return outs[0]
@@ -232,7 +252,7 @@ def _instance_norm(
     outs = [_affine(standardised(x, axes, eps), weight, bias, shape).astype(input.dtype)]
     mean, var = moments(lax.stop_gradient(x), axes)
     count = math.prod(input.shape[2:])
-    for running, fresh in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
+    for running, fresh in ((running_mean, mean), (running_var, var * of_sample(count))):
         if running is not None:
             per_channel = jnp.mean(fresh, 0)
             outs.append(_updated(lax.stop_gradient(running), per_channel, jnp.asarray(momentum, fresh.dtype)))
@@ -255,6 +275,20 @@ def instance_norm(
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})"
         )
+    return instance_normed(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def instance_normed(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+) -> Tensor:
+    """`instance_norm` of as few values as there are."""
     outs = _instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats:
         fresh = iter(outs[1:])

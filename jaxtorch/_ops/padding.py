@@ -12,7 +12,7 @@ from .._core import dtypes
 from .._core.limits import check_number
 from .._core.op import Array, Number, op
 from .._core.parameters import need_kind
-from .._core.size import need_sizes, refuse_size
+from .._core.size import kind_name, need_sizes, refuse_size
 from .._core.tensor import Tensor
 from .rules import refuse
 
@@ -123,8 +123,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
     mode: 'constant' (with `value`, 0 by default), 'reflect', 'replicate' or 'circular'.
     """
-    if isinstance(pad, (int, float, str, Tensor)):
-        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type(pad).__name__}")
+    if not isinstance(pad, (list, tuple)):
+        raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_name(pad)}")
     need_kind("pad", "mode", "str", mode)
     pad = need_sizes("pad", "pad", tuple(pad), 2)
     for place, size in enumerate(pad):

@@ -445,6 +445,8 @@ def _lp_pool(x: Any, n: int, norm_type: float, kernel: Any, stride: Any, ceil_mo
     if n > 1 and isinstance(kernel, (tuple, list)) and len(kernel) != n:
         raise ValueError(f"expected {n} values to unpack of kernel_size, got {len(kernel)}")
     kernel = numbers(kernel, n, f"lp_pool{n}d", "kernel_size")
+    if not norm_type:
+        raise ZeroDivisionError("float division by zero")
     if math.isinf(norm_type):
         sign = 1 if norm_type > 0 else -1
         return sign * _max_pool(sign * jnp.abs(x), n, kernel, stride, 0, 1, ceil_mode, False)

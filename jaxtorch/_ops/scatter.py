@@ -24,7 +24,7 @@ from .._core.views import set_at
 from .._core.warned import once
 from .assignment import assignable
 from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
-from .rules import derivatives, refuse, scalar_name
+from .rules import derivatives, no_derivative, refuse, scalar_name
 from .sorting import sorted_with
 
 # -- writing to whole slices
@@ -303,9 +303,13 @@ def _writer(reduce: str) -> Any:
     return _add_at if reduce == "add" else _times_at
 
 
-@op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="ScatterBackward2")
+_underived = no_derivative(RuntimeError, "derivative for aten::scatter is not implemented")(lambda found, *of: found)
+
+
+@op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="NotImplemented")
 def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str):
-    return _scattered("scatter", input, dim, index, src, _writer(reduce))
+    found = _scattered("scatter", input, dim, index, src, _writer(reduce))
+    return _underived(found, input, src)
 
 
 @op(
@@ -314,10 +318,11 @@ def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce
     method=False,
     out=False,
     inplace=True,
-    grad="ScatterBackward3",
+    grad="NotImplemented",
 )
 def _scatter_value_reduce(input: Array, dim: int, index: Array, value: Scalar, reduce: str):
-    return _scattered("scatter", input, dim, index, jnp.asarray(value).astype(input.dtype), _writer(reduce))
+    found = _scattered("scatter", input, dim, index, jnp.asarray(value).astype(input.dtype), _writer(reduce))
+    return _underived(found, input)
 
 
 def _scatter_any(inplace: bool, input: Tensor, dim: int, index: Tensor, src: Any, value: Any, reduce: Any) -> Tensor:

@@ -320,7 +320,7 @@ def _quantile(input: Array, q: Operand, dim: int | None, keepdim: bool, interpol
         )
     if not number:
         bad = jnp.any(~((q >= 0) & (q <= 1)))
-        flag(bad.astype(np.int64), lambda code: RuntimeError(f"{name}() q values must be in the range [0, 1]"))
+        flag(bad.astype(np.int64), lambda code: RuntimeError("quantile() q values must be in the range [0, 1]"))
     kept = [1] * x.ndim
     if dim is not None:
         axis = one_axis(name, dim, x.ndim)

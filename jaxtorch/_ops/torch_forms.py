@@ -24,7 +24,7 @@ from .construction import pack
 _REDUCTIONS = {1: "mean", 2: "sum"}
 
 
-def _word(name: str, reduction: int) -> str:
+def word(name: str, reduction: int) -> str:
     """The reduction that a number stands for; any but 1 and 2 for none, as in PyTorch."""
     if isinstance(reduction, bool) or not isinstance(reduction, int):
         raise TypeError(f"{name}(): argument 'reduction' must be int, not {type(reduction).__name__}")
@@ -34,14 +34,14 @@ def _word(name: str, reduction: int) -> str:
 @function("kl_div")
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div`, the reduction as a number."""
-    return _distance._kl_div(input, target, None, None, _word("kl_div", reduction), log_target)
+    return _distance._kl_div(input, target, None, None, word("kl_div", reduction), log_target)
 
 
 @function("poisson_nll_loss")
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """`nn.functional.poisson_nll_loss`, the reduction as a number."""
     return _distance.poisson_nll_loss(
-        input, target, log_input, full, eps=eps, reduction=_word("poisson_nll_loss", reduction)
+        input, target, log_input, full, eps=eps, reduction=word("poisson_nll_loss", reduction)
     )
 
 
@@ -51,14 +51,14 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss`, the reduction as a number."""
     return _distance.cosine_embedding_loss(
-        input1, input2, target, margin, reduction=_word("cosine_embedding_loss", reduction)
+        input1, input2, target, margin, reduction=word("cosine_embedding_loss", reduction)
     )
 
 
 @function("hinge_embedding_loss")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss`, the reduction as a number."""
-    return _distance.hinge_embedding_loss(input, target, margin, reduction=_word("hinge_embedding_loss", reduction))
+    return _distance.hinge_embedding_loss(input, target, margin, reduction=word("hinge_embedding_loss", reduction))
 
 
 @function("margin_ranking_loss")
@@ -67,7 +67,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`, the reduction as a number."""
     return _distance.margin_ranking_loss(
-        input1, input2, target, margin, reduction=_word("margin_ranking_loss", reduction)
+        input1, input2, target, margin, reduction=word("margin_ranking_loss", reduction)
     )
 
 
@@ -77,8 +77,8 @@ def triplet_margin_loss(
     swap: bool = False, reduction: int = 0,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.triplet_margin_loss`, the reduction as a number."""
-    word = _word("triplet_margin_loss", reduction)
-    return _distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=word)
+    reduced = word("triplet_margin_loss", reduction)
+    return _distance.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduced)
 
 
 @function("binary_cross_entropy_with_logits")
@@ -87,7 +87,7 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number."""
     return _loss.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_word("binary_cross_entropy_with_logits", reduction), pos_weight=pos_weight
+        input, target, weight, reduction=word("binary_cross_entropy_with_logits", reduction), pos_weight=pos_weight
     )
 
 
@@ -98,7 +98,7 @@ def ctc_loss(
 ) -> Tensor:  # fmt: skip
     """`nn.functional.ctc_loss`, the reduction as a number."""
     return _ctc.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, _word("ctc_loss", reduction), zero_infinity
+        log_probs, targets, input_lengths, target_lengths, blank, word("ctc_loss", reduction), zero_infinity
     )
 
 
@@ -109,7 +109,7 @@ def batch_norm(
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.batch_norm`, the parameters before the running moments."""
-    return _norm.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return _norm.batch_normed(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 @function("instance_norm")
@@ -119,7 +119,7 @@ def instance_norm(
     use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
     """`nn.functional.instance_norm`, the parameters before the running moments."""
-    return _norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+    return _norm.instance_normed(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
 @function("convolution")

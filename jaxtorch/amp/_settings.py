@@ -9,6 +9,7 @@ from typing import Any
 from .._core import dispatching, dtypes
 from .._core.autocasting import set_casts
 from .._core.modes import carried
+from .._core.parameters import need_kind
 
 _HALF = ("cuda", "mps", "xpu", "mtia", "maia", "privateuseone")
 _BRAIN = ("cpu", "hpu", "xla", "ipu", "tpu")
@@ -53,6 +54,7 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def set_autocast_enabled(*args: Any) -> None:
     """(device_type, enabled), or (enabled) for 'cuda'."""
     kind, enabled = args if len(args) == 2 else ("cuda", args[0])
+    need_kind("set_autocast_enabled", "enabled", "bool", enabled)
     (settings.enabled.add if enabled else settings.enabled.discard)(known(kind))
     settings.apply()
 
@@ -79,7 +81,9 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Set what `is_autocast_cache_enabled` says."""
-    settings.cache = bool(enabled)
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+    settings.cache = enabled
 
 
 def clear_autocast_cache() -> None:

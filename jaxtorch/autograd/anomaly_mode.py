@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .._core.modes import Anomaly, set_anomaly
+from .._core.parameters import need_kind
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
@@ -37,7 +38,9 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self.before = Anomaly.enabled, Anomaly.check_nan
-        set_anomaly(bool(mode), check_nan)
+        need_kind("set_anomaly_enabled", "enabled", "bool", mode)
+        need_kind("set_anomaly_enabled", "check_nan", "bool", check_nan)
+        set_anomaly(mode, check_nan)
 
     def __enter__(self) -> None:
         pass

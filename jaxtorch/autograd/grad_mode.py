@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .._core.parameters import need_kind
 
 __all__ = [
     "enable_grad",
@@ -36,7 +37,8 @@ class set_multithreading_enabled:
 
     def __init__(self, mode: bool) -> None:
         self.prev = set_multithreading_enabled.now
-        self.mode = set_multithreading_enabled.now = bool(mode)
+        need_kind("set_multithreading_enabled", "enabled", "bool", mode)
+        self.mode = set_multithreading_enabled.now = mode
 
     def __enter__(self) -> None:
         pass

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _precision
+from .._switches import expect_bool
 
 
 class Frozen:
@@ -43,8 +44,8 @@ class Flag:
             raise RuntimeError(
                 f"not allowed to set {name} flags after disable_global_flags; please use flags() context manager instead"
             )
-        if self.setter is not None and not isinstance(value, bool):
-            raise RuntimeError(f"{self.setter} expects a bool, but got {type(value).__name__}")
+        if self.setter is not None:
+            expect_bool(self.setter, value)
 
     def __set__(self, module: Any, value: Any) -> None:
         self.check(module, value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _precision
 from .._core.warned import warn as _warn
+from .._switches import expect_bool as _expect_bool
 from ..cuda import is_available as _is_available
 from . import _flags
 
@@ -57,8 +58,7 @@ class _Matmul(_flags.Operation):
         if name in _REDUCTIONS:
             self._kept[name] = _reduction(name, value)
         elif name in ("allow_tf32", "allow_fp16_accumulation"):
-            if not isinstance(value, bool):
-                raise RuntimeError(f"set_{name}_cublas expects a bool, but got {type(value).__name__}")
+            _expect_bool(f"set_{name}_cublas", value)
             if name == "allow_tf32":
                 _precision.set_products_in_tf32(value)
             else:
@@ -114,7 +114,7 @@ can_use_efficient_attention = can_use_cudnn_attention = can_use_flash_attention
 
 def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
-    _sdp["reduction"] = bool(enabled)
+    _sdp["reduction"] = _expect_bool("set_sdp_use_math", enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed() -> bool:
@@ -139,7 +139,7 @@ def flash_sdp_enabled() -> bool:
 
 def enable_flash_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
-    _sdp["flash"] = bool(enabled)
+    _sdp["flash"] = _expect_bool("set_sdp_use_math", enabled)
 
 
 def mem_efficient_sdp_enabled() -> bool:
@@ -149,7 +149,7 @@ def mem_efficient_sdp_enabled() -> bool:
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
-    _sdp["mem_efficient"] = bool(enabled)
+    _sdp["mem_efficient"] = _expect_bool("set_sdp_use_math", enabled)
 
 
 def math_sdp_enabled() -> bool:
@@ -159,7 +159,7 @@ def math_sdp_enabled() -> bool:
 
 def enable_math_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
-    _sdp["math"] = bool(enabled)
+    _sdp["math"] = _expect_bool("set_sdp_use_math", enabled)
 
 
 def cudnn_sdp_enabled() -> bool:
@@ -169,4 +169,4 @@ def cudnn_sdp_enabled() -> bool:
 
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
-    _sdp["cudnn"] = bool(enabled)
+    _sdp["cudnn"] = _expect_bool("set_sdp_use_cudnn", enabled)

@@ -62,6 +62,6 @@ def flags(
 matmul, conv, rnn = (_flags.Operation("mkldnn", kind) for kind in ("matmul", "conv", "rnn"))
 _flags.with_flags(
     __name__, enabled=_flags.Flag(True, "set_enabled_mkldnn"),
-    deterministic=_flags.Flag(False, "set_deterministic_mkldnn"), allow_tf32=_flags.Flag(None),
+    deterministic=_flags.Flag(False, "set_deterministic_mkldnn"), allow_tf32=_flags.Flag(None, "_set_onednn_allow_tf32"),
     fp32_precision=_flags.Precision("generic"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._switches import expect_bool
 from . import _flags
 
 __all__ = ["flags", "is_available", "set_flags"]
@@ -21,7 +22,7 @@ def is_available() -> bool:
 def set_flags(_enabled: bool) -> tuple[bool]:
     """Keep the switch, and give what it was."""
     flag = vars(type(sys.modules[__name__]))["enabled"]
-    before, flag.value = flag.value, bool(_enabled)
+    before, flag.value = flag.value, expect_bool("set_enabled_NNPACK", _enabled)
     return (before,)
 
 

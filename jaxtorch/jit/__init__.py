@@ -12,7 +12,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final
 
 from .. import _jit_internal
@@ -94,6 +94,10 @@ def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
     raise _missing("torch.jit._get_trace_graph")
 
 
+_BUILT_IN = (bool, int, float, complex, str, bytes, tuple, set, range, BuiltinFunctionType)
+"""Types of what cannot be scripted."""
+
+
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """`obj` as it is: a function or module runs as Python, with TorchScript's exceptions; a module shares all attributes with `obj`.
 
@@ -108,6 +112,8 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
         made = _scripted.scripted_function(obj)
         _scripted.functions.add(made)
         return made
+    if obj is None or builtins.isinstance(obj, _BUILT_IN) or type(obj) is object:
+        raise TypeError(f"{type(obj)} is a built-in class")
     return obj
 
 
