@@ -573,3 +573,20 @@ def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
         if count > LISTED and by_input.get(i) is not None:
             by_input[i] = keep(t, by_input[i])
     return [by_input[i] for i in wanted]
+
+
+def called(node: Node, grads: tuple[Any, ...]) -> Any:
+    """What `grad_fn(*grads)` gives: the gradients of a node's inputs, each apart, with a history where gradients are enabled."""
+    if node.run_values is not None:
+        raise TypeError(f"'{type(node).__name__}' object is not callable")
+    taking = _graded_outputs(node)
+    if len(grads) != len(taking):
+        raise TypeError(f"expected {len(taking)} arguments, got {len(grads)} instead")
+    for i, g in enumerate(grads):
+        if g is not None and not isinstance(g, _tensor.Tensor):
+            raise TypeError(f"argument {i} is not a Variable")
+    mode, given = _way(state.grad), dict(zip(taking, grads, strict=True))
+    values = [None if given.get(k) is None else mode.of_tensor(given[k]) for k in range(node.form.n_out)]
+    found = dict(zip(node.form.wanted, _tensors(mode.run(node, values), mode), strict=True))
+    shown = tuple([found.get(i) for i in node.inputs()])
+    return shown[0] if len(shown) == 1 else shown

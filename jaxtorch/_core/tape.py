@@ -10,7 +10,7 @@ import traceback
 import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .dtypes import scalar_name
 from .modes import Anomaly
@@ -20,7 +20,7 @@ from .value import DETACHED, VIEW, Value
 
 _TENSOR_OPERANDS = frozenset({"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"})
 """Operations whose every operand is a tensor to PyTorch, a number too."""
-_SAVED_NUMBERS = frozenset({"MulBackward0", "DivBackward0"})
+SAVED_NUMBERS = frozenset({"MulBackward0", "DivBackward0"})
 """Those that save them."""
 OF_LAYERS = frozenset({
     "ConvolutionBackward0", "NativeLayerNormBackward0", "NativeBatchNormBackward0", "NativeGroupNormBackward0"
@@ -39,6 +39,14 @@ class Packed:
 
     def __bool__(self) -> bool:
         return False
+
+
+class InputMetadata(NamedTuple):
+    """The type of a gradient that a node takes."""
+
+    shape: Any
+    dtype: Any
+    device: Any
 
 
 class Node:
@@ -130,6 +138,10 @@ class Node:
             from .saved import saved_attribute
 
             return saved_attribute(self, name[len("_saved_") :])
+        if name.startswith("_raw_saved_"):
+            from .saved import raw_saved
+
+            return raw_saved(self, name[len("_raw_saved_") :])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
@@ -137,9 +149,19 @@ class Node:
 
         return [*super().__dir__(), *saved_names(self)]
 
-    @property
     def _sequence_nr(self) -> int:
         return self.seq
+
+    @property
+    def _input_metadata(self) -> list[InputMetadata]:
+        """The types of the gradients that the node takes."""
+        return [InputMetadata(list(a.shape), a.dtype, a.slot.device) for a in self.form.out_avals]
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run the node alone: the gradients of its inputs, from those of its outputs."""
+        from .backward import called
+
+        return called(self, grads)
 
     @property
     def requires_grad(self) -> bool:
@@ -210,7 +232,7 @@ class Node:
         """Free what backward needed; PyTorch keeps what are numbers to it, such as where a slice begins."""
         saved = self.saved
         name = self.form.name
-        if type(saved) is Packed or (saved and name in _SAVED_NUMBERS) or name == "CopySlices":
+        if type(saved) is Packed or (saved and name in SAVED_NUMBERS) or name == "CopySlices":
             self.saved = None
             return
         for v in saved or ():
@@ -231,7 +253,10 @@ class Node:
         if type(saved) is Packed:
             from .tensor import unpacked
 
-            return tuple(unpacked(saved))
+            found = enumerate(zip(unpacked(saved), saved.things, strict=True))
+            return tuple([
+                v if held is None or v.guard is None or v is self.own else self._current(v, i) for i, (v, (held, _)) in found
+            ])  # fmt: skip
         for v in saved:
             if v.guard is not None and v is not self.own:
                 return tuple([u if u is self.own else self._current(u, i) for i, u in enumerate(saved)])
