@@ -6,7 +6,9 @@ import warnings
 from typing import Any
 
 import pytest
+import torch
 
+import jaxtorch
 from parity import attempt, parity_test
 
 
@@ -176,3 +178,17 @@ def test_a_resized_leaf_still_requires_a_gradient(torch: Any) -> Any:
         warnings.simplefilter("ignore")
         torch.cumsum(torch.ones(3), 0, out=leaf)
     return leaf.requires_grad, leaf.is_leaf, leaf.shape
+
+
+@pytest.mark.parametrize("time", ["first", "second"])
+@pytest.mark.parametrize(
+    "name", ["arccosh", "arctan", "arcsinh", "amin", "bitwise_not", "cummax", "min", "max", "deg2rad"]
+)
+def test_no_method_has_out(name: str, time: str):
+    """As PyTorch: functions have it alone, also when the method's text has not been written yet."""
+    for t in (torch, jaxtorch):
+        x = t.ones(2, dtype=t.int64)
+        for out in (None, t.empty(2)):
+            with pytest.raises(TypeError):
+                getattr(x, name)(0, out=out) if name == "cummax" else getattr(x, name)(out=out)
+    assert getattr(jaxtorch.ones(2, dtype=jaxtorch.int64), name)(*[0] * (name == "cummax")) is not None

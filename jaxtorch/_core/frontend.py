@@ -22,7 +22,7 @@ from .foreign import refuse_foreign
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
-from .overrides import Stranger, activate, overrides, refuse_stranger
+from .overrides import Stranger, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
 from .size import check_long
 from .sparsity import NoContent, answers
@@ -86,7 +86,7 @@ class _Source:
         self.method = self.function
         self.written: set[bool] = set()
         """Which forms have their body: that of methods, that of functions."""
-        self.text = self.renaming = ""
+        self.text = self.renaming = self.out_text = ""
         self.leading: tuple[str, str] | None = None
         """How a method reads a first operand that may be a number, and how a function does."""
         self.forms = [self.function]
@@ -102,9 +102,12 @@ class _Source:
         return self.function
 
     def write_method(self) -> Any:
-        """The method, likewise."""
+        """The method, likewise; for the call that had it written, whose text still passes `out` on."""
         self._write_form(True)
-        return self.method
+        return self._called_first if self.out else self.method
+
+    def _called_first(self, *args: Any, out: Any, **kwargs: Any) -> Any:
+        return self.method(*args, **kwargs) if out is _MISSING else self.method(*args, **kwargs, out=out)
 
     def _write_form(self, of_methods: bool) -> None:
         with _writing:
@@ -114,8 +117,11 @@ class _Source:
                 self.lines.clear()  # an interrupt may have come the first time
                 self._write_body()
             text = self.text
-            if of_methods:  # which NumPy's names would cost more than they are worth
-                text = text.replace(", **_named", "", 1).replace(self.renaming, "", 1)
+            if of_methods:  # which NumPy's names would cost more than they are worth, and whose results go nowhere else
+                for part in (", **_named", self.renaming, self.out_text):
+                    text = text.replace(part, "", 1)
+                for part in ("*_more), out)", ", *, out=None)", ", out=None)"):
+                    text = text.replace(part, "*_more))" if "more" in part else ")", 1)
             elif self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
                 text = text.replace(*self.leading)
             made = self._compile(text)
@@ -248,7 +254,7 @@ class _Source:
                 self.add(f"if {test} and {n} is not _MISSING: _SIZES({op.name!r}, _p_{n}, {n})")
 
     def _write_out(self) -> None:
-        op = self.op
+        op, first = self.op, len(self.lines)
         self.add("if out is not None:")
         tensors = ", ".join([p.name for p in op.operands])
         if op.name in SEPARATE:
@@ -262,6 +268,7 @@ class _Source:
         given, named = self._given(), NAMED.get(op.name, repr(op.name))
         operands = f", ({tensors},)" * op.elementwise
         self.add(f"return _OUT(out, _UNCAST({op.name}{', ' * bool(given)}{given}), {named}{operands})", 2)
+        self.out_text = "".join(["    " + line + "\n" for line in self.lines[first:]])
 
     def _write_permission(self) -> None:
         """May the first operand be written to?"""
@@ -545,55 +552,3 @@ def make_inplace(op: Op) -> Callable[..., Any]:
     made.__name__ = made.__qualname__ = op.name + "_"
     made.__doc__ = f"In-place form of `{op.name}`."
     return made
-
-
-_COMMUTING = frozenset(("add", "mul", "and", "or", "xor"))
-"""Operators whose reflected form PyTorch computes with the operands exchanged."""
-
-
-def install_operator(operator: str, public: Callable[..., Any], methods: dict[str, Any]) -> None:
-    """Make `__add__`, `__radd__` and `__iadd__` for operator 'add', answering NotImplemented to strangers."""
-    numbers = (Tensor, int, float, complex, np.number, np.bool_)
-    name, reflected_name, augmented_name = [f"__{prefix}{operator}__" for prefix in ("", "r", "i")]
-    commutes = operator in _COMMUTING
-
-    def forward(self: Any, other: Any) -> Any:
-        return public(self, other) if isinstance(other, numbers) else foreign(public, self, other, name)
-
-    def reflected(self: Any, other: Any) -> Any:
-        if not isinstance(self, Tensor):
-            raise TypeError(f"'{reflected_name}' requires a Tensor, but received '{type(self).__name__}'")
-        if not isinstance(other, numbers):
-            return foreign(public, self, other, reflected_name, swap=not commutes)
-        return public(self, other) if commutes else public(other, self)
-
-    methods[name] = forward
-    forward.__name__ = name
-    if operator not in ("eq", "ne", "lt", "le", "gt", "ge"):
-        methods[reflected_name] = reflected
-        reflected.__name__ = reflected_name
-        changed = getattr(public, "inplace", None)
-        if changed is not None:
-
-            def augmented(self: Any, other: Any) -> Any:
-                return (
-                    changed(self, other)
-                    if isinstance(other, numbers)
-                    else foreign(changed, self, other, augmented_name)
-                )
-
-            augmented.__name__ = augmented_name
-            methods[augmented_name] = augmented
-
-
-def foreign(public: Callable[..., Any], self: Any, other: Any, name: str, swap: bool = False) -> Any:
-    """The operator of this name met what is no tensor or number: leave it to the other side, unless it overrides functions,
-    and answers."""
-    if overrides(type(other)):
-        if activate():
-            return getattr(Tensor, name)(self, other)
-        try:
-            return public(other, self) if swap else public(self, other)
-        except TypeError:  # also where it leaves the function to others: its operator of the other side comes next
-            pass
-    return NotImplemented

@@ -19,7 +19,6 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +34,7 @@ from .bodies import Body, flat_types
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
-from .foreign import refuse_foreign
-from .parameters import NUMPY_NAMES, OPERAND_KINDS, Parameter, parse, plain, refuse_sizes
+from .parameters import MISSING, OPERAND_KINDS, Parameter, numpy_names, parse, plain, refuse_sizes
 from .tape import node_type
 from .value import Aval
 
@@ -373,6 +371,12 @@ def _method_form(public: Any, name: str) -> Any:
         public.source.forms.append(made)
         if made.__code__ is public.source.first:
             made.__code__ = public.source.first_of_methods
+            if public.source.out:
+                made.__kwdefaults__ = {**public.__kwdefaults__, "out": MISSING}
+    else:  # no method of PyTorch's has `out`
+        names = tuple(["_out" if n == "out" else n for n in made.__code__.co_varnames])
+        made.__code__ = made.__code__.replace(co_varnames=names)
+        made.__kwdefaults__ = {"_out" if n == "out" else n: d for n, d in (public.__kwdefaults__ or {}).items()} or None
     made.__doc__, made.__annotations__ = public.__doc__, public.__annotations__
     made.__module__, made.__qualname__ = "jaxtorch", f"Tensor.{name}"  # where pickle finds it
     return made
@@ -384,7 +388,7 @@ def _alias_form(made: Any, name: str, module: str = "jaxtorch") -> Any:
     module: where pickle finds it.
     """
     again = _method_form(made, name)
-    again.__code__ = made.__code__
+    again.__code__, again.__kwdefaults__ = made.__code__, made.__kwdefaults__
     again.__module__ = module
     again.__qualname__ = f"Tensor.{name}" if made.__qualname__.startswith("Tensor.") else name
     again.__name__ = name
@@ -466,7 +470,7 @@ def op(
     """
 
     def define(fn: Callable[..., Any]) -> Any:
-        from . import frontend
+        from . import frontend, operators
 
         op_name = name or fn.__name__
         made = Op(
@@ -491,7 +495,9 @@ def op(
         if not callable(made.grad_name):
             node_type(made.grad_name)
         _claim(registry, op_name, made)
-        public = frontend.make(made, out=out and not view and differentiable is not None)
+        public = frontend.make(
+            made, out=out and not view and differentiable is not None and (bool(function) or not method)
+        )
         public.__doc__ = fn.__doc__
         public.__name__ = public.__qualname__ = op_name
         public.__module__ = fn.__module__
@@ -510,7 +516,7 @@ def op(
                 form = _alias_form(own, n) if other else own
                 _claim(methods, method if isinstance(method, str) and not other else n, form)
         if operator:
-            frontend.install_operator(operator, own, methods)
+            operators.install_operator(operator, own, methods)
         return public
 
     return define
@@ -556,34 +562,6 @@ def function(
 def _takes_input(fn: Callable[..., Any]) -> bool:
     code = getattr(fn, "__code__", None)
     return code is not None and not hasattr(fn, "op") and "input" in inspect.unwrap(fn).__code__.co_varnames[:1]
-
-
-def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with NumPy's names for its parameters as well, and `self` for a number in the first place, as operations
-    have them."""
-    code = inspect.unwrap(fn).__code__
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    known = {k: n for k, n in NUMPY_NAMES.items() if n in own and k not in own}
-    first = own[0] if own else ""
-
-    @functools.wraps(fn)
-    def renamed(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            if "self" in kwargs and first == "input" and not args and not getattr(kwargs["self"], "ndim", 0):
-                args = (kwargs.pop("self"),)
-            named = {known.get(k, k): v for k, v in kwargs.items()}
-            if len(named) < len(kwargs):
-                twice = next(k for k, n in known.items() if k in kwargs and n in kwargs)
-                raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
-            kwargs = named
-        try:
-            return fn(*args, **kwargs)
-        except Exception as error:
-            odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
-            refuse_foreign(fn.__name__, error, first, args, odd)
-            raise
-
-    return renamed
 
 
 def method(name: str = "", *, aliases: Sequence[str] = ()) -> Callable[[Callable[..., Any]], Any]:

@@ -318,7 +318,10 @@ def _exchange(function: FunctionType, kind: type[_Asking] = _Asking) -> None:
     if any(isinstance(c, _Asking) for c in function.__code__.co_consts):
         return
     if hasattr(function, "source"):
-        function.source.write()
+        source: Any = function.source
+        source.write()
+        if function.__code__ is source.first_of_methods:
+            source.write_method()
     target = kind(function)
     free = function.__code__.co_freevars
     code = _trampoline(len(free))

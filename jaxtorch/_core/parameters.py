@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .foreign import refuse_foreign
 from .size import check_long, kind_name, need_sizes
 from .value import python_number
 
@@ -230,6 +231,34 @@ def by_other_names(op: Any, public: Callable[..., Any], named: dict[str, Any], g
             raise TypeError(f"{op.name}() got an unexpected keyword argument '{alias}'")
         given[own] = value
     return public(**{n: x for n, x in given.items() if x is not MISSING and x is not defaults.get(n)})
+
+
+def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with NumPy's names for its parameters as well, and `self` for a number in the first place, as operations
+    have them."""
+    code = inspect.unwrap(fn).__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = {k: n for k, n in NUMPY_NAMES.items() if n in own and k not in own}
+    first = own[0] if own else ""
+
+    @functools.wraps(fn)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if "self" in kwargs and first == "input" and not args and not getattr(kwargs["self"], "ndim", 0):
+                args = (kwargs.pop("self"),)
+            named = {known.get(k, k): v for k, v in kwargs.items()}
+            if len(named) < len(kwargs):
+                twice = next(k for k, n in known.items() if k in kwargs and n in kwargs)
+                raise TypeError(f"{fn.__name__}() got an unexpected keyword argument '{twice}'")
+            kwargs = named
+        try:
+            return fn(*args, **kwargs)
+        except Exception as error:
+            odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
+            refuse_foreign(fn.__name__, error, first, args, odd)
+            raise
+
+    return renamed
 
 
 def signature(op: Any, others: list[str], out: bool) -> inspect.Signature:

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import capture, dtypes
-from .._core.frontend import foreign
 from .._core.modes import no_grad
 from .._core.op import Array, Number, Operand, function, method, methods, numpy_names, op
+from .._core.operators import foreign
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
 from .construction import from_numpy

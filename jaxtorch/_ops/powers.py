@@ -9,9 +9,9 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes
-from .._core.frontend import foreign
 from .._core.limits import check_common
 from .._core.op import Array, Number, Operand, function, method, methods, op
+from .._core.operators import foreign
 from .._core.tensor import Tensor, from_host, write_out
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
