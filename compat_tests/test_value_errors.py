@@ -410,6 +410,35 @@ except RuntimeError as error:
     print("failed:", error)
     sys.exit(3)
 """,
+    "what a finally sees": """
+import torch
+from torch import nn
+torch.manual_seed(0)
+model = nn.Linear(3, 1)
+optimizer = torch.optim.Adam(model.parameters())
+table, three, done = torch.arange(5.0), torch.arange(3), []
+def look(k):
+    try:
+        found = table[three * k]
+        done.append(k)
+    finally:
+        print(done, k)
+    return found
+def train():
+    for k in range(6):
+        optimizer.zero_grad()
+        p = model(table[:3]).sigmoid() + (k == 4)
+        nn.functional.binary_cross_entropy(p, torch.ones(1)).backward()
+        optimizer.step()
+        done.append(k)
+try:
+    train()
+finally:
+    print(done, f"{sum(p.sum().item() for p in model.parameters()):.4f}")
+    done.clear()
+    for k in range(4):
+        look(k)
+""",
 }
 
 
@@ -475,9 +504,13 @@ def test_what_stands_around_a_call() -> None:
         except Exception:
             raise
         try:
-            note("finally")
+            note("an empty finally")
         finally:
             pass
+        try:
+            note("finally")
+        finally:
+            len(here)
         try:
             try:
                 note("two")
@@ -507,6 +540,7 @@ def test_what_stands_around_a_call() -> None:
     CODES.update((id(body.__code__),))
     body()
     caught = {"except", "a tuple", "the second of two", "suppress", "a generator that catches", "a with that swallows"}
+    caught.add("finally")
     assert here == {name: 2 if name == "two" else int(name in caught) for name in here}
 
 

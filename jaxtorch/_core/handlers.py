@@ -1,6 +1,7 @@
-"""Which handlers would catch an exception that is raised here, and which loops stand between them and here.
+"""Which handlers an exception that is raised here would come to, and which loops stand between them and here.
 
-An error that depends on values may be raised later than PyTorch raises it only where nothing would catch it (checks.py). Python's
+An error that depends on values may be raised later than PyTorch raises it only where nothing would notice (checks.py): no `except`
+that catches it, and no `finally`, which sees what had been done by then. Python's
 exception tables tell, for every frame of the stack and the place it has come to; each place is looked at once. A `with` catches where
 its `__exit__` may return something true, which the object that waits on the frame's stack tells where the recorder was built
 (`native/frames.c`), and is taken for granted elsewhere.
@@ -12,13 +13,13 @@ import contextlib
 import os
 import sys
 from types import CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS = (_PACKAGE + os.sep, "<jaxtorch")
 
 Region = tuple[int, int, int]
-"""A `try` or `with` that is being run: the ids of its frame and its code, where its handler begins."""
+"""A `try` or `with` that is being run, to whose handler an exception would come: the ids of its frame and code, where that begins."""
 
 Loop = tuple[int, int, int]
 """A loop that is being run: the ids of its frame and its code, where the loop begins."""
@@ -33,9 +34,9 @@ standing: Any = None
 class Around(NamedTuple):
     """What stands around a call.
 
-    regions: what would catch an exception, innermost first.
-    loops: the loops that it would end before it is caught by the innermost of them, with the offsets that their code has come to.
-    in_loops: would it end a loop, whichever of them catches it?
+    regions: the handlers that an exception would come to, innermost first.
+    loops: the loops that it would end before it comes to the innermost of them, with the offsets that their code has come to.
+    in_loops: would it end a loop, whichever of them it comes to?
     """
 
     regions: tuple[Region, ...]
@@ -46,13 +47,13 @@ class Around(NamedTuple):
 class _Handler(NamedTuple):
     """A handler around a place in some code.
 
-    target: where it begins. loops: those around the place that lie in what it guards. is_with, depth: is it of a `with`, whose
-    `__exit__` then stands at this depth of the stack?
+    kind: what it belongs to. target: where it begins. loops: those around the place that lie in what it guards.
+    depth: where the `__exit__` of a `with` stands on the stack.
     """
 
+    kind: Literal["except", "finally", "with"]
     target: int
     loops: frozenset[int]
-    is_with: bool
     depth: int
 
 
@@ -111,42 +112,44 @@ class _Facts:
             loops = [first for first, last in self.loops if first <= at <= last]
             handlers = []
             for entry in self.chain(at):
-                is_with = self._is_with(entry.target)
-                if is_with or self._catches(entry.target, frame):
+                kind = self._kind(entry.target, frame)
+                if kind is not None:
                     inside = [first for first in loops if entry.target in [e.target for e in self.chain(first)]]
-                    handlers.append(_Handler(entry.target, frozenset(inside), is_with, entry.depth))
+                    handlers.append(_Handler(kind, entry.target, frozenset(inside), entry.depth))
             known = self.places[at] = tuple(handlers), frozenset(loops)
         return known
 
-    def _is_with(self, target: int) -> bool:
-        n = self.at[target]
-        return [s.opname for s in self.steps[n : n + 2]] == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
-
-    def _catches(self, target: int, frame: FrameType) -> bool:
-        """May an `except` that begins here catch what operations raise? `finally` and what Python cleans up does not."""
+    def _kind(self, target: int, frame: FrameType) -> Literal["except", "finally", "with"] | None:
+        """What a handler that begins here belongs to; None where it does not catch what operations raise, or is Python's own."""
         n = self.at[target]
         if self.steps[n].opname != "PUSH_EXC_INFO":
-            return False
-        n += 1
+            return None
+        if self.steps[n + 1].opname == "WITH_EXCEPT_START":
+            return "with"
         while True:
-            classes, n = self._loaded(n, frame)
+            classes, n = self._loaded(n + 1, frame)
             kind = self.steps[n].opname
             if kind == "CHECK_EXC_MATCH":
                 jump = next((s for s in self.steps[n : n + 5] if s.opcode in self.jumps), None)
                 if not classes or _fits(classes[-1]) or jump is None:
-                    return True
-                n = self.at[jump.argval]  # to the next `except` of the same `try`
+                    return "except"
+                n = self.at[jump.argval] - 1  # to the next `except` of the same `try`
+            elif kind == "RERAISE":
+                return None  # nothing is left to be tried, or the `finally` is empty
             elif kind == "POP_TOP" and not classes:
-                return True  # of every exception
+                return "except"  # of every exception
             else:
-                break
-        # What loads something else first names a class that only its run knows, or is a `finally`: that ends in RERAISE.
+                return self._ending(n)
+
+    def _ending(self, n: int) -> Literal["except", "finally"]:
+        """A handler that begins with other things: an `except` of a class that only its run knows, or a `finally`, which raises the
+        exception again unless it returns."""
         for step in self.steps[n:]:
             if step.opname in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH", "RETURN_VALUE", "RETURN_CONST"):
-                return True
+                return "except"
             if step.opname in ("RERAISE", "PUSH_EXC_INFO"):
-                return False
-        return False
+                break
+        return "finally"
 
     def _loaded(self, n: int, frame: FrameType) -> tuple[list[Any], int]:
         """The classes that are loaded from instruction `n` on, and the first instruction that loads none."""
@@ -216,7 +219,7 @@ def around() -> Around:
         if not code.co_filename.startswith(_OURS):
             handlers, inner = _facts(code).place(frame)
             for handler in handlers:
-                if handler.is_with and not _swallows(frame, handler):
+                if handler.kind == "with" and not _swallows(frame, handler):
                     continue
                 within = loops | {(id(frame), id(code), first): frame.f_lasti for first in handler.loops}
                 regions.append((id(frame), id(code), handler.target))
@@ -261,7 +264,7 @@ def look_with(look: Any) -> None:
     known = _Known()
     with known:
         frame = sys._getframe()
-        handler = next(h for h in _facts(frame.f_code).place(frame)[0] if h.is_with)
+        handler = next(h for h in _facts(frame.f_code).place(frame)[0] if h.kind == "with")
         if any(getattr(found, "__self__", found) is known for found in _exits(look, frame, handler)):
             standing = look
 
@@ -283,7 +286,8 @@ def _swallows(frame: FrameType, handler: _Handler) -> bool:
         inner = owner.gen.gi_frame  # pyright: ignore[reportAttributeAccessIssue]
         if inner is None or inner.f_code.co_filename.startswith(_OURS):
             return False
-        return any(not h.is_with or _swallows(inner, h) for h in _facts(inner.f_code).place(inner)[0])
+        handlers = _facts(inner.f_code).place(inner)[0]
+        return any(h.kind == "except" or (h.kind == "with" and _swallows(inner, h)) for h in handlers)
     code = getattr(getattr(method, "__func__", method), "__code__", None)
     if code is None:  # written in C: files, locks
         return method is None
