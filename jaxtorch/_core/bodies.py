@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -54,3 +55,38 @@ class Body:
         self.kind = type(out) if isinstance(out, (tuple, list)) else None
         outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
         return (*[jnp.asarray(o) for o in outs], *[f for f, _, _ in flags])
+
+
+def into_self(bound: Callable[..., Any], name: str, flat: list[Aval], common: Any) -> Callable[..., Any]:
+    """The in-place form: the result must have the shape of the first operand, and is converted to its type.
+
+    common: the type that the operands are promoted to, if they are: that it does not fit is told before a missing kernel.
+    """
+    target = flat[0]
+
+    def check(found: Any) -> None:
+        source = dtypes.from_numpy(found)
+        if not dtypes.can_cast(source, target.dtype):
+            raise RuntimeError(
+                f"result type {dtypes.scalar_name(source)} can't be cast to the desired output type "
+                f"{dtypes.scalar_name(target.dtype)}"
+            )
+
+    def into(*arrays: Any) -> Any:
+        try:
+            out = bound(*arrays)
+        except NotImplementedError:
+            if common is not None:
+                check(common)
+            raise
+        found = out.dtype
+        if found != target.dtype.np:
+            check(found)
+            out = out.astype(target.dtype.np)
+        if out.shape != target.shape:
+            raise RuntimeError(
+                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(out.shape)}"
+            )
+        return out
+
+    return into

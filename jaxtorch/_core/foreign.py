@@ -32,6 +32,8 @@ def refuse_foreign(
             raise TypeError(
                 f"{name}(): argument 'input' (position 1) must be Tensor, not {type(args[0]).__name__}"
             ) from error
+        if "tuple index out of range" in str(error):  # a dimension of an operand that has fewer
+            raise IndexError(f"{name}(): Dimension out of range: a tensor has too few dimensions") from error
         raise RuntimeError(f"{name}(): {error}") from error
 
 

@@ -30,7 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from . import dtypes, templates
-from .bodies import Body, flat_types
+from .bodies import Body, flat_types, into_self
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
@@ -160,6 +160,7 @@ class Op:
         fn = self.fn
         promote = self.promote(statics) if callable(self.promote) else self.promote
         targets = self._targets(plan, flat, promote) if promote and flat else None
+        common = targets[0] if targets else None
         first = None if targets is None else self._rounded_first(plan, flat, promote)
         shape = _broadcast_shape(flat) if self.broadcast else None
         halves = targets is not None and any(t in _HALVES for t in targets)
@@ -185,7 +186,7 @@ class Op:
 
         if targets is not None and self.opmath:
             bound = self._in_single(bound, plan, flat, promote)
-        return _into_self(bound, self.name, flat[0]) if inplace else bound
+        return into_self(bound, self.name, flat, common) if inplace else bound
 
     def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any) -> list[Any]:
         """The type each operand array is converted to. A `Scalar` takes no part in promotion, and keeps its own type where
@@ -306,29 +307,6 @@ def common_type(avals: Sequence[Aval]) -> dtypes.dtype:
         else:
             (dims if a.ndim else zeros).append(a.dtype)
     return dtypes.result_type(dims, zeros, wrapped)
-
-
-def _into_self(bound: Callable[..., Any], name: str, target: Aval) -> Callable[..., Any]:
-    """The in-place form: the result must have the shape of the first operand, and is converted to its type."""
-
-    def into(*arrays: Any) -> Any:
-        out = bound(*arrays)
-        found = out.dtype
-        if found != target.dtype.np:
-            source = dtypes.from_numpy(found)
-            if not dtypes.can_cast(source, target.dtype):
-                raise RuntimeError(
-                    f"result type {dtypes.scalar_name(source)} can't be cast to the desired output type "
-                    f"{dtypes.scalar_name(target.dtype)}"
-                )
-            out = out.astype(target.dtype.np)
-        if out.shape != target.shape:
-            raise RuntimeError(
-                f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(out.shape)}"
-            )
-        return out
-
-    return into
 
 
 def _packer(kind: type) -> Callable[[list[Any]], Any]:

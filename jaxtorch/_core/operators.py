@@ -1,4 +1,4 @@
-"""The operators that stand for operations: `__add__`, `__radd__` and `__iadd__` for `add`."""
+"""Python's operators on tensors, and what they leave to the other side."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ _COMMUTING = frozenset(("add", "mul", "and", "or", "xor"))
 def install_operator(operator: str, public: Callable[..., Any], methods: dict[str, Any]) -> None:
     """Make `__add__`, `__radd__` and `__iadd__` for operator 'add', answering NotImplemented to strangers."""
     numbers = (Tensor, int, float, complex, np.number, np.bool_)
+    taken = Tensor if operator == "matmul" else numbers
     name, reflected_name, augmented_name = [f"__{prefix}{operator}__" for prefix in ("", "r", "i")]
     commutes = operator in _COMMUTING
 
     def forward(self: Any, other: Any) -> Any:
-        return public(self, other) if isinstance(other, numbers) else foreign(public, self, other, name)
+        return public(self, other) if isinstance(other, taken) else foreign(public, self, other, name)
 
     def reflected(self: Any, other: Any) -> Any:
         if not isinstance(self, Tensor):
-            raise TypeError(f"'{reflected_name}' requires a Tensor, but received '{type(self).__name__}'")
-        if not isinstance(other, numbers):
+            if commutes:
+                raise TypeError(f"'{reflected_name}' requires a Tensor, but received '{type(self).__name__}'")
+            return or_not_implemented(public, other, self)
+        if not isinstance(other, taken):
             return foreign(public, self, other, reflected_name, swap=not commutes)
         return public(self, other) if commutes else public(other, self)
 
@@ -60,3 +63,11 @@ def foreign(public: Callable[..., Any], self: Any, other: Any, name: str, swap: 
         except TypeError:  # also where it leaves the function to others: its operator of the other side comes next
             pass
     return NotImplemented
+
+
+def or_not_implemented(function: Callable[..., Any], *args: Any) -> Any:
+    """The function's result; NotImplemented where it refuses the types of its arguments."""
+    try:
+        return function(*args)
+    except TypeError:
+        return NotImplemented

@@ -11,6 +11,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.checks import Nonzero, flag
 from .._core.op import Array, Operand, Scalar, function, method, methods, op
+from .._core.operators import or_not_implemented
 from .._core.tensor import Tensor, need_tensor
 from .division import quotient
 from .rules import (
@@ -384,7 +385,9 @@ NUMBERS = (int, float, complex, np.number, np.bool_)
 
 
 def _reflected_sub(self: Tensor, other: Any) -> Any:
-    return rsub(self, other) if isinstance(other, (Tensor, *NUMBERS)) else _sub_reflected(self, other)
+    if isinstance(self, Tensor) and not isinstance(other, (Tensor, *NUMBERS)):
+        return _sub_reflected(self, other)
+    return or_not_implemented(rsub, self, other)
 
 
 def _reflected_div(self: Tensor, other: Any) -> Any:

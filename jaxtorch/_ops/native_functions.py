@@ -22,7 +22,10 @@ from .norm import (
     _channel_shape,
     _check_channels,
     _check_float,
+    _check_groups,
+    _check_parameters,
     _check_running,
+    _check_vectors,
     _normalised_axes,
     _wide,
     of_sample,
@@ -45,8 +48,9 @@ def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
 @op(method=False, saved=["input", "weight", "bias", "result1", "result2"])
 def native_layer_norm(input: Array, normalized_shape: Sizes, weight: Array | None, bias: Array | None, eps: float):
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
-    _check_float("LayerNormKernelImpl", input)
     axes = _normalised_axes(input, normalized_shape, "", weight=weight, bias=bias)
+    _check_parameters(input, weight, bias)
+    _check_float("LayerNormKernelImpl", input)
     out, mean, scale = _normal(_wide(input), axes, eps)
     shape = tuple(input.shape[a] for a in axes)
     statistics = input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype)
@@ -58,12 +62,16 @@ def native_group_norm(
     input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
 ):
     """`group_norm` of (N, C, *), with the mean and the inverse standard deviation of each group, of shape (N, group)."""
+    _check_parameters(input, weight, bias)
+    _check_groups(input, C, group, weight, bias)
+    if input.size != N * C * HxW:
+        raise RuntimeError("Expected X.numel() == N * C * HxW to be true, but got false.")
     _check_float("GroupNormKernelImpl", input)
-    _check_channels(C, weight=weight, bias=bias)
     x = _wide(input).reshape(N, group, -1) if input.size else _wide(input).reshape(N, group, C // group * HxW)
     out, mean, scale = _normal(x, (2,), eps)
-    out = _affine(out.reshape(input.shape), weight, bias, _channel_shape(input)).astype(input.dtype)
-    return out, mean.reshape(N, group).astype(input.dtype), scale.reshape(N, group).astype(input.dtype)
+    out = _affine(out.reshape(N, C, HxW), weight, bias, (1, C, 1)).astype(input.dtype).reshape(input.shape)
+    statistics = input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype)
+    return out, mean.reshape(N, group).astype(statistics), scale.reshape(N, group).astype(statistics)
 
 
 @op(
@@ -88,7 +96,13 @@ def _native_batch_norm(
     _check_running("native_batch_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
     channels = input.shape[1]
-    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_parameters(input, weight, bias, running_mean, running_var)
+    _check_vectors(running_mean, running_var)
+    _check_channels(channels, running_mean=running_mean, running_var=running_var)
+    for name, x in (("weight", weight), ("bias", bias)):
+        if x is not None and x.size < channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {x.size}")
+    weight, bias = [None if x is None else x.reshape(-1)[:channels] for x in (weight, bias)]
     if training and 0 in input.shape:
         raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     x, shape = _wide(input), _channel_shape(input)

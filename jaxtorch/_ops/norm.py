@@ -62,6 +62,23 @@ def _check_channels(channels: int, **given: Any) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {x.size}")
 
 
+def _check_vectors(*running: Any) -> None:
+    for x in running:
+        if x is not None and x.ndim != 1:
+            raise RuntimeError(f"TensorAccessor expected 1 dims but tensor has {x.ndim}")
+
+
+def _check_repeated(n: int, channels: int, **given: Any) -> None:
+    """`instance_norm` takes vectors that hold each channel's number, and repeats them for each sample."""
+    for name, x in given.items():
+        if x is not None and x.ndim > 1:
+            raise RuntimeError(
+                "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+            )
+        if x is not None and x.size != channels and n:
+            raise RuntimeError(f"{name} should contain {n * channels} elements not {n * x.size}")
+
+
 def _check_running(name: str, mean: Any, var: Any, momentum: Any) -> None:
     if (mean is None) != (var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
@@ -70,7 +87,7 @@ def _check_running(name: str, mean: Any, var: Any, momentum: Any) -> None:
 
 
 def _check_more_than_one(shape: Any) -> None:
-    count = math.prod([n for d, n in enumerate(shape) if d != 1]) if len(shape) > 1 else 0
+    count = math.prod([n for d, n in enumerate(shape) if d != 1]) if len(shape) > 1 else 0 * shape[0]
     if count == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
@@ -126,6 +143,7 @@ def _batch_norm_train(
         _check_parameters(input, weight, bias, running_mean, running_var)
     channels = input.shape[1] if input.ndim > 1 else input.shape[0]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_vectors(running_mean, running_var)
     if input.size == 0:
         return (input, *[r for r in (running_mean, running_var) if r is not None])
     axes = (0, *range(2, input.ndim))
@@ -158,6 +176,7 @@ def _batch_norm_eval(
         return input
     _check_parameters(input, weight, bias, running_mean, running_var)
     _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_vectors(running_mean, running_var)
     x, shape = _wide(input), _channel_shape(input)
     scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))  # pyright: ignore[reportOptionalMemberAccess]
     y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)  # pyright: ignore[reportOptionalMemberAccess]
@@ -178,11 +197,13 @@ def batch_norm(
 
     In training the running moments, where given, are updated in place.
     """
+    if momentum.__class__ is int:
+        momentum = float(momentum)  # however large
     if training is not True and training is not False:
         bool(training)  # its own error first
         need_kind("batch_norm", "training", "bool", training)
     if training:
-        _check_more_than_one(input._value.aval.shape)
+        _check_more_than_one(input.size())
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return batch_normed(input, running_mean, running_var, weight, bias, training, momentum, eps)
@@ -239,7 +260,9 @@ def _instance_norm(
     if use_input_stats:
         _check_running("instance_norm", running_mean, running_var, momentum)
     _check_float("batch_norm", input)
-    _check_parameters(input, weight, bias)
+    _check_parameters(input, weight, bias, running_var)
+    n, channels = input.shape[:2]
+    _check_repeated(n, channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, shape = _wide(input), _channel_shape(input)
     if not use_input_stats:
         if running_mean is None or running_var is None:
@@ -247,7 +270,8 @@ def _instance_norm(
         scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))
         y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)
         return (_affine(y, weight, bias, shape).astype(input.dtype),)
-    _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if not n and (running_mean is not None or running_var is not None):
+        raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
     axes = tuple(range(2, input.ndim))
     outs = [_affine(standardised(x, axes, eps), weight, bias, shape).astype(input.dtype)]
     mean, var = moments(lax.stop_gradient(x), axes)
@@ -270,7 +294,9 @@ def instance_norm(
     eps: float = 1e-05,
 ) -> Tensor:
     """Normalise each channel of each sample of (N, C, *) by its own moments, or by the running ones (Ulyanov et al., 2016)."""
-    shape = input._value.aval.shape
+    shape = input.size()
+    if momentum.__class__ is int:
+        momentum = float(momentum)
     if use_input_stats and math.prod(shape[2:]) == 1:
         raise ValueError(
             f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})"
@@ -298,6 +324,22 @@ def instance_normed(
     return outs[0]
 
 
+def _check_groups(x: Any, channels: int, groups: int, weight: Any, bias: Any) -> None:
+    if groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    if channels % groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x.shape)} and num_groups={groups}"
+        )
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (p.ndim != 1 or p.size != channels):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(p.shape)} and input of shape {list(x.shape)}"
+            )
+
+
 @op(
     method=False,
     out=False,
@@ -318,22 +360,9 @@ def group_norm(
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     n, channels = input.shape[:2]
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if channels % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
-        )
-    for name, p in (("weight", weight), ("bias", bias)):
-        if p is not None and (p.ndim != 1 or p.size != channels):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but "
-                f"got {name} of shape "
-                f"{list(p.shape)} and input of shape {list(input.shape)}"
-            )
-    _check_float("GroupNormKernelImpl", input)
+    _check_groups(input, channels, num_groups, weight, bias)
     _check_parameters(input, weight, bias)
+    _check_float("GroupNormKernelImpl", input)
     if input.size == 0:
         return input
     if input.dtype == jnp.float32 and on_cpu() and math.prod(input.shape[2:]) >= _LONG:

@@ -255,6 +255,14 @@ def _define_unpool(n: int) -> Any:
                     f"max_unpooling{max(n, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
                     f"dimensions, but got {list(input.shape)} with dimension {i} being empty."
                 )
+        least = max(n, 2) + 1 - (n == 1)
+        if input.ndim not in (least, least + 1):
+            raise RuntimeError(
+                f"Input to max_unpooling{max(n, 2)}d should be a {max(n, 2) + 1}d or {max(n, 2) + 2}d Tensor, but got a tensor "
+                f"with {input.ndim + (n == 1)} dimensions."
+            )
+        if kind(input) != "float":
+            unsupported(f"max_unpool{max(n, 2)}d", input)
         volume = math.prod(output_size)
         shown = "x".join(map(str, output_size))
         rows = (*input.shape[:-n], math.prod(input.shape[-n:]))

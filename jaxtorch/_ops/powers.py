@@ -11,7 +11,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.limits import check_common
 from .._core.op import Array, Number, Operand, function, method, methods, op
-from .._core.operators import foreign
+from .._core.operators import foreign, or_not_implemented
 from .._core.tensor import Tensor, from_host, write_out
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
@@ -160,16 +160,20 @@ def pow_(self: Tensor, exponent: Tensor | Number) -> Tensor:
 
 
 def _power_operator(self: Tensor, other: Any) -> Any:
+    if not isinstance(self, Tensor):
+        return NotImplemented
     return pow(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__pow__")
 
 
 def _reflected_power(self: Tensor, other: Any) -> Any:
-    return (
-        pow(other, self) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__rpow__", swap=True)
-    )
+    if isinstance(self, Tensor) and not isinstance(other, (Tensor, *NUMBERS)):
+        return foreign(pow, self, other, "__rpow__", swap=True)
+    return or_not_implemented(pow, other, self)
 
 
 def _augmented_power(self: Tensor, other: Any) -> Any:
+    if not isinstance(self, Tensor):
+        return NotImplemented
     return pow_(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow_, self, other, "__ipow__")
 
 

@@ -110,28 +110,40 @@ def _each(value: Any, n: int) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
-def _unpooled_size(shape: Any, kernel: Any, stride: Any, padding: Any, output_size: Any) -> tuple[int, ...]:
+def _unpooled_size(shape: Any, kernel: Any, stride: Any, padding: Any, output_size: Any) -> tuple[Any, ...]:
     """The size of the output of unpooling, checked against the sizes that pooling could have come from."""
     n = len(kernel)
-    default = tuple((s - 1) * t + k - 2 * p for s, t, k, p in zip(shape[-n:], stride, kernel, padding, strict=True))
+    default = tuple([(shape[d - n] - 1) * stride[d] + kernel[d] - 2 * padding[d] for d in range(n)])
     if output_size is None:
-        return default
-    if len(output_size) == n + 2:
-        output_size = output_size[2:]
-    if len(output_size) != n:
-        raise ValueError(
-            "output_size should be a sequence containing "
-            f"{n} or {n + 2} elements, but it has a length of '{len(output_size)}'"
-        )
-    for d in range(n):
-        low, high = default[d] - stride[d], default[d] + stride[d]
-        if not low < output_size[d] < high:
-            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low} and {high})')
-    return tuple(output_size)
+        found = default
+    else:
+        found = output_size[2:] if len(output_size) == n + 2 else output_size
+        if len(found) != n:
+            raise ValueError(
+                "output_size should be a sequence containing "
+                f"{n} or {n + 2} elements, but it has a length of '{len(found)}'"
+            )
+        for d in range(n):
+            low, high = default[d] - stride[d], default[d] + stride[d]
+            if not low < found[d] < high:
+                raise ValueError(f'invalid output_size "{found}" (dim {d} must be between {low} and {high})')
+    for size in found:
+        enough = size >= 0
+        if enough.__class__ is not bool:
+            raise TypeError(f"cond must be a bool, but got {type(enough)}")
+        if not enough:
+            raise ValueError(
+                f"max_unpooling: output_size must contain non-negative spatial dimensions, but got output_size={found}"
+            )
+    return tuple(found)
+
+
+_DIMENSIONS = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}
 
 
 def _define_unpool(n: int) -> Any:
     inner = getattr(_adaptive, f"max_unpool{n}d")
+    name, rank = f"max_unpool{max(n, 2)}d", max(n, 2)
 
     def max_unpool(
         input: Tensor,
@@ -141,11 +153,25 @@ def _define_unpool(n: int) -> Any:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Tensor:
-        kernel = _each(kernel_size, n)
+        kernel, pads = _each(kernel_size, n), _each(padding, n)
         steps = kernel if stride is None else _each(stride, n)
-        if any(len(given) < n for given in (kernel, steps, _each(padding, n))):
-            raise IndexError("tuple index out of range")
-        return inner(input, indices, _unpooled_size(input.shape, kernel, steps, _each(padding, n), output_size))
+        size = _unpooled_size(input.size(), kernel, steps, pads, output_size)
+        if n == 1:
+            indices.unsqueeze  # noqa: B018  (its AttributeError)
+        need_sizes(name, "output_size", size, 3)
+        if len(size) != n:
+            raise RuntimeError(
+                f"There should be exactly {_DIMENSIONS[rank]} in output_size, but got {len(size) + (n == 1)} elements."
+            )
+        for place, (argument, given) in enumerate((("stride", steps), ("padding", pads)) if n == 3 else (), 4):
+            need_sizes(name, argument, given, place)
+            if len(given) != n:
+                raise RuntimeError(
+                    f"There should be exactly {_DIMENSIONS[rank]} in {argument}, but got: {len(given)} elements."
+                )
+            if place == 4 and min(given) <= 0:
+                raise RuntimeError(f"strides should be greater than zero, but got stride: {list(given)}")
+        return inner(input, indices, size)
 
     max_unpool.__doc__ = f"The partial inverse of max_pool{n}d: maxima back at their positions, zeros elsewhere."
     return _called(max_unpool, f"max_unpool{n}d")

@@ -506,6 +506,8 @@ def group_norm(
     eps: float = 1e-05,
 ) -> Tensor:
     """Normalise groups of channels of each sample of (N, C, *) by their moments (Wu and He, 2018)."""
+    if input.dim() > 1:
+        input.shape[1] // num_groups
     shape = input._value.aval.shape
     if len(shape) > 1 and num_groups > 0 and input._value.aval.numel == num_groups:
         sizes = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
