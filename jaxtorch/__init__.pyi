@@ -914,7 +914,7 @@ def is_vulkan_available() -> _bool:
     """False: there is no such device."""
 def is_warn_always_enabled() -> _bool:
     """What `set_warn_always` has set."""
-def isclose(input: Tensor, other: Tensor, rtol: _Number | None = ..., atol: _Number | None = ..., equal_nan: _bool = ...) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: Any = ..., atol: Any = ..., equal_nan: _bool = ...) -> Tensor:
     """Is `|input - other| <= atol + rtol * |other|`? Both must have one element type."""
 def isfinite(input: Tensor) -> Tensor:
     """Is the element neither infinite nor NaN?"""
@@ -1000,7 +1000,7 @@ def logical_or(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """Is either element nonzero? Broadcast."""
 def logical_xor(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
     """Is exactly one of the elements nonzero? Broadcast."""
-def logit(input: Tensor, eps: _Number | None = ..., *, out: Any = ...) -> Tensor:
+def logit(input: Tensor, eps: Any = ..., *, out: Any = ...) -> Tensor:
     """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
 def logit_(input: Any, eps: Any = ...) -> Tensor:
     """In-place form of `logit`."""
@@ -1100,7 +1100,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Any = ...) -> Tensor:
 def mvlgamma(input: Tensor, p: Any, *, out: Any = ...) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p."""
 nan: _float
-def nan_to_num(input: Tensor, nan: _Number | None = ..., posinf: _Number | None = ..., neginf: _Number | None = ..., *, out: Any = ...) -> Tensor:
+def nan_to_num(input: Tensor, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Any = ...) -> Tensor:
     """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the outermost finite numbers)."""
 def nan_to_num_(input: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> Tensor:
     """In-place form of `nan_to_num`."""
@@ -1126,7 +1126,7 @@ def native_channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and the mask of what was kept."""
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: Any, *, out: Any = ...) -> tuple[Tensor, Tensor, Tensor]:
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: Any, *, out: Any = ...) -> Any:
     """`group_norm` of (N, C, *), with the mean and the inverse standard deviation of each group, of shape (N, group)."""
 def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: Any, *, out: Any = ...) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
@@ -1177,7 +1177,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: Any = ..., eps: Any = ..., keep
     """The p-norm of x1 - x2 + eps along the last dimension."""
 def pca_lowrank(A: Tensor, q: _int | None = ..., center: _bool = ..., niter: _int = ...) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components of rows: `svd_lowrank` of A, whose columns' means are taken away unless `center` is False."""
-def pdist(input: Tensor, p: _Number | None = ...) -> Tensor:
+def pdist(input: Tensor, p: Any = ...) -> Tensor:
     """The p-norms of the differences of all pairs of different rows: (N, M) to (N * (N - 1) / 2), row 0 with 1, 2, ... first."""
 def permute(input: Tensor, dims: Any) -> Tensor:
     """The dimensions in the order `dims`."""
@@ -1315,7 +1315,7 @@ def save(obj: Any, f: Any, pickle_module: Any = ..., pickle_protocol: _int = ...
     """Write an object to a file that PyTorch and jaxtorch load."""
 def scalar_tensor(s: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
-def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+def scatter(input: Tensor, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: Any = ..., out: Tensor | None = ...) -> Tensor:
     """The input with elements of `src` (or a number) written where `index` says along a dimension."""
 def scatter_add(input: Tensor, dim: Any, index: Tensor, src: Tensor, *, axis: Any = ..., out: Any = ...) -> Tensor:
     """The input with elements of `src` added where `index` says along a dimension."""

@@ -24,7 +24,7 @@ from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
 from .overrides import Stranger, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
-from .size import check_long
+from .size import LONG, check_long
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import COMPLEX, Value, python_number, wrap_number
@@ -452,6 +452,8 @@ def _scalar(op: Op, name: str, x: Any, operands: tuple[Any, ...]) -> Value:
         if isinstance(x, Tensor) and capture.active is not None:
             return number_in_program(x, operands, bool(op.promote), op.name not in _ROUNDED)
         x = x.item() if isinstance(x, Tensor) else python_number(x)
+    if name == "index":
+        check_long(x)
     if operands:
         check_common(x, operands, bool(op.promote), op.name not in _ROUNDED)
     return wrap_number(x)
@@ -499,6 +501,8 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         number: Any = given[1] if p.kind == "number" and isinstance(given, tuple) else given
         if p.note in _LOOKED_AT:
             refuse_kind(op.name, p, number)
+            if number.__class__ is int and not -LONG <= number < LONG:
+                given = number = statics[i] = float(number)  # which JAX would not take
         if isinstance(given, tuple) and p.note.startswith(("Ints", "Sizes")):
             statics[i] = tuple([int(s) if j and s.__class__ is bool else s for j, s in enumerate(number)])
         if p.kind == "number":

@@ -14,6 +14,7 @@ import numpy as np
 from . import dtypes
 from .foreign import refuse_foreign
 from .size import check_long, kind_name, need_sizes
+from .value import check_long as check_scalar
 from .value import python_number
 
 _KINDS = {
@@ -188,6 +189,8 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         bad = given is None or type(given) is object or isinstance(given, _REFUSED[wanted])
     if wanted == "int":
         check_long(given)
+    elif wanted in ("Number", "Real"):
+        check_scalar(given)
     if bad and (hasattr(given, "_value") or not hasattr(type(given), "__torch_function__")):
         raise TypeError(
             f"{function.lstrip('_')}(): argument '{argument}' must be {_SHOWN.get(wanted, wanted)}, not {kind_name(given)}"

@@ -828,7 +828,7 @@ class Tensor:
     def is_xla(self) -> _bool: ...
     @property
     def is_xpu(self) -> _bool: ...
-    def isclose(self, other: Tensor, rtol: _Number | None = ..., atol: _Number | None = ..., equal_nan: _bool = ...) -> Tensor:
+    def isclose(self, other: Tensor, rtol: Any = ..., atol: Any = ..., equal_nan: _bool = ...) -> Tensor:
         """Is `|input - other| <= atol + rtol * |other|`? Both must have one element type."""
     def isfinite(self) -> Tensor:
         """Is the element neither infinite nor NaN?"""
@@ -928,9 +928,9 @@ class Tensor:
         """Is exactly one of the elements nonzero? Broadcast."""
     def logical_xor_(self, other: Tensor) -> Self:
         """In-place form of `logical_xor`; autograd takes no notice of it."""
-    def logit(self, eps: _Number | None = ..., *, out: Any = ...) -> Tensor:
+    def logit(self, eps: Any = ..., *, out: Any = ...) -> Tensor:
         """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
-    def logit_(self, eps: _Number | None = ...) -> Self:
+    def logit_(self, eps: Any = ...) -> Self:
         """In-place form of `logit`."""
     def logsumexp(self, dim: Any, keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
@@ -1032,9 +1032,9 @@ class Tensor:
     def name(self) -> None: ...
     @property
     def names(self) -> tuple[None, ...]: ...
-    def nan_to_num(self, nan: _Number | None = ..., posinf: _Number | None = ..., neginf: _Number | None = ..., *, out: Any = ...) -> Tensor:
+    def nan_to_num(self, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Any = ...) -> Tensor:
         """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the outermost finite numbers)."""
-    def nan_to_num_(self, nan: _Number | None = ..., posinf: _Number | None = ..., neginf: _Number | None = ...) -> Self:
+    def nan_to_num_(self, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> Self:
         """In-place form of `nan_to_num`."""
     def nanmean(self, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The mean of what is not NaN; no integers, no complex numbers."""
@@ -1238,9 +1238,9 @@ class Tensor:
         """`1 / sqrt(input)`."""
     def rsqrt_(self) -> Self:
         """In-place form of `rsqrt`."""
-    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ..., out: Tensor | None = ...) -> Tensor:
+    def scatter(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: Any = ..., out: Tensor | None = ...) -> Tensor:
         """The input with elements of `src` (or a number) written where `index` says along a dimension."""
-    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: _str | None = ...) -> Self:
+    def scatter_(self, dim: _int, index: Tensor, src: Any = ..., *, value: Any = ..., reduce: Any = ...) -> Self:
         """In-place form of `scatter`."""
     def scatter_add(self, dim: Any, index: Tensor, src: Tensor, *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with elements of `src` added where `index` says along a dimension."""

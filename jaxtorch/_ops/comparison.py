@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import capture, dtypes
 from .._core.modes import no_grad
-from .._core.op import Array, Number, Operand, function, method, methods, numpy_names, op
+from .._core.op import Array, Operand, function, method, methods, numpy_names, op
 from .._core.operators import foreign
 from .._core.runner import known
 from .._core.tensor import Tensor, need_tensor
@@ -236,13 +236,13 @@ def _close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 
 
 @op(elementwise=True, out=False, differentiable=False, check=_check_close, broadcast=True)
-def isclose(input: Array, other: Array, rtol: Number = 1e-05, atol: Number = 1e-08, equal_nan: bool = False):
+def isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False):
     """Is `|input - other| <= atol + rtol * |other|`? Both must have one element type."""
     return _close(input, other, rtol, atol, equal_nan)
 
 
 @op(function=False, method=False, out=False, differentiable=False, check=_check_close, broadcast=True)
-def _all_close(input: Array, other: Array, rtol: Number, atol: Number, equal_nan: bool):
+def _all_close(input: Array, other: Array, rtol: float, atol: float, equal_nan: bool):
     """Are all elements close?"""
     return jnp.all(_close(input, other, rtol, atol, equal_nan))
 

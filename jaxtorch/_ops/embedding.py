@@ -17,6 +17,7 @@ from .._core.modes import state
 from .._core.op import Array, function, functions, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.runner import known
+from .._core.size import LONG
 from .._core.sparsity import makers
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor
@@ -428,8 +429,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """(*) class numbers as (*, num_classes) zeros and ones; -1 reads the number of classes off the data."""
     if need_tensor(input, "one_hot", "self").dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if not hasattr(num_classes, "__index__"):
-        raise TypeError(f"one_hot(): argument 'num_classes' (position 2) must be int, not {type(num_classes).__name__}")
+    if num_classes.__class__ is not int or not -LONG <= num_classes < LONG:
+        need_kind("one_hot", "num_classes", "int", num_classes)
     if num_classes == -1:
         if input._value.aval.numel == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")

@@ -12,6 +12,7 @@ from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
 from .._core.parameters import need_kind
 from .._core.runner import known
+from .._core.size import check_long
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
 from .division import quotient
@@ -217,7 +218,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         need_tensor(weights, "bincount", "weights", 2)
     if minlength.__class__ is not int:
         need_kind("bincount", "minlength", "int", minlength)
-    if minlength < 0:
+    if check_long(minlength) < 0:
         raise RuntimeError("minlength should be >= 0")
     if weights is not None and tuple(weights.shape) != tuple(input.shape):
         raise RuntimeError("weights should be 1-d and have the same length as input")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, Number, function, op
+from .._core.op import Array, function, op
 from .._core.tensor import Tensor
 from .linalg_rules import batches, spread, transpose
 from .rules import kind, scalar_name
@@ -70,7 +70,7 @@ def _check_distances(x1: Any, x2: Any) -> None:
     check=lambda x1, x2: _check_distances(x1, x2),
     saved=["x1", "x2", "result"],
 )
-def _cdist(x1: Array, x2: Array, p: Number, mode: Any):
+def _cdist(x1: Array, x2: Array, p: float, mode: Any):
     if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype != x2.dtype:
@@ -102,7 +102,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 
 @op(method=False, out=False, saved=["input", "result"])
-def pdist(input: Array, p: Number = 2):
+def pdist(input: Array, p: float = 2):
     """The p-norms of the differences of all pairs of different rows: (N, M) to (N * (N - 1) / 2), row 0 with 1, 2, ... first."""
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")

@@ -10,11 +10,13 @@ import numpy as np
 
 from .._core import strides
 from .._core.op import Array, Ints, Number, Sizes, numpy_names, op
+from .._core.parameters import need_kind
+from .._core.size import need_sizes
 from .._core.tensor import Tensor, write_out
 from . import whole_extremes
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
-from .vector_norm import checked_norm, vector_norm
+from .vector_norm import checked_norm, order_of, vector_norm
 
 
 @op(function=False, method=False, saved=["result"], also={"input": "x"})
@@ -22,10 +24,8 @@ def linalg_vector_norm(
     x: Array, ord: Number = 2, dim: Ints | None = None, keepdim: bool = False, *, dtype: object = None
 ):
     """The p-norm over dimensions (an int, a tuple, None for all) of floating-point or complex numbers."""
-    if isinstance(ord, str) or not isinstance(ord, (int, float)):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     numbers("linalg.vector_norm", x, halves=True)
-    return checked_norm(checked_dtype("linalg.vector_norm", x, dtype), float(ord), dim, bool(keepdim), None)
+    return checked_norm(checked_dtype("linalg.vector_norm", x, dtype), order_of(ord), dim, bool(keepdim), None)
 
 
 def singular_values(x: Any) -> Any:
@@ -106,6 +106,9 @@ def matrix_norm(
              "out = None", "Tensor input, str ord = \"fro\", tuple of ints dim = {-2,-1}, bool keepdim = False, *, torch.dtype "
              "dtype = None, Tensor out = None"],
         )  # fmt: skip
+    if not isinstance(ord, str):
+        need_kind("linalg_matrix_norm", "ord", "Number", ord)
+    need_sizes("linalg_matrix_norm", "dim", dim)
     found = _matrix_norm(input, ord, tuple(dim), keepdim, dtype)
     return found if out is None else write_out(out, found, "linalg_matrix_norm")
 
@@ -180,5 +183,7 @@ def _condition(A: Array, p: Any):
 @numpy_names
 def cond(input: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """The condition number of matrices in a norm (2 by default); inf where they are singular."""
+    if p is not None and not isinstance(p, str):
+        need_kind("linalg_cond", "p", "Number", p)
     found = _condition(input, p)
     return found if out is None else write_out(out, found, "linalg_cond")

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from .._core.checks import flag
-from .._core.op import Array, op
+from .._core.op import Array, Number, op
 from .._core.tensor import Tensor
 from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
@@ -370,8 +370,8 @@ def _need_class_numbers(target: Any) -> None:
 def multi_margin_loss(
     input: Array,
     target: Array,
-    p: Any = 1,
-    margin: float = 1.0,
+    p: Number = 1,
+    margin: Number = 1.0,
     weight: Array | None = None,
     size_average: Any = None,
     reduce: Any = None,

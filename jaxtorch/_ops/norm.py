@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, Ints, Scalar, Sizes, op
+from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
+from .._core.size import LONG
 from .._core.tensor import Tensor
 from .activation import normal_dim
 from .pool import check_averaged
@@ -440,7 +441,7 @@ def rms_norm(input: Array, normalized_shape: Sizes, weight: Array | None = None,
 
 
 @op(method=False, function=False, out=False, grad="DivBackward0", elementwise=True)
-def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+def local_response_norm(input: Array, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0):
     """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
     if input.ndim < 3:
         gap = " " * 25
@@ -495,6 +496,8 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
     if p == 2:
         return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
     size = jnp.abs(x) if jnp.iscomplexobj(x) else jnp.sign(x) * x  # jnp.abs has the slope 1 at 0
+    if p and math.prod([x.shape[a] for a in ((axis,) if isinstance(axis, int) else axis or range(x.ndim))]) == 1:
+        return size if keepdims else jnp.squeeze(size, axis)
     if p == math.inf:
         return largest(size, axis, keepdims=keepdims)
     if p == -math.inf:
@@ -526,6 +529,8 @@ def normalize(
     input: Tensor, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
+    if p.__class__ is not float or (dim.__class__ is int and abs(dim) >= LONG):
+        functions["norm"](input, p, dim, True)  # its errors
     return _normalize(input, p, dim, eps, out=out)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from .._core import native
-from .._core.op import Array, Number, function, op
+from .._core.op import Array, function, op
 from .._core.structseq import types
 from .division import quotient
 from .primitives import natively, primitive, with_tangent
@@ -165,7 +165,7 @@ def _logit(x: Any) -> Any:
 
 
 @op(promote="float", inplace=True)
-def logit(input: Array, eps: Number | None = None):
+def logit(input: Array, eps: float | None = None):
     """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
     refuse("logit_cpu", input, "complex")
     if eps is None or eps < 0:
@@ -447,7 +447,7 @@ def signbit(input: Array):
 
 
 @op(inplace=True, elementwise=True)
-def nan_to_num(input: Array, nan: Number | None = None, posinf: Number | None = None, neginf: Number | None = None):
+def nan_to_num(input: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None):
     """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the outermost finite numbers)."""
     for name, number in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
         if not isinstance(number, (int, float, type(None))):

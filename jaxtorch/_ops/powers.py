@@ -12,7 +12,9 @@ from .._core import dtypes
 from .._core.limits import check_common
 from .._core.op import Array, Number, Operand, function, method, methods, op
 from .._core.operators import foreign, or_not_implemented
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor, from_host, write_out
+from .._core.value import python_number
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
 from .casting import cast
@@ -182,6 +184,8 @@ def _double(x: Any) -> tuple[Any, Any]:
     if isinstance(x, Tensor):
         d = dtypes.complex128 if x._value.aval.dtype.is_complex else dtypes.float64
         return d, cast(x, d)
+    need_kind("float_power", "exponent", "Number", x)
+    x = python_number(x)
     return (dtypes.complex128, x) if isinstance(x, complex) else (dtypes.float64, float(x))
 
 

@@ -15,6 +15,7 @@ from .._core.mersenne import in_memory_order
 from .._core.op import Array, Arrays, Scalar, function, op
 from .._core.parameters import checked, need_kind
 from .._core.random import Generator, check_generator, draw, generator_of, key_of
+from .._core.size import check_long
 from .._core.tensor import Tensor, check_writable, from_host, wrap
 from .._core.value import Mapped, Value, aval_of
 from .creation import filled, finish_factory, like_filled, out_dtype, place, size_of
@@ -214,7 +215,7 @@ def _integer(value: Any, name: str, argument: str, position: int) -> int:
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be int, not {type(value).__name__}"
         )
-    return int(value)
+    return check_long(int(value))
 
 
 def _real(value: Any, name: str, argument: str, position: int) -> float:
@@ -321,9 +322,7 @@ def randint_like(
     """Whole numbers in [low, high) of the input's size and type: `randint_like(input, high)` or with `low` too."""
     if high is None:
         low, high = 0, low
-    low, high = (
-        _integer(v, "randint_like", n, p) for v, n, p in ((0 if low is None else low, "low", 2), (high, "high", 3))
-    )
+    low, high = (_integer(v, "randint_like", n, p) for v, n, p in ((low, "low", 2), (high, "high", 3)))
     t = random_(
         like_filled(input, 0, dtype, device, False, memory_format, "randint_like", layout),
         low,

@@ -15,9 +15,10 @@ from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.parameters import need_kind
-from .._core.size import LONG
+from .._core.size import LONG, check_long
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.value import check_long as check_scalar
 from .._core.value import python_number
 from .._core.warned import once
 from .assignment import assignable
@@ -46,6 +47,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
         )
     if isinstance(value, complex):
         raise RuntimeError("value cannot be converted to type double without overflow")
+    check_scalar(value)
     return int(value) if isinstance(value, bool) else value
 
 
@@ -173,8 +175,9 @@ def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
         elif value.__class__ not in (int, float):
             need_kind(name, "end" if numbers else "start", "Number", value)
             value = python_number(value)
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise OverflowError("int too big to convert")
+        if isinstance(value, int) and not -LONG <= value < LONG:
+            check_scalar(value)
+            value = float(value)
         numbers.append(value)
     if isinstance(steps, Tensor):
         need_kind(name, "steps", "int", steps)
@@ -183,6 +186,7 @@ def _ends(start: Any, end: Any, steps: Any, name: str) -> tuple[Any, Any, int]:
             f"{name}() received an invalid combination of arguments - got ({type(start).__name__}, {type(end).__name__}, "
             f"{type(steps).__name__}): 'steps' must be int"
         )
+    check_long(int(steps))
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return numbers[0], numbers[1], int(steps)
@@ -300,7 +304,7 @@ def eye(
             need_kind("eye", name, "int", size)
         if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {type(size).__name__}")
-        if size < 0:
+        if check_long(size) < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     device = place("eye", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out)

@@ -15,6 +15,7 @@ from .._core.op import Array, function, functions, op
 from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, key_of
 from .._core.runner import is_tracer, known
+from .._core.size import check_long
 from .._core.tensor import Tensor, from_host, need_tensor, write_out
 from . import constants
 from .casting import cast
@@ -217,6 +218,7 @@ def multinomial(
         need_tensor(input, "multinomial", "input")
     if num_samples.__class__ is not int:
         need_kind("multinomial", "num_samples", "int", num_samples)
+    check_long(num_samples)
     if replacement is not True and replacement is not False:
         need_kind("multinomial", "replacement", "bool", replacement)
     if out is not None and out.dtype is not dtypes.int64:

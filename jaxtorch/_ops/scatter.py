@@ -16,6 +16,7 @@ from .._core import strides
 from .._core.apart import refuse_parts, refuse_shared
 from .._core.limits import flag_overflow
 from .._core.op import Array, Scalar, function, method, numpy_names, op
+from .._core.parameters import MISSING, need_kind
 from .._core.permissions import warn_expanded
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor, strict_out, write_out
@@ -36,6 +37,17 @@ def _same_dtype(name: str, a: Any, b: Any) -> None:
             f"{name}: self and source expected to have the same dtype, but got (self) {scalar_name(a)} and "
             f"(source) "
             f"{scalar_name(b)}"
+        )
+
+
+def _check_ranks(name: str, input: Any, index: Any, source: Any) -> None:
+    """A number goes with a number only, and with one index."""
+    if not source.ndim and index.size != 1:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if (not source.ndim) != (not input.ndim):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
         )
 
 
@@ -67,6 +79,8 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Sca
     """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
     shape = input.shape
     d = strides.wrap_dim(dim, input.ndim)
+    if index.ndim < 2 and input.dtype == source.dtype:
+        _check_ranks("index_add_", input, index, source)
     input, index, source = _lifted(input, index, source)
     _check_rows("index_add_", input, d, index, source)
     n = input.shape[d]
@@ -214,16 +228,18 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     once("index_reduce() is in beta and the API may change at any time.")
+    shape = input.shape
+    d = strides.wrap_dim(dim, input.ndim)
+    if index.ndim < 2 and input.dtype == source.dtype:
+        _check_ranks("index_reduce_", input, index, source)
+    input, index, source = _lifted(input, index, source)
+    _check_rows("index_reduce_", input, d, index, source)
     if reduce in ("amax", "amin"):
         refuse("index_func_", input, "complex")
     elif reduce == "mean":
         refuse("div_floor_cpu", input, "bool")
     if not include_self:
         refuse("index_reduce_func_exclude_input_init", input, "bool", "complex")
-    shape = input.shape
-    d = strides.wrap_dim(dim, input.ndim)
-    input, index, source = _lifted(input, index, source)
-    _check_rows("index_reduce_", input, d, index, source)
     flag_outside(index, 0, input.shape[d], _outside)
     first = _reduced(jnp.moveaxis(input, d, 0), jnp.moveaxis(source, d, 0), (index,), reduce, include_self)
     return jnp.moveaxis(first, 0, d).reshape(shape)
@@ -241,6 +257,10 @@ def _check_scatter(name: str, input: Any, d: int, index: Any, src: Any) -> None:
     if index.ndim != input.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if src is not None and index.ndim != src.ndim:
+        if index.ndim > src.ndim and all(n <= m for n, m in zip(index.shape, src.shape, strict=False)):
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-src.ndim}, {src.ndim - 1}], but got {src.ndim})"
+            )
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     too_big = any(k != d and n > m for k, (n, m) in enumerate(zip(index.shape, input.shape, strict=True)))
     if src is not None:
@@ -284,10 +304,16 @@ def _times_at(x: Any, src: Any, at: Any) -> Any:
     return _product_at(x, src, at, True)
 
 
+def _check_source(input: Any, index: Any, src: Any) -> None:
+    if input.dtype != src.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if index.ndim and not src.ndim and index.size:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+
+
 @op(name="_scatter_src", function=False, method=False, out=False, inplace=True, grad="ScatterBackward0")
 def _scatter_src(input: Array, dim: int, index: Array, src: Array):
-    if index.ndim and not src.ndim:
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    _check_source(input, index, src)
     return _scattered("scatter", input, dim, index, src, set_at)
 
 
@@ -308,6 +334,7 @@ _underived = no_derivative(RuntimeError, "derivative for aten::scatter is not im
 
 @op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="NotImplemented")
 def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str):
+    _check_source(input, index, src)
     found = _scattered("scatter", input, dim, index, src, _writer(reduce))
     return _underived(found, input, src)
 
@@ -329,10 +356,14 @@ def _scatter_any(inplace: bool, input: Tensor, dim: int, index: Tensor, src: Any
     given = src if value is None else value
     if given is None:
         raise TypeError('scatter() missing 1 required positional arguments: "src"')
+    if reduce is not MISSING:
+        need_kind("scatter", "reduce", "str", reduce)
+    if not isinstance(given, Tensor):
+        need_kind("scatter", "value", "Number", given)
     if isinstance(given, Tensor):
-        made, rest = (_scatter_src, ()) if reduce is None else (_scatter_src_reduce, (reduce,))
+        made, rest = (_scatter_src, ()) if reduce is MISSING else (_scatter_src_reduce, (reduce,))
     else:
-        made, rest = (_scatter_value, ()) if reduce is None else (_scatter_value_reduce, (reduce,))
+        made, rest = (_scatter_value, ()) if reduce is MISSING else (_scatter_value_reduce, (reduce,))
         given = assignable(given, input.dtype)
     return (made.inplace if inplace else made)(input, dim, index, given, *rest)
 
@@ -340,7 +371,7 @@ def _scatter_any(inplace: bool, input: Tensor, dim: int, index: Tensor, src: Any
 @function("scatter", method=True)
 @numpy_names
 def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None,
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = MISSING,
     out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The input with elements of `src` (or a number) written where `index` says along a dimension.
@@ -358,7 +389,7 @@ def scatter(
 @method("scatter_")
 @numpy_names
 def scatter_(
-    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    self: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = MISSING
 ) -> Tensor:
     """In-place form of `scatter`."""
     return _scatter_any(True, self, dim, index, src, value, reduce)
@@ -367,6 +398,7 @@ def scatter_(
 @op(inplace=True, saved={"index": "src"})
 def scatter_add(input: Array, dim: int, index: Array, src: Array):
     """The input with elements of `src` added where `index` says along a dimension."""
+    _check_source(input, index, src)
     return _scattered("scatter", input, dim, index, src, _add_at)
 
 
@@ -376,6 +408,7 @@ def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    _check_source(input, index, src)
     if index.size and reduce not in ("sum", "prod"):
         refuse(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "bool" if reduce == "mean" else "complex")
 

@@ -82,6 +82,8 @@ def repeat_interleave(
     input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
+    if output_size is not None:
+        need_kind("repeat_interleave", "output_size", "int", output_size)
     input, repeats = (repeats, None) if input is None else (input, repeats)
     if repeats is None:
         need_tensor(input, "repeat_interleave", "repeats")

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.op import Array, Ints, Number, function, functions, op
 from .._core.parameters import need_kind
+from .._core.size import need_sizes
 from .._core.tensor import Tensor, write_out
 from .reductions import axes_of, extent, wide
 from .rules import derivatives, kind, scalar_name, zeros_mask
@@ -88,6 +89,8 @@ def checked_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any) -> A
                     "dimension is empty "
                     "and the operation does not have an identity"
                 )
+    if p != 0 and extent(x, axes) == 1 and (x.ndim or dim is None or dim == ()):
+        p = 1.0  # one element's norm is its size, whatever the order
     found = vector_norm(wide(x), p, axes)
     found = found.astype(x.dtype) if kind(x) == "float" else found
     return found if keepdim else jnp.squeeze(found, axes)
@@ -129,6 +132,8 @@ def norm(
     if isinstance(p, Tensor):
         need_kind("linalg_vector_norm", "ord", "Number", p)
         p = p.item()
+    if dim.__class__ is int:
+        need_sizes("linalg_vector_norm", "dim", (dim,))
     found = _norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
     return found if out is None else write_out(out, found, "norm")
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.op import function
 from .._core.parameters import need_kind
+from .._core.size import check_long
 from .._core.tensor import Tensor
 from .casting import as_dtype
 from .creation import finish_factory, place
@@ -54,7 +55,7 @@ def _window(
             f"{name} expects floating point dtypes, got: TensorOptions(dtype={shown}, device=cpu, layout=Strided (default), "
             "requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))"
         )
-    if length < 0:
+    if check_long(length) < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     n = np.arange(length, dtype=found.np if found.itemsize >= 4 else np.float32)
     values = np.ones(length) if length < 2 else shape(n, float(length if periodic else length - 1))

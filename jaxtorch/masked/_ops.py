@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes, strides
+from .._core import dtypes
 from .._core.op import functions as _f
-from .._core.size import LONG
 from .._core.tensor import Tensor
 
 _INF = float("inf")
@@ -34,19 +33,24 @@ def _filled(input: Tensor, mask: Tensor | None, value: Any) -> Tensor:
 
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     """The dimensions to reduce, from the front; all for None and for ()."""
-    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
-        return tuple(range(input.ndim))
+    found = sorted(_given(input, dim))
+    return tuple(found) if input.ndim else ()
+
+
+def _given(input: Tensor, dim: Any) -> list[int]:
+    """The dimensions in their order. (A comparison with () has PyTorch's error for an array.)"""
+    n = max(input.ndim, 1)
+    if dim is None or dim == ():
+        return list(range(n))
     found: list[int] = []
     for d in (dim,) if isinstance(dim, int) else dim:
-        if d is True or d is False or not -LONG <= d < LONG:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {d})"
-            )
-        axis = strides.wrap_dim(d, input.ndim)
+        if d >= n or d < -n:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
+        axis = int(d) % n
         if axis in found:
-            raise RuntimeError(f"dim={axis} appears multiple times in the list of dims")
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
         found.append(axis)
-    return tuple(sorted(found)) if input.ndim else ()
+    return found
 
 
 def _lowest(dtype: dtypes.dtype) -> Any:
@@ -99,13 +103,13 @@ def prod(
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The running sum of the selected elements along a dimension."""
     dtype = dtype or input.dtype
-    return _filled(input.to(dtype), mask, 0).cumsum(dim, dtype=dtype)
+    return _filled(input.to(dtype), mask, 0).cumsum(_given(input, dim)[0], dtype=dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The running product of the selected elements along a dimension."""
     dtype = dtype or input.dtype
-    return _filled(input.to(dtype), mask, 1).cumprod(dim, dtype=dtype)
+    return _filled(input.to(dtype), mask, 1).cumprod(_given(input, dim)[0], dtype=dtype)
 
 
 def _extreme(name: str, input: Tensor, dim: Any, keepdim: Any, dtype: Any, mask: Tensor | None) -> Tensor:
@@ -187,8 +191,9 @@ def median(
 ) -> Tensor:
     """The lower median of the selected elements; NaN where there are none."""
     x = input if dtype is None else input.to(dtype)
+    dim, floating = _given(x, dim)[0], _f["is_floating_point"](x)
     chosen = _checked(x, mask)
-    if not x.dtype.is_floating_point:
+    if not floating:
         if chosen is not None and not chosen.all():
             if (~chosen.any(dim)).any():
                 raise ValueError("median() of integers expects a selected element in every row")
@@ -206,7 +211,7 @@ def logsumexp(
     """The logarithm of the sum of the exponentials of the selected elements."""
     x = input.to(dtype or input.dtype)
     fill = _identity("logsumexp", x.dtype, mask, _lowest(x.dtype))
-    return _f["logsumexp"](_filled(x, mask, fill), _dims(input, dim), bool(keepdim)).to(x.dtype)
+    return _f["logsumexp"](_filled(x, mask, fill), _dims(input, dim), keepdim).to(x.dtype)
 
 
 def logaddexp(
@@ -219,7 +224,7 @@ def logaddexp(
 ) -> Tensor:
     """`log(exp(input) + exp(other))`, each over its selected elements."""
     x, y = input.to(dtype or input.dtype), other.to(dtype or other.dtype)
-    return _f["logaddexp"](_filled(x, input_mask, -_INF), _filled(y, other_mask, -_INF))
+    return _f["logaddexp"](_filled(x, input_mask, -_INF), _filled(y, other_mask, -_INF)).to(x.dtype)
 
 
 def norm(
@@ -235,10 +240,9 @@ def norm(
     from ..linalg import vector_norm
 
     x = input.to(dtype or input.dtype)
-    fill = _INF if ord is not None and ord < 0 else 0
-    return vector_norm(
-        _filled(x, mask, fill), 2.0 if ord is None else ord, _dims(input, dim), bool(keepdim), dtype=dtype
-    )
+    negative = isinstance(ord, (int, float, Tensor)) and mask is not None and bool(ord < 0)
+    dims = tuple(sorted(_given(input, dim)))
+    return vector_norm(_filled(x, mask, _INF if negative else 0), ord, dims, bool(keepdim), dtype=dtype)
 
 
 def _moment(
@@ -305,19 +309,19 @@ def std(
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax over the selected elements; 0 elsewhere, NaN where none is selected."""
     x = input.to(dtype or input.dtype)
-    return _filled(x, mask, _lowest(x.dtype)).softmax(dim)
+    return _filled(x, mask, _lowest(x.dtype)).softmax(_given(x, dim)[0])
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The logarithm of `softmax`."""
     x = input.to(dtype or input.dtype)
-    return _filled(x, mask, _lowest(x.dtype)).log_softmax(dim)
+    return _filled(x, mask, _lowest(x.dtype)).log_softmax(_given(x, dim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Softmax of the negated selected elements."""
     x = input.to(dtype or input.dtype)
-    return (-_filled(x, mask, _highest(x.dtype))).softmax(dim)
+    return (-_filled(x, mask, _highest(x.dtype))).softmax(_given(x, dim)[0])
 
 
 def normalize(
@@ -325,6 +329,6 @@ def normalize(
 ) -> Tensor:
     """The selected elements divided by their norm, or by eps where that is larger; 0 elsewhere."""
     x = input.to(dtype or input.dtype)
-    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    length = norm(input, ord, _given(input, dim)[0], keepdim=True, dtype=dtype, mask=mask)
     floor = _f["full"]((), eps, dtype=length.dtype, device=length.device)
     return _filled(x, mask, 0) / _f["maximum"](length, floor)

@@ -193,7 +193,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Any
     """`input @ weight.T + bias`: (*, in) with weight (out, in) or (in), bias (out) or ()."""
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = ..., weight: Tensor | None = ..., reduction: _str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`."""
-def local_response_norm(input: Tensor, size: Any, alpha: Any = ..., beta: Any = ..., k: Any = ...) -> Tensor:
+def local_response_norm(input: Tensor, size: Any, alpha: _Number | None = ..., beta: _Number | None = ..., k: _Number | None = ...) -> Tensor:
     """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
 def log_softmax(input: Tensor, dim: _int | None = ..., _stacklevel: _int = ..., dtype: Any = ...) -> Tensor:
     """The logarithm of `softmax`, computed stably."""
@@ -219,7 +219,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., re
     """(input - target) ** 2, reduced."""
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: _bool = ..., key_padding_mask: Tensor | None = ..., need_weights: _bool = ..., attn_mask: Tensor | None = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Tensor | None = ..., k_proj_weight: Tensor | None = ..., v_proj_weight: Tensor | None = ..., static_k: Tensor | None = ..., static_v: Tensor | None = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads (Vaswani et al., 2017): projections in, attention, projection out."""
-def multi_margin_loss(input: Tensor, target: Tensor, p: Any = ..., margin: Any = ..., weight: Tensor | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: _Number | None = ..., margin: _Number | None = ..., weight: Tensor | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over wrong classes of max(0, margin - score[target] + score[class]) ** p."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over classes of all max(0, 1 - score[label] + score[other]); labels end at the first -1."""
@@ -239,7 +239,7 @@ def pad(input: Tensor, pad: Any, mode: _str = ..., value: _float | None = ...) -
     """Pad the last dimensions; `pad` lists (low, high) from the last one backwards."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: Any = ..., eps: Any = ..., keepdim: _bool = ..., *, keepdims: Any = ...) -> Tensor:
     """The p-norm of x1 - x2 + eps along the last dimension."""
-def pdist(input: Tensor, p: _Number | None = ...) -> Tensor:
+def pdist(input: Tensor, p: Any = ...) -> Tensor:
     """The p-norms of the differences of all pairs of different rows: (N, M) to (N * (N - 1) / 2), row 0 with 1, 2, ... first."""
 def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""

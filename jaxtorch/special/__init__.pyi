@@ -94,7 +94,7 @@ def log_ndtr(input: Tensor, *, out: Any = ...) -> Tensor:
     """The logarithm of `ndtr`, exact far in the lower tail."""
 def log_softmax(input: Any, dim: _int, dtype: Any = ...) -> Tensor:
     """The logarithm of `softmax`."""
-def logit(input: Tensor, eps: _Number | None = ..., *, out: Any = ...) -> Tensor:
+def logit(input: Tensor, eps: Any = ..., *, out: Any = ...) -> Tensor:
     """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
 def logsumexp(input: Any, dim: Any, keepdim: _bool = ..., *, out: Any = ...) -> Tensor:
     """The logarithm of the sum of exponentials over the given dimensions."""
