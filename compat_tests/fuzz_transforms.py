@@ -237,7 +237,8 @@ def _argument(t: Any, text: str) -> Any:
 # -- the transformations --- each takes the world and a function of a tensor, and gives another
 
 
-def _leaves(t: Any, out: Any) -> list[Any]:
+def leaves_of(t: Any, out: Any) -> list[Any]:
+    """The tensors in a structure."""
     return [
         x for x in importlib.import_module(f"{t.__name__}.utils._pytree").tree_leaves(out) if isinstance(x, t.Tensor)
     ]
@@ -247,7 +248,7 @@ def _scalar(o: _World, f: Make) -> Make:
     """A function's results as one real number."""
 
     def total(x: Any) -> Any:
-        leaves = _leaves(o.t, f(x))
+        leaves = leaves_of(o.t, f(x))
         parts = [
             (o.t.real(y) if y.is_complex() else y).sum() for y in leaves if y.is_floating_point() or y.is_complex()
         ]
@@ -372,7 +373,7 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
             x = _argument(t, case.argument)
             out = run(x)
             seen = [plain(t, out), plain(t, x)]
-            asked = [y for y in _leaves(t, out) if y.requires_grad]
+            asked = [y for y in leaves_of(t, out) if y.requires_grad]
             if asked:
                 parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
                 sum(parts[1:], parts[0]).backward()
@@ -497,9 +498,9 @@ def parse(text: str) -> Case:
     return Case(tuple(names[:-1]), names[-1], argument)
 
 
-def main() -> None:
-    """Run cases, and count what differs by kind."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_cases(doc: str | None, cases: Make, parse: Make, outcome: Make, compare: Make) -> None:
+    """Run the cases that the command line asks for, and count what differs by kind."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--start", type=int, default=0, help="leave out so many first ones")
@@ -531,4 +532,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_cases(__doc__, cases, parse, outcome, compare)

@@ -346,12 +346,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         if not is_inexact(p):
             raise ValueError(f"Expected primal to be floating point or complex, but got: {p.dtype}")
     by_jax = functools.partial(_jvp_by_jax, func, primals, own, moves, strict, has_aux)
-    if strict:
-        return by_jax()
-    return _taped.by_tape(lambda: _jvp_recorded(func, primals, own, moves, has_aux), by_jax)
+    return _taped.by_tape(lambda: _jvp_recorded(func, primals, own, moves, strict, has_aux), by_jax)
 
 
-def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], has_aux: bool) -> Any:
+def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor], strict: bool, has_aux: bool) -> Any:
     name = "jvp(f, primals, tangents)"
     specs = [treespec_leaf()] * 2
     call = Call(func, primals, {})
@@ -362,7 +360,7 @@ def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor
         more, specs[1] = aux_tensors(aux)
         return found, more
 
-    outs, along, rest = _taped.along(run, own, moves)
+    outs, along, rest = _taped.along(run, own, moves, functools.partial(_independent, name) if strict else None)
     found = (unflatten(outs, specs[0]), unflatten(along, specs[0]))
     return (*found, unflatten(rest, specs[1])) if has_aux else found
 
@@ -404,10 +402,13 @@ def _check_dependence(outputs: Any, arrays: list[Any], name: str) -> None:
         wanted = [i == k for i in range(len(closed.jaxpr.outvars))]
         _, used = partial_eval.dce_jaxpr(closed.jaxpr, wanted)
         if not any(used):
-            raise RuntimeError(
-                f"{name[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with "
-                "strict=True."
-            )
+            _independent(name)
+
+
+def _independent(name: str) -> None:
+    raise RuntimeError(
+        f"{name[:-1]}, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+    )
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

@@ -356,9 +356,13 @@ def _written_by_then(primals: list[Tensor], moving: list[Tensor], before: list[V
 
 
 def along(
-    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], tangents: list[Tensor]
+    run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]],
+    primals: list[Tensor],
+    tangents: list[Tensor],
+    still: Callable[[], None] | None = None,
 ) -> Any:
-    """(outputs, their tangents, further results) of `run` at tensors that move along tangents."""
+    """(outputs, their tangents, further results) of `run` at tensors that move along tangents. still: called for an output that does
+    not move."""
     forward.enter(taped=True)
     try:
         moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
@@ -368,6 +372,8 @@ def along(
         moves = [forward.tangent_of(o._read()) for o in outs]
     finally:
         forward.leave()
+    if still is not None and None in moves:
+        still()
     _written(primals, moving, before)
     outs, more = ([_view_of_own(x, primals, moving) for x in found] for found in (outs, more))
     return (
