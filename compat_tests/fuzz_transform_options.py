@@ -378,7 +378,7 @@ def _with_aux(g: Make, f: Make, has_aux: bool) -> Make:
 def _vjp(o: _World, f: Make, a: Any, has_aux: bool = False) -> Any:
     out, back, *aux = o.t.func.vjp(_with_aux(f, f, has_aux), *a, has_aux=has_aux)
     cotangents = _map(o, lambda y: o.t.ones_like(y) * 0.5, out)
-    return out, back(*cotangents) if type(cotangents) is tuple and len(cotangents) > 1 else back(cotangents), *aux
+    return out, back(cotangents), *aux
 
 
 def _jvp(o: _World, f: Make, a: Any, has_aux: bool = False, strict: bool = False) -> Any:

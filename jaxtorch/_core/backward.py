@@ -92,7 +92,8 @@ class _Plain:
     def run_with(form: GradForm, saved: Any, grads: list[Any]) -> Any:
         try:
             entry = form.backward(_ONE if len(grads) == 1 else tuple([g is not None for g in grads]))
-            return emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
+            outs = emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
+            return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
         except NoContent:
             if not any(type(g) is SparseValue for g in grads):
                 raise
@@ -140,6 +141,9 @@ class _Graph:
                 for v, (kind, k) in zip(saved, form.roots, strict=False)
             ]
         given = [g.to_dense() if is_sparse(g) else g for g in given]
+        if any([isinstance(x, _tensor.Tensor) for x in operands]):  # noqa: C419
+            used = entry.used()
+            operands = [x if i in used or isinstance(x, Value) else x._read() for i, x in enumerate(operands)]
         operands += given
         outs = _tensor.apply_entry(entry, operands)
         outs = outs if isinstance(outs, tuple) else (outs,)
@@ -148,7 +152,7 @@ class _Graph:
             for out, sources in zip(outs, entry.sources() if moving else (), strict=False):
                 if moving.isdisjoint(sources):  # a constant, such as the derivative of `sign`
                     out._node, out._index, out._rg = None, 0, False
-        return outs
+        return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
 
 
 def _readable(form: Any, v: Value, kind: str, k: int) -> Value:

@@ -215,7 +215,7 @@ class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
     __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
-                 "operand_names", "saved", "unsaved", "steps", "_sources")  # fmt: skip
+                 "operand_names", "saved", "unsaved", "steps", "_sources", "_used", "blank", "derived")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -234,6 +234,9 @@ class Entry:
         self.unsaved = _NONE
         self.steps: list[Any] | None = None  # of several views, for each the operation that makes it alone
         self._sources: tuple[frozenset[int], ...] | None = None
+        self._used: frozenset[int] | None = None
+        self.derived = False  # is it the derivative of another?
+        self.blank: frozenset[int] = frozenset()  # of a derivative's derivative: the outputs that no cotangent has a part in
 
     @property
     def name(self) -> str:
@@ -245,8 +248,7 @@ class Entry:
     def sources(self) -> tuple[frozenset[int], ...]:
         """For each output the inputs that it is computed from."""
         if self._sources is None:
-            with x64():
-                jaxpr = jax.make_jaxpr(self.kernel.fn)(*[a.struct for a in self.in_avals]).jaxpr
+            jaxpr = self.kernel.closed().jaxpr
             found: dict[Any, frozenset[int]] = {v: frozenset((i,)) for i, v in enumerate(jaxpr.invars)}
 
             def of(variables: Any) -> frozenset[int]:
@@ -256,6 +258,12 @@ class Entry:
                 found.update(dict.fromkeys(eqn.outvars, of(eqn.invars)))
             self._sources = tuple(of([v]) for v in jaxpr.outvars[: self.n_out])
         return self._sources
+
+    def used(self) -> frozenset[int]:
+        """The inputs that an output is computed from."""
+        if self._used is None:
+            self._used = frozenset().union(*self.sources())
+        return self._used
 
 
 def device_of(avals: list[Aval | None], default: DeviceSlot, op: str) -> DeviceSlot:

@@ -292,6 +292,9 @@ def _follow(
         entry, smooth = found
         tangents = [_fitting(tangent_of(values[i], open_), values[i].aval) for i in places]
         tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
+        if tracked:
+            used = entry.used()
+            tracked = {i: x for i, x in tracked.items() if i in used}
         own: list[Any] = values
         if state.grad and (tracked or any(t._rg for t in tangents)):  # kept, lest a write in place makes them unusable
             own = [v if v.aval.wrapped else _tensor.kept_value(v) for v in values]

@@ -238,9 +238,13 @@ class GradForm:
             form.learn_backward(present, v, kernel, symbolic)
         elif filling is not None and templates.MODE == "check":
             templates.compare(name, filling.closed(), unaliased(single, kernel.slot.device.type), avals)
-        entry = Entry(self.entry.op, kernel, None, self.entry.static)
-        entry.grad_name = self.name
-        return entry
+        return self._as_derivative(Entry(self.entry.op, kernel, None, self.entry.static), n_saved)
+
+    def _as_derivative(self, made: Entry, n_saved: int) -> Entry:
+        made.grad_name, made.derived = self.name, True
+        if self.entry.derived:
+            made.blank = frozenset([k for k, s in enumerate(made.sources()) if all(i < n_saved for i in s)])
+        return made
 
     def full_backward(self, present: tuple[bool, ...]) -> Entry:
         """The backward entry as a function of (all inputs, the cotangents present).
@@ -270,8 +274,7 @@ class GradForm:
         single = in_single(backward, tuple(avals))
         kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
         found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
-        found.grad_name = self.name
-        return found
+        return self._as_derivative(found, n_in)
 
 
 class Derived:
