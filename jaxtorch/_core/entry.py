@@ -236,7 +236,9 @@ class Entry:
         self._sources: tuple[frozenset[int], ...] | None = None
         self._used: frozenset[int] | None = None
         self.derived = False  # is it the derivative of another?
-        self.blank: frozenset[int] = frozenset()  # of a derivative's derivative: the outputs that no cotangent has a part in
+        self.blank: frozenset[int] = (
+            frozenset()
+        )  # of a derivative's derivative: the outputs that no cotangent has a part in
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from . import tensor as _tensor
 from .layouts import memory_places, offset_of, strides_of
 from .modes import state
 from .storage import Alias
-from .tape import node_name, shown
+from .tape import begun, node_name, shown
 from .tensor import Tensor
 from .warned import warn
 
@@ -161,7 +161,7 @@ def check_history(t: Tensor, alias: Alias) -> None:
     requires = t._rg or inherits
     if alias.no_grad == "inference" or (requires and (alias.multi or alias.no_grad)):
         raise RuntimeError(forbidden(t, alias, False))
-    if requires and base._node is None:
+    if requires and (base._node is None or type(base._node) in begun):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if requires and unplaced:  # PyTorch looks before it finds the view its new place, and does not find it one here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")

@@ -237,11 +237,11 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
                 f'torch.autograd.functional.jacobian: `{name}=True` and `strategy="forward-mode"` are not supported together '
                 f'(yet). Please either set `{name}=False` or `strategy="reverse-mode"`.'
             )
+    several, given = _as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
         )
-    several, given = _as_tuple(inputs, "inputs", "jacobian")
     out_several, like = False, ()
     columns: list[list[list[Tensor]]] = []  # for each input, for each of its elements: the tangents of the outputs
     for place, t in enumerate(given):

@@ -13,12 +13,9 @@ from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, from_host
+from ._checked import GradcheckError, batched_gradients, batched_tangents, undefined_gradients
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
-
-class GradcheckError(RuntimeError):
-    """What `gradcheck` raises where derivatives disagree."""
 
 
 def _tensors(x: Any) -> list[Any]:
@@ -30,7 +27,8 @@ def _differentiable(t: Any) -> bool:
 
 
 def _numpy(t: Tensor) -> np.ndarray[Any, Any]:
-    return np.asarray((t.to_dense() if is_sparse(t) else t).detach().resolve_conj().numpy()).copy()
+    t = (t.to_dense() if is_sparse(t) else t).detach().resolve_conj()
+    return np.asarray((t.float() if t.dtype is dtypes.bfloat16 else t).numpy()).copy()
 
 
 def _floating(outs: Any) -> list[Tensor]:
@@ -128,8 +126,8 @@ class _Check:
         for j in range(output.numel()):
             one = np.zeros(output.numel(), _numpy(output).dtype)
             one[j] = cotangent
-            (g,) = grad(output, [self.inputs[place]], [from_host(one.reshape(tuple(output.shape)))], retain_graph=True,
-                        allow_unused=True)  # fmt: skip
+            cotangent_j = from_host(one.reshape(tuple(output.shape))).to(output.dtype)
+            (g,) = grad(output, [self.inputs[place]], [cotangent_j], retain_graph=True, allow_unused=True)
             columns.append(
                 np.zeros(self.inputs[place].shape, _numpy(self.inputs[place]).dtype) if g is None else _numpy(g)
             )
@@ -184,12 +182,16 @@ def gradcheck(
 ) -> bool:  # fmt: skip
     """Compare the gradients of `func` at `inputs`, tensors of double precision, with central differences of width eps.
 
-    True where they agree; GradcheckError (or False) otherwise. fast_mode runs the full check; check_undefined_grad,
-    masked, check_batched_grad and check_batched_forward_grad have no effect. check_forward_ad: compare tangents too.
-    nondet_tol: how far two backward passes may differ, beyond rounding.
+    True where they agree; GradcheckError (or False) otherwise. fast_mode runs the full check. check_forward_ad: compare tangents
+    too. check_undefined_grad: backward has to bear that no gradient comes. check_batched_grad, check_batched_forward_grad: gradients
+    and tangents under `vmap` are those without. nondet_tol: how far two backward passes may differ, beyond rounding.
     """
     if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad and check_backward_ad to be True")
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     given = _tensors(inputs)
     check = _Check(func, given, eps, bool(masked))
     if not check.wanted:
@@ -213,8 +215,13 @@ def gradcheck(
     try:
         if check_forward_ad:
             _forward_checked(check, atol, rtol)
-        if check_backward_ad:
-            _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
+            if check_batched_forward_grad:
+                batched_tangents(func, given, check.wanted)
+        if check_backward_ad and _run(check, atol, rtol, nondet_tol, check_grad_dtypes):
+            if check_batched_grad:
+                batched_gradients(check.outputs(), [given[i] for i in check.wanted])
+            if check_undefined_grad:
+                undefined_gradients(check.outputs, [given[i] for i in check.wanted])
     except GradcheckError:
         if raise_exception:
             raise
@@ -227,7 +234,8 @@ def _rounding(a: np.ndarray[Any, Any]) -> float:
     return 100 * float(np.finfo(a.dtype).eps * np.abs(a).max(initial=0.0))
 
 
-def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool) -> None:
+def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool) -> bool:
+    """Compare gradients with differences; False where no output requires one."""
     outputs = check.outputs()
     differences = [check.numerical(i) for i in check.wanted]
     if not outputs:
@@ -235,7 +243,7 @@ def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_
             for along in found:
                 if any(np.abs(d).max(initial=0.0) > atol for d in along):
                     raise GradcheckError("Numerical gradient for function expected to be zero")
-        return
+        return False
     outs = check.func(*check.inputs)
     outputs = [o for o in _tensors(outs) if o.requires_grad]
     places = [j for j, o in enumerate(_floating(outs)) if o.requires_grad]
@@ -259,6 +267,7 @@ def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_
                         f"numerical:{from_host(np.asarray(expected))!r}\nanalytical:{from_host(analytical)!r}\n"
                     )
     _refuse_constants(check)
+    return True
 
 
 def _refuse_constants(check: _Check) -> None:
@@ -267,7 +276,7 @@ def _refuse_constants(check: _Check) -> None:
     from . import grad
 
     outputs, inputs = check.outputs(), [check.inputs[i] for i in check.wanted]
-    zeros = [from_host(np.zeros(tuple(o.shape), _numpy(o).dtype)) for o in outputs]
+    zeros = [functions["zeros_like"](o.detach()) for o in outputs]
     for g in grad(outputs, inputs, zeros, allow_unused=True):
         if g is not None and _numpy(g).any():
             raise GradcheckError("backward not multiplied by grad_output")
@@ -291,6 +300,11 @@ def gradgradcheck(
     """
     from . import grad
 
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if asked and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
     given = _tensors(inputs)
     outputs = [o for o in _tensors(func(*given)) if o.requires_grad]
     cotangents = [_random_like(o) for o in outputs] if grad_outputs is None else _tensors(grad_outputs)
@@ -306,6 +320,7 @@ def gradgradcheck(
 
     return gradcheck(
         gradients, (*given, *cotangents), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode,
+        nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes, fast_mode=fast_mode, masked=masked,
+        check_undefined_grad=check_undefined_grad, check_batched_grad=check_batched_grad,
         check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
     )  # fmt: skip

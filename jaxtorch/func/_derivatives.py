@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import traced
-from .._core.modes import state
+from .._core.modes import set_grad_enabled, state
 from .._core.op import functions
 from .._core.tensor import Tensor
 from ..autograd import forward_ad
@@ -219,13 +219,13 @@ def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:
     if any([t._read() is not v for t, v in zip(call.tensors, primal_values, strict=True)]):  # noqa: C419
         primal_values = [t._read() for t in call.tensors]  # by the function itself
 
-    def vjp_fn(*cotangents: Any, **options: Any) -> Any:
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         """The gradients of the primals for cotangents in the structure of the outputs."""
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        cts, spec = flatten(given)
+        cts, spec = flatten(cotangents)
         _check_cotangents(cts, spec, outs, specs[0])
         _check_primals(call.tensors, primal_values)
-        return unflatten(back(cts), problem.spec)
+        with set_grad_enabled(state.grad if create_graph is None else create_graph):
+            return unflatten(back(cts, retain_graph), problem.spec)
 
     return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(back.more, specs[1])] if has_aux else []))
 
@@ -276,16 +276,15 @@ def _vjp_by_jax(problem: Problem | None, func: Any, primals: Any, has_aux: bool)
                 values, back, _ = transposed(arrays[:k])
         return [conj(g) for g in back(as_cotangents(values, arrays[k:]))]
 
-    def vjp_fn(*cotangents: Any, **options: Any) -> Any:
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         """The gradients of the primals for cotangents in the structure of the outputs."""
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        cts, spec = flatten(given)
+        cts, spec = flatten(cotangents)
         _check_cotangents(cts, spec, outs, specs[0])
         if problem is None:
             return ()
         _check_primals(call.tensors, primal_values)
-        grads = differentiable(pull, [*call.tensors, *cts], watch)
-        return unflatten(grads, problem.spec)
+        with set_grad_enabled(state.grad if create_graph is None else create_graph):
+            return unflatten(differentiable(pull, [*call.tensors, *cts], watch), problem.spec)
 
     return (unflatten(outs, specs[0]), vjp_fn, *([unflatten(aux, specs[1])] if has_aux else []))
 

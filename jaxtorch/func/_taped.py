@@ -215,7 +215,7 @@ class Problem:
         if not roots:
             return [None] * len(self.nodes)
         wanted = Capture([(n, 0) for n in self.nodes])
-        backward.run(roots, retain_graph=keep or graph, create_graph=graph, capture=wanted)
+        backward.run(roots, retain_graph=keep, create_graph=graph, capture=wanted)
         return wanted.found
 
     def full(self, grads: list[Tensor | None]) -> list[Tensor]:
@@ -231,7 +231,7 @@ def gradients(problem: Problem, run: Callable[[list[Tensor]], tuple[Tensor, list
     with problem.at_work():
         out, more = run(problem.after)
     graph = state.grad and problem.reaches_outside(out)
-    found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], False, graph))
+    found = problem.full(problem.pulled([out], [wrap(_ones(out._read().aval))], graph, graph))
     value, rest = problem.settled(out), [problem.result(x) for x in more]
     problem.write_back()
     return found, value, rest
@@ -304,14 +304,14 @@ class Pullback:
         self.graph = any(problem.reaches_outside(o) for o in self.outs)
         problem.write_back()
 
-    def __call__(self, cotangents: list[Tensor]) -> list[Tensor]:
-        """The gradients of the inputs."""
+    def __call__(self, cotangents: list[Tensor], keep: bool) -> list[Tensor]:
+        """The gradients of the inputs. keep: is it called again?"""
         graph = state.grad and (self.graph or any(c._rg for c in cotangents))
         given = [
             c if c._read().aval.dtype is o._read().aval.dtype else c.to(o.dtype)
             for c, o in zip(cotangents, self.outs, strict=True)
         ]
-        return self.problem.full(self.problem.pulled(self.outs, given, True, graph))
+        return self.problem.full(self.problem.pulled(self.outs, given, keep, graph))
 
 
 # -- forward mode
@@ -328,10 +328,17 @@ def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
     return moving
 
 
+def _rewrite(t: Tensor, new: Tensor, tracked: bool) -> None:
+    """Give an argument the content that its function has written to what stood for it."""
+    if t._rg and state.grad and (t._node is None or type(t._node) is Argument):
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    t._rebind(new) if tracked and state.grad else t._write(new._read())
+
+
 def _written(primals: list[Tensor], moving: list[Tensor], before: list[Value]) -> None:
     for p, h, v in zip(primals, moving, before, strict=True):
         if h._read() is not v:
-            p._rebind(h) if h._rg and state.grad else p._write(h._read())
+            _rewrite(p, h, h._rg)
 
 
 def _view_of_own(t: Tensor, primals: list[Tensor], moving: list[Tensor]) -> Tensor:
@@ -453,7 +460,7 @@ def _write_examples(
         if d is not None and h._read() is not v:
             new = mapped.leave(level, h)
             new = new.movedim(0, d) if d else new
-            x._rebind(new) if h._rg and state.grad else x._write(new._read())
+            _rewrite(x, new, h._rg)
 
 
 def one_of(level: Level, t: Tensor) -> bool:

@@ -493,7 +493,9 @@ def checkpoint(
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
-        raise ValueError(f"determinism_check should be one of ['default', 'none'] but got {determinism_check}")
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    if context_fn is not noop_context_fn and (_debug[-1] if _debug and _debug[-1] is not None else debug):
+        raise ValueError("debug=True is incompatible with non-default context_fn")
     forward_context, recompute_context = context_fn()
     if not modes.state.grad:
         with forward_context:
