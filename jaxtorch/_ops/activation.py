@@ -31,6 +31,7 @@ from .rules import (
     scalar_name,
     to_float,
     unsupported,
+    zeros_mask,
 )
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -219,7 +220,7 @@ def _elu(x: Any, negative: float, scale: float, inner: float) -> Any:
 @_elu.defjvp
 def _elu_rule(negative: float, scale: float, inner: float, primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    slope = jnp.where(x <= 0, jnp.exp(jnp.where(x <= 0, x, 0) * inner) * (negative * inner), scale)
+    slope = jnp.where(x <= 0, jnp.exp(jnp.where(x <= 0, x, 0) * inner) * (negative * inner), jnp.where(x > 0, scale, x))
     return _elu(x, negative, scale, inner), t * slope.astype(x.dtype)
 
 
@@ -323,7 +324,7 @@ def hardsigmoid(input: Array):
     return in_single(lambda x: _limited(x + 3, np.float32(0), np.float32(6)) / 6)(input)
 
 
-@derivatives(lambda t, ans, x: t * jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1)).astype(x.dtype))
+@derivatives(lambda t, ans, x: t * jnp.where(x <= -3, 0, jnp.where(x >= 3, 1, x / 3 + 0.5)).astype(x.dtype))
 def _hardswish(x: Any) -> Any:
     return x * jnp.minimum(jnp.maximum(x + 3, 0), 6) / 6
 
@@ -338,12 +339,23 @@ def hardswish(input: Array):
 # -- shrinkage, gates --------------------------------------------------------------------------------------
 
 
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _outside(x: Any, limit: float) -> Any:
+    return jnp.where((x >= -limit) & (x <= limit), 0, x)
+
+
+@_outside.defjvp
+def _outside_rule(limit: float, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _outside(x, limit), zeros_mask((x < -limit) | (x > limit), t)  # 0 at NaN
+
+
 @op(promote=True)
 def hardshrink(input: Array, lambd: Real = 0.5):
     """The input outside [-lambd, lambd], 0 inside."""
     _needs_float("hardshrink_cpu", input)
     check_number(lambd, dtypes.from_numpy(input.dtype))
-    return jnp.where((input >= -lambd) & (input <= lambd), 0, input)
+    return _outside(input, lambd)
 
 
 @op(promote=True, method=False, function=False)
@@ -359,12 +371,16 @@ def softshrink(input: Array, lambd: Real = 0.5):
     return in_single(lambda x: jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0)))(input)
 
 
+@derivatives(lambda t, ans, x: t * jnp.square(jnp.tanh(x)))
+def _tanhshrink(x: Any) -> Any:
+    return x - jnp.tanh(x)
+
+
 @op(promote=True, method=False, function=False, out=False, grad="SubBackward0", unsaved=["input"])
 def tanhshrink(input: Array):
     """input - tanh(input)."""
     check_subtraction(input, to_float(input))
-    x = to_float(input)
-    return x - jnp.tanh(x)
+    return _tanhshrink(to_float(input))
 
 
 @op(promote=True, method=False, function=False, out=False, grad="DivBackward0")

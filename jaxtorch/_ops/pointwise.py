@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.interpreters import batching
 
 from .._core import native
 from .._core.op import Array, function, op
@@ -149,7 +150,21 @@ def log10(input: Array):
 @op(promote="float", inplace=True)
 def log1p(input: Array):
     """`log(1 + input)`, exact near zero."""
-    return lax.log1p(input)
+    return log1p_of(input)
+
+
+def _exact_log1p(x: Any) -> Any:
+    """XLA's is off by more than a hundred units in the last place near -0.4."""
+    return jnp.where((x > -0.5) & (x < -0.3), jnp.log(1 + x), lax.log1p(x))
+
+
+def log1p_of(x: Any) -> Any:
+    return _log1p_p.bind(x) if x.dtype == np.float64 else lax.log1p(x)
+
+
+_log1p_p = primitive("exact_log1p", lax.log1p, _exact_log1p, on_cuda=_exact_log1p)
+with_tangent(_log1p_p, lambda moved, x: moved[0] / (1 + x))
+batching.defvectorized(_log1p_p)
 
 
 @op(promote="float", inplace=True)
@@ -248,13 +263,43 @@ def atan(input: Array):
 @op(promote="float", inplace=True)
 def sinh(input: Array):
     """The hyperbolic sine."""
-    return lax.sinh(input)
+    return lax.sinh(input) if kind(input) == "complex" else _sinh_p.bind(input)
 
 
 @op(promote="float", inplace=True)
 def cosh(input: Array):
     """The hyperbolic cosine."""
-    return lax.cosh(input)
+    return lax.cosh(input) if kind(input) == "complex" else _cosh_p.bind(input)
+
+
+def _half_root(x: Any) -> tuple[Any, Any, Any]:
+    """|x|, the root of its exponential, which does not overflow where half of that does not, and half of the exponential of -|x|."""
+    size = jnp.abs(x)
+    root = jnp.exp(size / 2)
+    return size, root, 0.5 / root / root
+
+
+@in_single
+def _exact_sinh(x: Any) -> Any:
+    """XLA's adds the logarithm of a half before it takes the exponential, which costs digits."""
+    size, root, low = _half_root(x)
+    small = jnp.expm1(jnp.minimum(size, 1))
+    found = jnp.where(size < 1, (small + small / (small + 1)) / 2, (0.5 * root) * root - low)
+    return jnp.where(x < 0, -found, jnp.where(x == 0, x, found))
+
+
+@in_single
+def _exact_cosh(x: Any) -> Any:
+    _, root, low = _half_root(x)
+    return (0.5 * root) * root + low
+
+
+_sinh_p = primitive("exact_sinh", lax.sinh, _exact_sinh, on_cuda=_exact_sinh)
+_cosh_p = primitive("exact_cosh", lax.cosh, _exact_cosh, on_cuda=_exact_cosh)
+with_tangent(_sinh_p, lambda moved, x: moved[0] * _cosh_p.bind(x))
+with_tangent(_cosh_p, lambda moved, x: moved[0] * _sinh_p.bind(x))
+for _p in (_sinh_p, _cosh_p):
+    batching.defvectorized(_p)
 
 
 @op(promote="float", inplace=True)
@@ -274,7 +319,12 @@ def asinh(input: Array):
     return _complex_asinh(input) if kind(input) == "complex" else lax.asinh(input)
 
 
-@derivatives(lambda t, ans, x: t * (lax.rsqrt(x - 1) * lax.rsqrt(x + 1)))
+def _acosh_slope(x: Any) -> Any:
+    size = jnp.abs(x) if kind(x) != "complex" else x  # PyTorch has one below -1 too
+    return lax.rsqrt(size - 1) * lax.rsqrt(size + 1)
+
+
+@derivatives(lambda t, ans, x: t * _acosh_slope(x))
 def _acosh(x: Any) -> Any:
     return _upper(lax.acosh, x) if kind(x) == "complex" else lax.acosh(x)
 
@@ -287,7 +337,18 @@ def acosh(input: Array):
 
 @derivatives(lambda t, ans, x: t / (1 - x * x))
 def _atanh(x: Any) -> Any:
-    return _upper(lax.atanh, x) if kind(x) == "complex" else lax.atanh(x)
+    if kind(x) == "complex":
+        return _upper(lax.atanh, x)
+    return _atanh_p.bind(x) if x.dtype == np.float64 else lax.atanh(x)
+
+
+def _exact_atanh(x: Any) -> Any:
+    return 0.5 * (_exact_log1p(x) - _exact_log1p(-x))
+
+
+_atanh_p = primitive("exact_atanh", lax.atanh, _exact_atanh, on_cuda=_exact_atanh)
+with_tangent(_atanh_p, lambda moved, x: moved[0] / (1 - x * x))
+batching.defvectorized(_atanh_p)
 
 
 @op(promote="float", aliases=["arctanh"])
@@ -321,7 +382,9 @@ for _fn in (asinh, acosh, atanh):
 def _sinc_slope(t: Any, ans: Any, x: Any) -> Any:
     safe = jnp.where(x == 0, jnp.ones_like(x), x)
     angle = math.pi * safe
-    return t * zeros_mask(x != 0, (angle * jnp.cos(angle) - jnp.sin(angle)) / (angle * safe))
+    square = angle * safe
+    slope = (angle * jnp.cos(angle) - jnp.sin(angle)) / jnp.where(square == 0, 1, square)
+    return t * zeros_mask((x != 0) & (square != 0), slope)
 
 
 @derivatives(_sinc_slope)

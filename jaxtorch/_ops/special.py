@@ -7,10 +7,14 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
+from jax.interpreters import batching
 from jax.scipy import special as scipy
 
 from .._core.op import Array, Operand, op
+from . import gamma_functions
 from .pairwise import no_product_at_zero
+from .pointwise import log1p_of
+from .primitives import primitive, with_tangent
 from .rules import (
     derivatives,
     full_precision,
@@ -44,12 +48,41 @@ def erfc(input: Array):
     """`1 - erf(input)`, exact for large inputs."""
     if kind(input) == "complex" or input.dtype.itemsize == 1:  # float8, which XLA has no such function for
         unsupported("erfc_vml_cpu", input)
-    return lax.erfc(input)
+    return _erfc(input)
 
 
-@derivatives(lambda t, ans, x: t * (math.sqrt(math.pi) / 2 * jnp.exp(lax.erf_inv(x) ** 2)))
+@in_single
+def _exact_erfc(x: Any) -> Any:
+    """XLA's takes the exponential of a square that was rounded, which costs digits far from 0: they are brought back."""
+    size = jnp.clip(jnp.abs(x), 1, 30)
+    rounded = jnp.round(size * 16) / 16  # whose square is exact
+    lost = (rounded * rounded - size * size) + (size - rounded) * (size + rounded)
+    found = lax.erfc(x)
+    return jnp.where((x > 1) & (x < 30), found * (1 - lost), found)
+
+
+_erfc_p = primitive("exact_erfc", lax.erfc, _exact_erfc, on_cuda=_exact_erfc)
+with_tangent(_erfc_p, lambda moved, x: moved[0] * (-2 / math.sqrt(math.pi) * jnp.exp(-x * x)))
+batching.defvectorized(_erfc_p)
+
+
+def _erfc(x: Any) -> Any:
+    return _erfc_p.bind(x)
+
+
+@derivatives(lambda t, ans, x: t * (math.sqrt(math.pi) / 2 * jnp.exp(ans * ans)))
 def _erfinv(x: Any) -> Any:
-    return lax.erf_inv(x)
+    return _inverse(x) if x.dtype in (jnp.float32, jnp.float64) else lax.erf_inv(x)
+
+
+def _inverse(x: Any) -> Any:
+    """XLA's inverse of the error function, which is not exact near -1 and 1; there with one of Newton's steps more."""
+    y = lax.erf_inv(x)
+    size = jnp.abs(x)
+    far = (size > 0.5) & (size < 1)
+    z = jnp.where(far, jnp.abs(y), 1)
+    step = (_erfc(z) - (1 - jnp.where(far, size, 0.5))) * (math.sqrt(math.pi) / 2) * jnp.exp(z * z)
+    return jnp.where(far, jnp.sign(x) * (z + step), y)
 
 
 @op(promote="float", inplace=True)
@@ -67,7 +100,9 @@ def _erfcx(x: Any) -> Any:
     for k in range(40, 0, -1):  # Laplace's continued fraction
         fraction = far + (k / 2) / fraction
     near = jnp.minimum(x, 3)
-    return jnp.where(x > 3, 1 / (math.sqrt(math.pi) * fraction), jnp.exp(near * near) * lax.erfc(near))
+    rounded = jnp.round(jnp.maximum(near, -30) * 16) / 16  # whose square is exact
+    squared = jnp.exp(rounded * rounded) * jnp.exp((near - rounded) * (near + rounded))
+    return jnp.where(x > 3, 1 / (math.sqrt(math.pi) * fraction), squared * _erfc(near))
 
 
 @op(name="special_erfcx", function=False, method=False, promote="float")
@@ -81,14 +116,14 @@ def erfcx(input: Array):
 def ndtr(input: Array):
     """The share of the normal distribution below each element."""
     refuse("erf_vml_cpu", input, "complex")
-    return in_single(lambda x: lax.erfc(x * -math.sqrt(0.5)) * 0.5)(input)
+    return in_single(lambda x: _erfc(x * -math.sqrt(0.5)) * 0.5)(input)
 
 
 @derivatives(lambda t, ans, x: t * (math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))))
 @in_single
 def _log_ndtr(x: Any) -> Any:
-    low = jnp.log(_erfcx(jnp.minimum(x, 0) * -math.sqrt(0.5)) / 2) - x * x / 2
-    return jnp.where(x < 0, low, lax.log1p(lax.erfc(x * math.sqrt(0.5)) * -0.5))
+    low = jnp.log(_erfcx(jnp.minimum(x, 0) * -math.sqrt(0.5)) / 2) - x * (x / 2)
+    return jnp.where(x < 0, low, log1p_of(_erfc(x * math.sqrt(0.5)) * -0.5))
 
 
 @op(name="special_log_ndtr", function=False, method=False, promote="float", saved=["result"])
@@ -113,78 +148,11 @@ def ndtri(input: Array):
 
 # -- gamma functions
 
-_BERNOULLI = (
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-    43867 / 798,
-    -174611 / 330,
-)
-
-
-def _hurwitz(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function: first terms until the argument has passed 9, then Euler-Maclaurin.
-
-    Unlike XLA's, exact for q far below zero too, where `polygamma` needs it.
-    """
-
-    def more(state: Any) -> Any:
-        k, a, _ = state
-        return jnp.any((k < 9) | (a <= 9))
-
-    def add(state: Any) -> Any:
-        k, a, total = state
-        here = (k < 9) | (a <= 9)
-        return k + 1, jnp.where(here, a + 1, a), jnp.where(here, total + jnp.power(a, -x), total)
-
-    wanted = (q > 0) | (q != jnp.floor(q))
-    start = jnp.where(wanted, q, 1)
-    _, a, total = lax.while_loop(more, add, (jnp.zeros((), jnp.int32), start, jnp.zeros_like(q)))
-    last = jnp.power(a, -x)
-    total = total + jnp.power(a, 1 - x) / (x - 1) + last / 2
-    order = jnp.minimum(x, 1e4)  # beyond, `last` is 0
-    factor = last * order / a
-    for j, bernoulli in enumerate(_BERNOULLI, 1):
-        total = total + bernoulli / math.factorial(2 * j) * factor
-        factor = factor / a * (order + 2 * j - 1) / a * (order + 2 * j)
-    power_of_negative = (q <= 0) & (x != jnp.floor(x))
-    total = jnp.where(wanted, jnp.where(power_of_negative, jnp.nan, total), jnp.inf)
-    return jnp.where(x == 1, jnp.inf, jnp.where(x < 1, jnp.nan, total))
-
-
-def _zeta_of(k: int) -> float:
-    """Riemann's zeta function of a whole number."""
-    end = (
-        20.0 ** (1 - k) / (k - 1)
-        + 20.0**-k / 2
-        + k * 20.0 ** (-k - 1) / 12
-        - k * (k + 1) * (k + 2) * 20.0 ** (-k - 3) / 720
-    )
-    return math.fsum([*(n**-k for n in range(1, 20)), end, math.prod(range(k, k + 5)) * 20.0 ** (-k - 5) / 30240])
-
-
-_NEAR = 0.3
-_FROM_ONE = [-0.57721566490153286061, *((-1) ** k * _zeta_of(k) / k for k in range(2, 33))]
-"""The Taylor series of `lgamma` at 1, from its linear term on, exact up to `_NEAR`."""
-
 
 @derivatives(lambda t, ans, x: t * _digamma(x))
 @in_double
 def _lgamma(x: Any) -> Any:
-    """XLA's, but near 1 and 2, where it is 0, by Taylor's series."""
-    second = x > 1.5
-    z = jnp.where(second, x - 2, x - 1)
-    near = jnp.abs(z) <= _NEAR
-    z = jnp.where(near, z, 0)
-    series = jnp.zeros_like(z)
-    for coefficient in reversed(_FROM_ONE):
-        series = (series + coefficient) * z
-    return jnp.where(near, series + jnp.where(second, lax.log1p(z), 0), lax.lgamma(x))
+    return gamma_functions.log_gamma(x)
 
 
 @op(promote="float", inplace=True)
@@ -194,19 +162,10 @@ def lgamma(input: Array):
     return _lgamma(input)
 
 
-def _mirrored(x: Any) -> tuple[Any, Any, Any]:
-    """Is x left of 1/2? 1 - x there, else x; and pi times its distance from the nearest whole number."""
-    left = x < 0.5
-    return left, jnp.where(left, 1 - x, x), math.pi * (x - jnp.round(x))
-
-
 @derivatives(lambda t, ans, x: t * _trigamma(x))
 @in_double
 def _digamma(x: Any) -> Any:
-    left, right, turn = _mirrored(x)
-    value = lax.digamma(right) - jnp.where(left, math.pi / jnp.tan(jnp.where(left, turn, 1)), 0)
-    pole = jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf)
-    return jnp.where(x == 0, pole, jnp.where(left & (turn == 0), jnp.nan, value))
+    return gamma_functions.digamma(x)
 
 
 @op(promote="float", inplace=True)
@@ -226,8 +185,8 @@ def _of_order(n: int, x: Any) -> Any:
 @derivatives(lambda t, ans, x: t * _of_order(2, x))
 @in_single
 def _trigamma(x: Any) -> Any:
-    left, right, turn = _mirrored(x.astype(jnp.float64))
-    value = _hurwitz(jnp.full_like(right, 2), right)
+    left, right, turn = gamma_functions.mirrored(x.astype(jnp.float64), 0.5)
+    value = gamma_functions.hurwitz(jnp.full_like(right, 2), right)
     at_pole = (math.pi / jnp.sin(math.pi * x)).astype(jnp.float64)  # some large number, as in PyTorch
     mirrored = jnp.where(turn == 0, at_pole, math.pi / jnp.sin(turn)) ** 2 - value
     return jnp.where(left, mirrored, value).astype(x.dtype)
@@ -238,7 +197,7 @@ def _higher_gamma(n: int) -> Any:
     @in_double
     def polygamma_n(x: Any) -> Any:
         factor = math.factorial(n) if n < 171 else math.inf if n < 2**31 else math.nan  # PyTorch counts in int32
-        value = (-1) ** (n + 1) * factor * _hurwitz(jnp.full_like(x, n + 1), x)
+        value = (-1) ** (n + 1) * float(factor) * gamma_functions.hurwitz(jnp.full_like(x, n + 1), x)
         return jnp.where(jnp.isposinf(x), jnp.nan, value)  # as PyTorch has it
 
     return polygamma_n
@@ -281,8 +240,8 @@ def mvlgamma(input: Array, p: int):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     refuse("arange_cpu", input, "complex")
-    halves = jnp.arange(p, dtype=input.dtype) / 2
-    return _lgamma(input[..., None] - halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+    halves = jnp.arange(1 - p, 1, dtype=input.dtype) / 2
+    return _lgamma(input[..., None] + halves).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def _without_derivative(name: str) -> Any:
@@ -314,7 +273,7 @@ def _of_large_order(a: Any, x: Any, upper: bool) -> Any:
     series = jnp.zeros_like(small)
     for k in range(24, 1, -1):
         series = series * small + (-1) ** k / k
-    half = jnp.where(apart == small, series * small * small, apart - lax.log1p(apart))  # of eta squared
+    half = jnp.where(apart == small, series * small * small, apart - log1p_of(apart))  # of eta squared
     eta = jnp.sign(apart) * jnp.sqrt(2 * half)
     near = jnp.clip(eta, -0.2, 0.2)  # beyond, the exponential is 0
     first, second = (jnp.polyval(jnp.array(row[::-1], a.dtype), near) for row in _TEMME)
@@ -378,7 +337,7 @@ def _zeta_slope(t: Any, ans: Any, x: Any, q: Any) -> Any:
 def _zeta(x: Any, q: Any) -> Any:
     """NaN, as in PyTorch, for q at infinity, and for huge x where the first term is 0."""
     undefined = (x != 1) & (jnp.isposinf(q) | ((x > 1e12) & (q > 1)))
-    return jnp.where(undefined, jnp.nan, _hurwitz(x, q))
+    return jnp.where(undefined, jnp.nan, gamma_functions.hurwitz(x, q))
 
 
 def _zeta_name(operand_keys: Any, statics: Any) -> str:
@@ -487,12 +446,12 @@ def entr(input: Array):
 
 
 @derivatives(
-    lambda t, ans, x, y: masked(~((x == 0) & (y <= -1)), t, lax.log1p(y)),
+    lambda t, ans, x, y: masked(~((x == 0) & (y <= -1)), t, log1p_of(y)),
     lambda t, ans, x, y: t * (x / (y + 1)),
 )
 @in_single
 def _xlog1py(x: Any, y: Any) -> Any:
-    return no_product_at_zero(x, y, lax.log1p(y))
+    return no_product_at_zero(x, y, log1p_of(y))
 
 
 def _xlog1py_name(operand_keys: Any, statics: Any) -> str:
