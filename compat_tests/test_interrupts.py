@@ -108,6 +108,40 @@ def test_a_program_that_is_broken_off_runs_when_it_is_asked_for_again(monkeypatc
     assert y[2].item() == 6.0
 
 
+@recorded
+def test_nothing_else_waits_for_a_program_that_was_broken_off(monkeypatch: pytest.MonkeyPatch):
+    """As where a signal's handler ended what took too long: what goes on after it is not held up."""
+
+    class TooLong(Exception):
+        pass
+
+    run, long = runner.run, [True]
+
+    def stop(structure: Any, *rest: Any) -> Any:
+        if long[0]:
+            raise TooLong
+        return run(structure, *rest)
+
+    x = torch.arange(300.0)
+    x.tolist()
+    y = (x * 2.5 + 1).sin()
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run", stop)
+        with pytest.raises(TooLong):
+            y.sum().item()
+        long[0] = False
+        before = y._value.program
+        assert before.state == "open"
+        for _ in range(3):
+            z = x * 2  # an input of both
+            assert (z + torch.ones(300)).sum().item() == 2 * 44850 + 300
+        torch.cpu.synchronize()
+        assert y._value.program is before and before.state == "open"
+        w = y + 1  # which needs it
+        assert before.state == "done"
+    assert w.tolist() == ((torch.arange(300.0) * 2.5 + 1).sin() + 1).tolist()
+
+
 def test_a_function_that_was_broken_off_while_it_was_written_is_written_again(monkeypatch: pytest.MonkeyPatch):
     _op.registry.pop("_never_called", None)
 

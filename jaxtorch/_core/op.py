@@ -29,11 +29,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from . import dtypes, templates
+from . import dtypes, templates, unimplemented
 from .bodies import Body, flat_types, into_self
 from .checks import guards
 from .device import default_device
 from .entry import Entry, Kernel, device_of
+from .foreign import is_foreign
 from .parameters import MISSING, OPERAND_KINDS, Parameter, numpy_names, parse, plain, refuse_sizes
 from .tape import node_type
 from .value import Aval
@@ -102,6 +103,7 @@ class Op:
         slot = self._slot(flat, statics)
         if self.check is not None:
             self.check(*operand_keys)
+        settings = {p.name: s for p, s in zip(self.statics, statics, strict=True)}
         for p, s in zip(self.statics, statics, strict=True):
             if p.note.startswith(("Ints", "Sizes")):
                 refuse_sizes(self.name, p, s)
@@ -110,7 +112,13 @@ class Op:
         if met is not None and met.template is not None:
             kernel = met.template.kernel(self.name, body, tuple(flat), slot, met.v)
         else:
-            kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
+            try:
+                kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
+            except Exception as error:
+                if is_foreign(error):
+                    unimplemented.refuse(self.name, flat, settings)
+                raise
+            unimplemented.refuse(self.name, flat, settings)
             if met is not None:
                 met.learn(kernel, lambda key: Body(self, key, inplace))
         kind = body.kind

@@ -277,14 +277,15 @@ def broken(program: Program, error: BaseException) -> None:
 
 
 def _run_again(program: Program) -> None:
-    """Make a program that was broken off pending once more, unless it has taken over the memory of its inputs already."""
-    slot = program.slot
+    """Make a program that was broken off pending once more, unless it has taken over the memory of its inputs already. It runs when
+    one of its values is asked for, and nothing else waits for it."""
     arrays = [v.array if v.pack is None else v.pack.array for v in program.inputs]
     gone = [a is None or getattr(a, "is_deleted", bool)() for a in arrays]
-    if slot.program is None and slot.closing is None and not any(gone):
+    if not any(gone):
         for v in program.values:
-            v.program = program
-        slot.closing, program.state = program, "open"
+            if v.program is None:
+                v.program = program
+        program.state = "open"
 
 
 def _run_on_host(program: Program, values: list[Value]) -> None:
