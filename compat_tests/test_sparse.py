@@ -485,3 +485,19 @@ def test_filled_in_another_layout(torch: Any, name: str, asked: str) -> Any:
         made = attempt(lambda model=model: getattr(torch, name)(model, layout=getattr(torch, asked)))
         found.append(made.kind if hasattr(made, "kind") else (str(made.layout), made.shape, made.dtype))
     return found
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+@pytest.mark.parametrize(
+    "name", ["sparse_dim", "dense_dim", "indices", "values", "crow_indices", "row_indices", "is_coalesced"]
+)
+def test_methods_called_by_the_class(name: str, layout: str):
+    def ends(t: Any) -> Any:
+        x = getattr(t.eye(3)[:2], layout)()
+        try:
+            found = getattr(t.Tensor, name)(x)
+        except RuntimeError:
+            return "RuntimeError"
+        return found.tolist() if hasattr(found, "tolist") else found
+
+    assert ends(jaxtorch) == ends(reference)

@@ -76,8 +76,8 @@ def main() -> None:
                     found[name] |= ends(op, kind)
         kernels: dict[str, list[str]] = collections.defaultdict(list)
         for name, lacks in sorted(found.items()):
-            if lacks - {"scalar"} and not lacks & {"", "ok"}:
-                kernels[min(lacks - {"scalar"})].append(name + "*" * ("scalar" in lacks))
+            if lacks - {"scalar", ""} and "ok" not in lacks:
+                kernels[min(lacks - {"scalar", ""})].append(name + "*" * ("scalar" in lacks))
         print(f'_{title} = """\\')
         for kernel, names in sorted(kernels.items()):
             print(textwrap.fill(f"{kernel}: {' '.join(names)}", 130, subsequent_indent="  ", break_on_hyphens=False))

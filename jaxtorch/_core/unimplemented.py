@@ -262,12 +262,14 @@ GeluKernelImpl: gelu
 GroupNormKernelImpl: group_norm native_group_norm
 LayerNormKernelImpl: layer_norm native_layer_norm
 abs_cpu: abs softsign
-adaptive_avg_pool2d: adaptive_avg_pool2d
-add_stub: cumulative_trapezoid dist hinge_embedding_loss index_add l1_loss margin_ranking_loss pairwise_distance smooth_l1_loss
-  trapezoid triplet_margin_loss
+adaptive_avg_pool2d: adaptive_avg_pool1d adaptive_avg_pool2d
+adaptive_avg_pool3d_cpu: adaptive_avg_pool3d
+add_stub: add cumulative_trapezoid dist hinge_embedding_loss index_add l1_loss margin_ranking_loss pairwise_distance rsub
+  smooth_l1_loss sub trapezoid triplet_margin_loss
 addcmul_cpu_out: addcmul
 addmm_impl_cpu_: addbmm addmm bilinear bmm linalg_multi_dot linear matmul mm
 addmv_impl_cpu: addmv mv
+addr_cpu: addr
 aminmax_cpu: aminmax* histc
 avg_pool2d: avg_pool1d avg_pool2d local_response_norm
 avg_pool3d_out_frame: avg_pool3d
@@ -311,7 +313,7 @@ leaky_relu_cpu: leaky_relu
 lerp_kernel_scalar: lerp
 linalg_eigh_cpu: linalg_eigh linalg_eigvalsh
 log_sigmoid_cpu: binary_cross_entropy_with_logits logsigmoid multilabel_soft_margin_loss
-log_softmax_kernel_impl: log_softmax
+log_softmax_kernel_impl: cross_entropy log_softmax
 logaddexp2_cpu: logaddexp2
 logaddexp_cpu: logaddexp
 logcumsumexp_out_cpu: logcumsumexp

@@ -17,7 +17,7 @@ from .._core.layouts import normal, strides_of
 from .._core.op import Array, op
 from .._core.parameters import need_kind
 from .._core.strides import broadcast_shapes, preserved, wrap_dim
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from . import flash
 from .activation import softmax_of
 from .dropout import check_probability
@@ -283,6 +283,8 @@ def scaled_dot_product_attention(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "
             "kernel and the fused kernels."
         )
+    for position, (name, given) in enumerate((("query", query), ("key", key), ("value", value)), 1):
+        need_tensor(given, "scaled_dot_product_attention", name, position)
     keep = None
     if dropout_p.__class__ is not float:
         need_kind("scaled_dot_product_attention", "dropout_p", "float", dropout_p)

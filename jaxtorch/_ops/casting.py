@@ -280,7 +280,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs:
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if dtype is None:
         prefix = "torch." if aval.slot.device.type == "cpu" else f"torch.{aval.slot.device.type}."
-        return prefix + _LEGACY[aval.dtype]
+        return prefix + (_LEGACY.get(aval.dtype) or f"{dtypes.scalar_name(aval.dtype)}Tensor")
     if dtype is Tensor or dtype == "torch.Tensor":
         dtype = dtypes.default()
     if isinstance(dtype, dtypes.dtype):

@@ -501,6 +501,8 @@ def _gathered(self: Tensor, operands: Any, layouts: Any = None) -> Tensor:
     if on_host and not (self._rg and state.grad):
         array = host_content(self)
         if array is not None:
+            if not array.size:  # where PyTorch reads nothing, and looks at no index
+                operands = [None if o is None else np.zeros_like(o) for o in operands]
             out = from_host(array[tuple([slice(None) if o is None else o for o in operands])])
             return out if self._layout is None and layouts is None else _laid_out(out, self, operands, layouts)
     pattern = tuple([o is not None for o in operands])

@@ -118,6 +118,7 @@ def norm(
     dtype: Any = None,
 ) -> Tensor:
     """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
+    dtype = None if dtype is None else dtypes.as_dtype(dtype, "linalg_vector_norm")
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         kind_of = "matrix" if p == "nuc" else "vector"
         raise RuntimeError(

@@ -105,20 +105,31 @@ def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: 
     return product(self, mat1, mat2, beta=beta, alpha=alpha)
 
 
+def _own(t: Any, name: str) -> Any:
+    """The method of a tensor's class where that has one of its own, of which `Tensor.values(t)` knows nothing; or None."""
+    found = getattr(type(t), name, None) if isinstance(t, Tensor) else None
+    return None if found is vars(Tensor).get(name) else found
+
+
 @member
 def sparse_dim(self: Tensor) -> int:
     """How many dimensions are sparse: 0."""
-    return 0
+    own = _own(self, "sparse_dim")
+    return 0 if own is None else own(self)
 
 
 @member
 def dense_dim(self: Tensor) -> int:
     """How many dimensions are dense: all."""
-    return self.dim()
+    own = _own(self, "dense_dim")
+    return self.dim() if own is None else own(self)
 
 
 def _refuse(name: str, what: str) -> None:
-    def ask(self: Tensor) -> NoReturn:
+    def ask(self: Tensor) -> Any:
+        own = _own(self, name)
+        if own is not None:
+            return own(self)
         raise RuntimeError(f"{name} expected sparse {what}tensor layout but got Strided")
 
     ask.__name__ = name

@@ -274,12 +274,12 @@ rrelu_ = _activation.rrelu_
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input)), elementwise."""
-    return input.sigmoid()
+    return _op.functions["sigmoid"](input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent, elementwise."""
-    return input.tanh()
+    return _op.functions["tanh"](input)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

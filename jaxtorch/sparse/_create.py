@@ -204,7 +204,11 @@ def sparse_compressed_tensor(
     for name, part in zip(_PARTS[by_column], (starts, plain)):
         if not part.dim():
             raise RuntimeError(f"{name} must have dimensionality >= 1 but got 0")
-    batch = max(starts.dim() - 1, 0)
+    batch, within = starts.dim() - 1, 2 * (layout in BLOCKED)
+    if held.dim() < batch + within + 1:
+        raise RuntimeError(
+            f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {within}) but got {held.dim()}"
+        )
     block = tuple(held.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
     if size is None:
         found = host(plain)
