@@ -46,9 +46,8 @@ def _products_wanted(mode: bool | None, p: float, rows: int, others: int) -> boo
 
 def _distance_name(operands: Any, statics: Any) -> str:
     x, y = operands
-    return (
-        "ViewBackward0" if _products_wanted(statics[1], statics[0][1], x.shape[-2], y.shape[-2]) else "CdistBackward0"
-    )
+    p = statics[0][1] if isinstance(statics[0], tuple) else statics[0]
+    return "ViewBackward0" if _products_wanted(statics[1], p, x.shape[-2], y.shape[-2]) else "CdistBackward0"
 
 
 def _check_distances(x1: Any, x2: Any) -> None:
