@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 from ._absent import absent_function as _absent_function
 from ._core.device import device as _device
+from ._core.tensor import Tensor as _Tensor
 from ._library import operators as _operators
 from ._library import schema as _schema
 from ._library.operators import OpOverload
 from ._library.schema import infer as infer_schema
+from .utils._pytree import tree_leaves as _leaves
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "get_kernel", "impl", "impl_abstract",
@@ -23,6 +27,8 @@ _pending_fakes: dict[str, Callable[..., Any]] = {}
 """Fake implementations that were registered before their operation, by its qualified name."""
 _pending_kernels: dict[str, dict[str, Callable[..., Any]]] = {}
 """Implementations that were registered before their operation, by its qualified name and their keys."""
+_defining: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()
+"""The libraries of kind 'DEF', by their namespaces."""
 
 
 def fallthrough_kernel() -> None:
@@ -41,6 +47,13 @@ class Library:
             raise ValueError(f"Unsupported kind: {kind}")
         if ns in ("prim",):
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        if kind == "DEF":
+            if ns in _defining:
+                raise RuntimeError(
+                    f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your definitions in "
+                    "a single TORCH_LIBRARY block. If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL"
+                )
+            _defining[ns] = self
         self.ns = ns
         self.kind = kind
         self.dispatch_key = dispatch_key
@@ -271,7 +284,10 @@ class CustomOpDef:
 
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """An implementation for kinds of devices; a decorator without `fn`."""
-        return register_kernel(self._qualname, device_types, fn)
+        if fn is None:
+            return lambda fn: self.register_kernel(device_types, fn)
+        register_kernel(self._qualname, device_types, _without_sharing(fn, self._name))
+        return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """The function for tensors on 'meta'."""
@@ -288,6 +304,29 @@ class CustomOpDef:
     def register_vmap(self, func: Any = None) -> Any:
         """The rule for `torch.func.vmap`; see `torch.library.register_vmap`."""
         return register_vmap(self._qualname, func)
+
+
+def _without_sharing(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function of a custom operation, whose results may share no memory with its arguments and each other: RuntimeError."""
+
+    @functools.wraps(fn)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        found = fn(*args, **kwargs)
+        seen = [x for x in _leaves((args, kwargs)) if isinstance(x, _Tensor)]
+        for x in _leaves(found):
+            if isinstance(x, _Tensor):
+                if any(x is s or (x._alias and s._alias and x._alias.storage is s._alias.storage) for s in seen):
+                    raise RuntimeError(
+                        f"{name} (with implementation in {fn.__module__}): The output of this custom operator (1) must not also be "
+                        "an input to this custom operator and (2) may not alias any inputs to this custom operator or other returns. "
+                        "The most common way to trigger this error is if we have y = custom_op(x) and y and x are the same Tensor. "
+                        "Please instead return a clone of the offending output tensor(s) (e.g. return x.clone()) or refactor the "
+                        "custom operator to not return y."
+                    )
+                seen.append(x)
+        return found
+
+    return checked
 
 
 def custom_op(
@@ -312,7 +351,7 @@ def custom_op(
             raise ValueError(f"custom_op(): expected a name such as 'mylib::{name}', got {name!r}")
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
         made = CustomOpDef(ns, short, text, function, tags)
-        register_kernel(made._qualname, device_types, function)
+        made.register_kernel(device_types, function)
         made.__doc__ = inspect.getdoc(function)
         return made
 

@@ -86,7 +86,7 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         values, named = self._schema.bind(args, kwargs, self.name())
-        result = self._run(values, named)
+        result = self._schema.checked(self._run(values, named))
         if self.counts_writes:
             given = {**dict(zip([a.name for a in self._schema.arguments], values, strict=False)), **named}
             increment_version(list(_tensors([given[a.name] for a in self._schema.arguments if a.is_write])))
@@ -246,7 +246,7 @@ class OpOverloadPacket:
         for overload in self.found.values():
             try:
                 overload._schema.bind(args, kwargs, overload.name())
-            except TypeError as error:
+            except RuntimeError as error:
                 errors.append(error)
                 continue
             return overload(*args, **kwargs)

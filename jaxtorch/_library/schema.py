@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.device import device
 from .._core.tensor import Tensor
@@ -53,30 +55,85 @@ class Schema:
         return self.text
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> tuple[list[Any], dict[str, Any]]:
-        """Positional and keyword-only arguments with their defaults. TypeError for what does not fit."""
+        """Positional and keyword-only arguments with their defaults, as their types want them. RuntimeError for what does not fit."""
         positional = [a for a in self.arguments if not a.kwarg_only]
+        said = f"Declaration: {self.text}"
         if len(args) > len(positional):
-            raise TypeError(
-                f"{label}() expected at most {len(positional)} argument(s) but received {len(args)} argument(s). "
-                f"Declaration: {self.text}"
+            raise RuntimeError(
+                f"{label}() takes {len(positional)} positional argument(s) but {len(args)} was/were given.  {said}"
             )
         rest = dict(kwargs)
-        values: list[Any] = list(args)
-        named: dict[str, Any] = {}
-        for a in self.arguments[len(args) :] if len(args) <= len(self.arguments) else ():
-            if a.name in rest:
+        given: list[Any] = []
+        for i, a in enumerate(self.arguments):
+            if i < len(args):
+                value = args[i]
+                if a.name in rest:
+                    raise RuntimeError(f"Argument '{a.name}' specified both as positional and keyword argument. {said}")
+            elif a.name in rest:
                 value = rest.pop(a.name)
             elif a.default is not _MISSING:
-                value = a.default
+                given.append(a.default)
+                continue
             else:
-                raise TypeError(f"{label}() is missing value for argument '{a.name}'. Declaration: {self.text}")
-            if a.kwarg_only:
-                named[a.name] = value
-            else:
-                values.append(value)
+                raise RuntimeError(f"{label}() is missing value for argument '{a.name}'. {said}")
+            fitting = fitted(a.type, value)
+            if fitting is _MISSING:
+                raise RuntimeError(
+                    f"{label}() Expected a value of type '{a.type}' for argument '{a.name}' but instead found type "
+                    f"'{type(value).__name__}'.\nPosition: {i}\nValue: {value!r}\n{said}"
+                )
+            given.append(fitting)
         if rest:
-            raise TypeError(f"{label}() got an unexpected argument '{next(iter(rest))}'. Declaration: {self.text}")
-        return values, named
+            raise RuntimeError(f"Unknown keyword argument '{next(iter(rest))}' for operator '{label}'. {said}")
+        n = len(positional)
+        return given[:n], {a.name: v for a, v in zip(self.arguments[n:], given[n:], strict=True)}
+
+    def checked(self, result: Any) -> Any:
+        """A result as the schema says it; RuntimeError or TypeError for what does not fit."""
+        if len(self.returns) > 1 and not isinstance(result, (list, tuple)):
+            raise TypeError(f"Object of type '{type(result).__name__}' is not an instance of 'sequence'")
+        for kind, one in zip(self.returns, result if len(self.returns) > 1 else [result], strict=False):
+            if kind == "Tensor" and one is not None and not isinstance(one, Tensor):
+                raise RuntimeError(f"Unable to cast {one!r} to Tensor")
+            if (kind in _NUMBERS or kind == "bool") and fitted(kind, one) is _MISSING:
+                raise RuntimeError(f"Unable to cast Python instance of type {type(one)} to C++ type '{kind}'")
+        return fitted(self.returns[0], result) if len(self.returns) == 1 and self.returns[0] in _NUMBERS else result
+
+
+_NUMBERS: dict[str, Any] = {"int": int, "SymInt": int, "float": float}
+
+
+def fitted(kind: str, value: Any) -> Any:
+    """An argument as an operation's implementation gets it, or `_MISSING` where its type does not fit."""
+    if kind.endswith("?"):
+        return None if value is None else fitted(kind[:-1], value)
+    inner, brackets, size = kind.partition("[")
+    if brackets:
+        if size[0].isdigit() and isinstance(value, int):
+            return [int(value)] * int(size[:-1])
+        if not isinstance(value, (list, tuple, set)):
+            return _MISSING
+        found = [_MISSING if v is None and inner == "Tensor" else fitted(inner, v) for v in value]
+        return _MISSING if any(f is _MISSING for f in found) else found
+    if kind == "Tensor":
+        return value if value is None or isinstance(value, Tensor) else _MISSING
+    if kind == "str":
+        return value if isinstance(value, str) else _MISSING
+    if kind == "Scalar":
+        return value if isinstance(value, (int, float, complex)) else _MISSING
+    if kind == "Device":
+        return device(value) if isinstance(value, str) else value if isinstance(value, device) else _MISSING
+    if kind == "ScalarType":
+        return value if isinstance(value, dtypes.dtype) else _MISSING
+    single = isinstance(value, (np.number, np.bool_)) or (isinstance(value, Tensor) and value.ndim == 0)
+    if kind == "bool":
+        return bool(value) if single or value is None or isinstance(value, (int, float, complex)) else _MISSING
+    if kind in _NUMBERS:
+        plain = isinstance(value, int) or (kind == "float" and isinstance(value, float))
+        if value.__class__ is _NUMBERS[kind]:
+            return value
+        return _NUMBERS[kind](value.item() if isinstance(value, Tensor) else value) if single or plain else _MISSING
+    return value
 
 
 def _split(text: str) -> list[str]:
