@@ -258,8 +258,10 @@ def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[
     for key in keys:
         storage = storages[key]
         storage.flat, storage.owner = _content(file, StorageKind(storage.dtype), swap, storage.flat.size), None
+    end = file.tell()
     file.seek(begin)
     result = unpickle(file, storage_of, reader, options)
+    file.seek(end)  # where the next object may begin
     hand_out(storages)
     return result
 
@@ -268,8 +270,10 @@ def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[
 
 
 def is_tar(file: IO[bytes]) -> bool:
-    """Is the file a tar archive?"""
+    """Is the file a tar archive? One that follows something else is none."""
     start = file.tell()
+    if start:
+        return False
     try:
         with tarfile.open(fileobj=file, mode="r:"):
             return True

@@ -320,9 +320,8 @@ def like_filled(
     if layout is not None and (layout in SPARSE or is_sparse(input)) and layout is not need_tensor(input, name).layout:
         return _in_layout(input, value, dtype, device, requires_grad, name, layout)
     if lacks_content(need_tensor(input, name)):
-        return answers[-1](
-            functions[name], (input,), {"dtype": dtype, "device": device, "requires_grad": requires_grad}
-        )
+        options = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return answers[-1](functions[name], (input, value) if name == "full_like" else (input,), options)
     if input._alias is not None and not input._alias.shaped:
         input._alias.read(input)
     aval = input._value.aval

@@ -15,8 +15,8 @@ from .._core import dtypes, strides
 from .._core.apart import refuse_parts, refuse_shared
 from .._core.layouts import suggests
 from .._core.modes import state
-from .._core.op import Arrays, function, numpy_names, op
-from .._core.sparsity import NoContent, answers
+from .._core.op import Arrays, function, functions, numpy_names, op
+from .._core.sparsity import NoContent, answers, is_sparse
 from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .indexing import host_content
 
@@ -198,7 +198,7 @@ def _stacking(name: str, reshaped: Callable[[Tensor], Tensor], dim: Any, doc: st
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         tensors = [reshaped(t) for t in tensors]
         d = dim if isinstance(dim, int) else dim(tensors[0])
-        result = _join(tensors, d)
+        result = functions["cat"](tensors, d) if any(map(is_sparse, tensors)) else _join(tensors, d)
         return result if out is None else write_out(out, result, name)
 
     joined.__name__ = joined.__qualname__ = name

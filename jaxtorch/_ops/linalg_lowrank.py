@@ -62,4 +62,5 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
+    A = A.to_dense() if center and A.is_sparse else A
     return svd_lowrank(A - A.mean(-2, True) if center else A, q, niter)

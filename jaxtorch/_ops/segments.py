@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import strides
+from .._core import dtypes, strides
 from .._core.op import Array, Number, function, op
 from .._core.parameters import checked
 from .._core.runner import known
@@ -80,6 +80,9 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): expected an input with elements")
     if indices is not None:
         raise RuntimeError("segment_reduce(): reduction by indices is not supported")
+    given = offsets if offsets is not None else lengths
+    if given is not None and given.dtype not in (dtypes.int32, dtypes.int64):
+        raise NotImplementedError(f"segment_reduce: lengths and offsets of the type {given.dtype} are not implemented")
     if offsets is not None:
         begins, ends = offsets[..., :-1], offsets[..., 1:]
     elif lengths is not None:

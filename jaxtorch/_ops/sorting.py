@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -384,6 +385,32 @@ def _counted(new: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return starts[1:] - starts[:-1]
 
 
+def _order_of_rows(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The rows in order. To PyTorch NaN is neither less nor greater than anything, and rows are inserted one by one."""
+    if kind(rows) != "float" or not np.isnan(rows).any():
+        return np.lexsort(rows.T[::-1])
+    items = rows.tolist()
+
+    def less(a: int, b: int) -> bool:
+        different = ((x, y) for x, y in zip(items[a], items[b], strict=True) if x < y or x > y)
+        x, y = next(different, (0, 0))
+        return x < y
+
+    if len(items) > 16:
+        order = sorted(range(len(items)), key=functools.cmp_to_key(lambda a, b: less(b, a) - less(a, b)))
+        return np.array(order, np.int64)
+    order = [0]
+    for i in range(1, len(items)):
+        place = i
+        if less(i, order[0]):
+            place = 0
+        else:
+            while less(i, order[place - 1]):
+                place -= 1
+        order.insert(place, i)
+    return np.array(order, np.int64)
+
+
 def _distinct(name: str, input: Tensor, dim: int | None, sort: bool, inverted: bool) -> tuple[Any, Any, Any]:
     """Distinct elements or slices, the inverse, if it is asked for, and the counts."""
     x = _host(name, input)
@@ -401,7 +428,7 @@ def _distinct(name: str, input: Tensor, dim: int | None, sort: bool, inverted: b
         raise RuntimeError(f"There are 0 sized dimensions, and they aren't selected, so {name} cannot be applied")
     moved = np.moveaxis(x, axis, 0)
     rows = moved.reshape(len(moved), math.prod(moved.shape[1:]))
-    order = np.lexsort(rows.T[::-1]) if sort and rows.shape[1] else np.arange(len(rows))
+    order = _order_of_rows(rows) if sort and rows.shape[1] else np.arange(len(rows))
     out, inverse, counts = _grouped(rows, order)
     return np.moveaxis(out.reshape(-1, *moved.shape[1:]), 0, axis), inverse, counts
 

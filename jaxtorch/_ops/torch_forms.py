@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .._core.op import function, method
 from .._core.op import functions as _f
 from .._core.parameters import checked
@@ -175,7 +173,7 @@ def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tenso
     if any(t.requires_grad for t in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     size = self._value.aval.shape
-    arrays = [np.broadcast_to(known(t.detach()._array()), size) for t in (self, *others)]
+    arrays = [known(t.detach().expand(size)._array()) for t in (self, *others)]
     values = [fn(*items) for items in zip(*[a.reshape(-1).tolist() for a in arrays], strict=True)]
     return self.copy_(from_host(pack(values, self._value.aval.dtype, size), self.device))
 

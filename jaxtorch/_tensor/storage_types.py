@@ -385,7 +385,9 @@ def _bounds(index: slice, n: int) -> tuple[int, int]:
 
 def _of_buffer(buffer: Any, byte_order: str, count: int, offset: int, dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
     """The elements of a buffer, as bytes in this machine's order."""
-    mark = {"native": "=", "little": "<", "big": ">"}[byte_order]
+    mark = {"native": "=", "little": "<", "big": ">"}.get(byte_order)
+    if mark is None:
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
     found = np.frombuffer(buffer, dtype.np.newbyteorder(mark), count, offset)
     return found.astype(dtype.np).view(np.uint8)
 

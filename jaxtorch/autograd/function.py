@@ -76,6 +76,11 @@ class BackwardCFunction(tape.Node):
 
     def mark_non_differentiable(self, *args: Tensor) -> None:
         """Say which outputs have no gradient."""
+        for x in args:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(
+                    f"mark_non_differentiable only accepts variable arguments, but got {type(x).__name__}"
+                )
         self._non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:

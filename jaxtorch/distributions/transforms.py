@@ -382,6 +382,10 @@ class CatTransform(Transform):
         )
 
     def _parts(self, x: Any) -> list[Any]:
+        if not -x.dim() <= self.dim < x.dim() or x.size(self.dim) != self.length:
+            raise AssertionError(
+                f"CatTransform: expected {self.length} elements along dimension {self.dim} of {tuple(x.shape)}"
+            )
         starts = [sum(self.lengths[:i]) for i in range(len(self.lengths))]
         return [x.narrow(self.dim, s, n) for s, n in zip(starts, self.lengths)]
 

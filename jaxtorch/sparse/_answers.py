@@ -16,7 +16,6 @@ from .._core.tensor import Tensor
 from .._ops import constants
 from .._ops import sparse as _ops
 from ._convert import coalesce, compress, flat_places, index_tensor, to_coo, to_dense
-from ._create import empty
 from ._tensor import (
     BLOCKED,
     COO,
@@ -119,6 +118,13 @@ def _unary(name: str) -> None:
 
 for _name in _UNARY:
     _unary(_name)
+
+
+@on("angle")
+def _angle(t: SparseTensor) -> SparseTensor:
+    if t._kind is COO:
+        unsupported("angle", (t,))
+    return with_values(t, functions["angle"](t._parts[-1]))
 
 
 @on("_conj", "_conj_physical")
@@ -292,7 +298,9 @@ def mul(a: Any, b: Any) -> Tensor:
 @on("mul_", "multiply_")
 def _mul_(a: Any, b: Any) -> Tensor:
     if not isinstance(a, SparseTensor):
-        unsupported("mul_", (b,))
+        if b._kind is not COO:
+            unsupported("mul_", (b,))
+        return Tensor.mul_(a, to_dense(b))
     if _is_number(b):
         return become(a, with_values(a, (a._parts[-1] * b).to(a.dtype)))
     return become(a, mul(a, b))
@@ -557,28 +565,3 @@ def cat(tensors: Any, dim: int = 0) -> SparseTensor:
 def stack(tensors: Any, dim: int = 0) -> SparseTensor:
     """Sparse tensors along a new dimension."""
     return cat([unsqueeze(t, dim) for t in tensors], strides.wrap_dim(dim, tensors[0].dim() + 1))
-
-
-@on("empty_like")
-def empty_like(t: SparseTensor, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> SparseTensor:
-    """A tensor of the same size and layout; one that has compressed indices keeps them, with zeros as values."""
-    if t._kind is COO:
-        return zeros_like(t, dtype, device, requires_grad)
-    compressed, indices, values = t._parts
-    device = t.device if device is None else device
-    parts = [x.clone().to(device) for x in (compressed, indices)]
-    held = functions["zeros_like"](values, dtype=dtype, device=device)
-    made = make(t._kind, (*parts, held), tuple(t.shape), t._sparse, t._merged)
-    return made.requires_grad_() if requires_grad else made
-
-
-@on("zeros_like")
-def zeros_like(t: SparseTensor, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> SparseTensor:
-    """A tensor of the same size and layout without values."""
-    device = t.device if device is None else device
-    dtype = t.dtype if dtype is None else dtype
-    if t._kind is COO and t._sparse < t.dim():
-        zeros = functions["zeros"]
-        values = zeros((0, *t.shape[t._sparse :]), dtype=dtype, device=device)
-        return coo(zeros((t._sparse, 0), dtype=dtypes.int64, device=device), values, t.shape, True)
-    return empty(tuple(t.shape), t._kind, dtype, device, requires_grad)

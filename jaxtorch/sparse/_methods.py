@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.op import functions
 from .._core.tensor import Tensor
 from .._ops import casting
 from .._ops.constants import strided
-from . import _answers, _products
+from . import _answers, _likes, _products  # noqa: F401  (registers what it has)
 from ._convert import coalesce as _coalesce
 from ._convert import compress, index_tensor, to_coo, to_dense
+from ._create import empty
 from ._tensor import (
     COLUMN_COMPRESSED,
     COO,
@@ -184,7 +186,13 @@ def type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False, **kw
 
 @method
 def resize_as_sparse_(self: SparseTensor, other: Any) -> SparseTensor:
-    """Give this tensor the size of another sparse one."""
+    """Give this tensor the size of another sparse one; one with compressed indices must have it already."""
+    if self._kind is not COO:
+        if getattr(other, "_kind", None) is not self._kind:
+            raise RuntimeError("resize_as_sparse_compressed_tensor_: self and src must have the same layout")
+        if other.shape != self.shape or nnz(other) != nnz(self):
+            raise NotImplementedError("resize_as_sparse_: compressed tensors of another size or with other places")
+        return self
     return sparse_resize_(self, other.shape, other.sparse_dim(), other.dense_dim())
 
 
@@ -239,8 +247,11 @@ def zero_(self: SparseTensor) -> SparseTensor:
 
 @method
 def fill_(self: SparseTensor, value: Any) -> Any:
-    """NotImplementedError: the result would be dense."""
-    _answers.unsupported("fill_.Scalar", (self,), True)
+    """Of compressed tensors the values that are there; NotImplementedError for others, whose result would be dense."""
+    if self._kind is COO:
+        _answers.unsupported("fill_.Scalar", (self,), True)
+    self._parts[-1].fill_(value)
+    return self
 
 
 @method
@@ -375,6 +386,34 @@ def _part(name: str) -> property:
 SparseTensor.real, SparseTensor.imag = _part("real"), _part("imag")  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@method
+def new_tensor(self: SparseTensor, data: Any, **kwargs: Any) -> Tensor:
+    """A dense tensor of the same element type."""
+    if self._kind is not COO:
+        _answers.unsupported("new_tensor", (self,), True)
+    return Tensor.new_tensor(functions["empty"](0, dtype=self.dtype, device=self.device), data, **kwargs)
+
+
+@method
+def new_zeros(
+    self: SparseTensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A sparse tensor without values of the same element type."""
+    if self._kind is not COO:
+        _answers.unsupported("new_zeros", (self,), True)
+    if not size:
+        raise TypeError('new_zeros() missing 1 required positional arguments: "size"')
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    device = self.device if device is None else device
+    return empty(shape, COO, self.dtype if dtype is None else dtype, device, requires_grad)
+
+
+@method
+def new_empty(self: SparseTensor, *size: Any, **options: Any) -> Tensor:
+    """`new_zeros`: there are no values."""
+    return new_zeros(self, *size, **options)
+
+
 def _unsupported_method(name: str) -> None:
     def refuse(self: SparseTensor, *args: Any, **kwargs: Any) -> Any:
         _answers.unsupported(name, (self,), True)
@@ -384,9 +423,9 @@ def _unsupported_method(name: str) -> None:
     method(refuse)
 
 
-for _name in """view view_as resize_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_ new_tensor
-as_strided as_subclass uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ new_zeros new_ones
-new_empty new_full new_empty_strided split split_with_sizes chunk tensor_split""".split():
+for _name in """view view_as resize_ set_ jax __jax_array__ __dlpack__ __dlpack_device__ apply_ map_ map2_
+as_strided as_subclass uniform_ normal_ random_ exponential_ geometric_ cauchy_ log_normal_ bernoulli_ new_ones new_full
+new_empty_strided split split_with_sizes chunk tensor_split""".split():
     _unsupported_method(_name)
 
 

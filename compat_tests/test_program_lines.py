@@ -1,0 +1,100 @@
+"""Short programs from what PyTorch's own tests check, a table for each mechanism; what they tell is PyTorch's."""
+
+from __future__ import annotations
+
+import copy
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parity import attempt, parity_test
+
+PROGRAMS = {
+    # orders in which NaN stands where it stood
+    "rows with nan": """
+for rows in ([nan, 1, 0], [3, nan, 1, nan, 0], [nan, nan, 2, 1], [2, 1, nan, 3, 1]):
+    x = t.tensor(rows)
+    tell(t.unique, x[:, None], dim=0, return_inverse=True, return_counts=True)
+    tell(lambda: t.unique(t.stack([x, x.flip(0)]), dim=1).contiguous())
+    tell(t.unique, t.stack([x, x.flip(0)]), dim=0, return_inverse=True)
+""",
+    # arguments that are refused
+    "outputs of a function": """
+class Fn(t.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_non_differentiable(1)
+        return x
+tell(Fn.apply, t.ones(2, requires_grad=True))
+""",
+    "segments": """
+d = t.tensor([1.0, 2.0, 3.0])
+for n in (t.tensor([1.0, 2.0]), t.tensor([1, 2], dtype=t.int32), t.tensor([1, 2]), t.tensor([1, 2], dtype=t.int16)):
+    tell(t.segment_reduce, d, "sum", lengths=n), tell(t.segment_reduce, d, "sum", offsets=n)
+""",
+    "buffers": """
+for order in ("little", "big", "native", "x", ""):
+    tell(lambda: t.ShortStorage.from_buffer(bytearray(b"\\1\\0\\2\\0"), order).tolist())
+tell(lambda: t.ones(2).map_(t.ones(3), lambda a, b: a)), tell(lambda: t.ones(2, 2).map_(t.ones(2), lambda a, b: a + b))
+""",
+    "parts of a transform": """
+f = t.distributions.transforms
+c = f.CatTransform([f.ExpTransform(), f.ExpTransform()])
+tell(c, t.ones(2)), tell(c, t.ones(4)), tell(c, t.tensor(1.0)), tell(c.inv, t.ones(3)), tell(c.log_abs_det_jacobian, t.ones(3), t.ones(3))
+""",
+    # sparse tensors
+    "sparse beside dense": """
+d = t.tensor([[1.0, 2.0], [3.0, 4.0]])
+s = t.tensor([[0, 1.0], [2, 0]]).to_sparse()
+c = s.to_sparse_csr()
+tell(lambda: d.clone().mul_(s)), tell(lambda: t.hstack([s, s]).to_dense()), tell(lambda: t.vstack([s, s]).to_dense())
+tell(lambda: s.new_tensor([[1, 2]])), tell(lambda: t.pca_lowrank(s, 1)[1])
+for made in (s.new_zeros(2), s.new_zeros((2, 3), dtype=t.int32), s.new_empty(2)):
+    found.append([str(made.layout), made.dtype, made.shape, made._nnz()])
+for make in (
+    lambda: c.clone().fill_(2), lambda: t.ones_like(c), lambda: t.full_like(c, 3.0), lambda: c.angle(), lambda: c.resize_as_sparse_(c)
+):
+    made = make()
+    found.append([str(made.layout), made.crow_indices(), made.col_indices(), made.values()])
+tell(lambda: c.resize_as_sparse_(s)), tell(lambda: c.resize_as_sparse_(s.to_sparse_csc())), tell(lambda: s.clone().fill_(2))
+tell(lambda: c.new_zeros(2)), tell(lambda: s.new_ones(2)), tell(lambda: c.new_tensor([1.0])), tell(lambda: t.ones_like(s))
+""",
+    # files
+    "several in one file": """
+b = io.BytesIO()
+for x in (1, [t.ones(2), 2], t.arange(3)):
+    t.save(x, b, _use_new_zipfile_serialization=False)
+b.seek(0)
+for _ in range(3):
+    tell(t.load, b)
+found.append(b.read())
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@parity_test
+def test_program(torch: Any, name: str) -> Any:
+    found: list[Any] = []
+
+    def tell(function: Any, *args: Any, **kwargs: Any) -> None:
+        told = attempt(lambda: function(*args, **kwargs))
+        kind = getattr(told, "kind", None)  # which layouts an operation is there for is told by either of two types
+        found.append(told if kind is None else kind.replace("NotImplementedError", "RuntimeError"))
+
+    scope = {
+        "t": torch,
+        "F": torch.nn.functional,
+        "nn": torch.nn,
+        "np": np,
+        "io": io,
+        "copy": copy,
+        "nan": float("nan"),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(PROGRAMS[name], {**scope, "found": found, "tell": tell})
+    return found
