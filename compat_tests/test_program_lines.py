@@ -43,7 +43,8 @@ tell(lambda: t.ones(2).map_(t.ones(3), lambda a, b: a)), tell(lambda: t.ones(2, 
     "parts of a transform": """
 f = t.distributions.transforms
 c = f.CatTransform([f.ExpTransform(), f.ExpTransform()])
-tell(c, t.ones(2)), tell(c, t.ones(4)), tell(c, t.tensor(1.0)), tell(c.inv, t.ones(3)), tell(c.log_abs_det_jacobian, t.ones(3), t.ones(3))
+tell(c, t.ones(2)), tell(c, t.ones(4)), tell(c, t.tensor(1.0)), tell(c.inv, t.ones(3))
+tell(c.log_abs_det_jacobian, t.ones(3), t.ones(3))
 """,
     # sparse tensors
     "sparse beside dense": """
