@@ -59,6 +59,16 @@ def gradients_of_a_product(t: Any) -> Any:
 
 
 @case
+def gradients_that_depend_by_a_condition(t: Any) -> Any:
+    x = t.tensor(0.4, requires_grad=True)
+    found = []
+    for f in (t.abs, t.relu, t.linalg.vector_norm, t.nn.functional.leaky_relu, lambda x: x.sign() * x):
+        (g,) = t.autograd.grad(f(x), x, create_graph=True)
+        found.append(t.autograd.grad(g, x))
+    return found
+
+
+@case
 def strict_hessian_without_dependence(t: Any) -> Any:
     w = t.ones(2, requires_grad=True)
     return t.autograd.functional.hessian(lambda x: (w * x).sum(), t.ones(2), strict=True)

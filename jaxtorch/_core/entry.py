@@ -238,7 +238,7 @@ class Entry:
         self.derived = False  # is it the derivative of another?
         self.blank: frozenset[int] = (
             frozenset()
-        )  # of a derivative's derivative: the outputs that no cotangent has a part in
+        )  # of a derivative's derivative: outputs for what the derivative is not computed from
 
     @property
     def name(self) -> str:

@@ -294,7 +294,8 @@ def _follow(
         tracked = {i: x for i, x in enumerate(operands) if isinstance(x, _tensor.Tensor) and x._rg}
         if tracked:
             used = entry.used()
-            tracked = {i: x for i, x in tracked.items() if i in used}
+            if not any([i in used and _smooth(a) for i, a in enumerate(kernel.in_avals)]):  # noqa: C419
+                tracked = {}  # a linear function: to a product's tangent PyTorch counts both factors
         own: list[Any] = values
         if state.grad and (tracked or any(t._rg for t in tangents)):  # kept, lest a write in place makes them unusable
             own = [v if v.aval.wrapped else _tensor.kept_value(v) for v in values]

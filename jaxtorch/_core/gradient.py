@@ -238,12 +238,13 @@ class GradForm:
             form.learn_backward(present, v, kernel, symbolic)
         elif filling is not None and templates.MODE == "check":
             templates.compare(name, filling.closed(), unaliased(single, kernel.slot.device.type), avals)
-        return self._as_derivative(Entry(self.entry.op, kernel, None, self.entry.static), n_saved)
+        return self._as_derivative(Entry(self.entry.op, kernel, None, self.entry.static), present)
 
-    def _as_derivative(self, made: Entry, n_saved: int) -> Entry:
+    def _as_derivative(self, made: Entry, present: tuple[bool, ...]) -> Entry:
         made.grad_name, made.derived = self.name, True
         if self.entry.derived:
-            made.blank = frozenset([k for k, s in enumerate(made.sources()) if all(i < n_saved for i in s)])
+            used = frozenset[int]().union(*[s for s, p in zip(self.entry.sources(), present, strict=True) if p])
+            made.blank = frozenset([k for k, i in enumerate(self.wanted) if i not in used])
         return made
 
     def full_backward(self, present: tuple[bool, ...]) -> Entry:
@@ -274,7 +275,7 @@ class GradForm:
         single = in_single(backward, tuple(avals))
         kernel = Kernel(self.name or self.entry.name + "_bwd", single, tuple(avals), self.entry.kernel.slot)
         found = self._full[present] = Entry(self.entry.op, kernel, None, self.entry.static)
-        return self._as_derivative(found, n_in)
+        return self._as_derivative(found, present)
 
 
 class Derived:
