@@ -1325,7 +1325,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = ...,
     """Where values would be inserted to keep the last dimension of `sorted_sequence` in order."""
 def seed() -> _int:
     """Seed the default generators from the system's own randomness; the seed."""
-def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: _float | None = ..., out: Tensor | None = ...) -> Tensor:
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: Any = ..., out: Tensor | None = ...) -> Tensor:
     """'sum', 'mean', 'max', 'min' or 'prod' of consecutive segments along `axis`."""
 def select(input: Tensor, dim: Any, index: Tensor | _Number | None, *, axis: Any = ...) -> Tensor:
     """The slice at one index of a dimension, which is dropped."""

@@ -17,7 +17,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
     RuntimeError where they do not.
     """
-    given: list[Any] = [(s,) if isinstance(s, (int, float)) else tuple(s) for s in shapes]
+    for s in shapes:
+        if isinstance(s, Tensor):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
+    given: list[Any] = [(s,) if isinstance(s, (int, float)) else tuple(s) for s in shapes if s is not None]
     if any(n < 0 for s in given for n in s):
         raise ValueError("Attempting to broadcast a dimension with negative length!")
     return Size([int(n) for n in _strides.broadcast_shapes(*given)])

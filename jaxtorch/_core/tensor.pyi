@@ -372,7 +372,7 @@ class Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Tensor | _Number | None = ..., alpha: Tensor | _Number | None = ...) -> Self:
         """In-place form of `baddbmm`."""
-    def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    def bernoulli(self, p: _float | None = ..., *, generator: Generator | None = ..., _out: Any = ...) -> Tensor:
         """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
     def bernoulli_(self, p: Any = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with 0 and 1, in place; `p` is the probability of 1: a number, or a tensor that broadcasts to this one."""
@@ -460,7 +460,7 @@ class Tensor:
         """A part of a sparse row compressed tensor; RuntimeError for a dense one."""
     def conj(self) -> Tensor:
         """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
-    def conj_physical(self, *, out: Tensor | None = ...) -> Tensor:
+    def conj_physical(self, *, _out: Any = ...) -> Tensor:
         """The complex conjugate, in memory of its own; a real tensor is returned itself."""
     def conj_physical_(self) -> Self:
         """In-place form of `_conj_physical_here`."""
@@ -626,7 +626,7 @@ class Tensor:
         """The order reversed along dimension 0."""
     def float(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float32; itself where it is already."""
-    def float_power(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
+    def float_power(self, exponent: Any, *, _out: Any = ...) -> Tensor:
         """`input ** exponent` in double precision."""
     def float_power_(self, exponent: Any) -> Self:
         """In-place form of `float_power`; the tensor must be of double precision."""
@@ -666,7 +666,7 @@ class Tensor:
         """Fill with the numbers of trials up to the first success of probability `p`, in place."""
     def geqrf(self, *, out: Any = ...) -> return_types.geqrf:
         """R above and on the diagonal, reflections below it, and their factors `tau`, as LAPACK has them."""
-    def ger(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def ger(self, vec2: Tensor, *, _out: Any = ...) -> Tensor:
         """The outer product of two vectors."""
     def get_device(self) -> _int:
         """The index of the device; -1 on the CPU."""
@@ -708,7 +708,7 @@ class Tensor:
         """In-place form of `heaviside`."""
     def histc(self, bins: Any = ..., min: _Number | None = ..., max: _Number | None = ..., *, out: Any = ...) -> Tensor:
         """Counts of elements in `bins` equal intervals from min to max (the data's where they are equal)."""
-    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., out: Any = ...) -> return_types.histogram:
+    def histogram(self, bins: Any = ..., *, range: Any = ..., weight: Tensor | None = ..., density: _bool = ..., _out: Any = ...) -> return_types.histogram:
         """How much lies between the edges `bins`, or in so many equal intervals of `range`; and the edges."""
     def hsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> tuple[Tensor, ...]:
         """Equal parts of one dimension, or parts cut at indices."""
@@ -942,7 +942,7 @@ class Tensor:
         """`input < other`, broadcast."""
     def lt_(self, other: Tensor | _Number) -> Self:
         """In-place form of `lt`."""
-    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
+    def lu(self, pivot: _bool = ..., get_infos: _bool = ..., _out: Any = ...) -> tuple[Tensor, ...]:
         """L and U in one matrix, and the row swaps counted from 1; with `get_infos`, also the codes of `lu_factor_ex`."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = ...) -> Tensor:
         """X of A X = B from what `lu_factor` answers."""
@@ -962,7 +962,7 @@ class Tensor:
         """A copy with the elements of `source`, in order, at the places where the mask holds."""
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """In-place form of `masked_scatter`."""
-    def masked_select(self, mask: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def masked_select(self, mask: Tensor, *, _out: Any = ...) -> Tensor:
         """The elements where the mask holds, in one dimension."""
     def matmul(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The matrix product of two tensors: of vectors, matrices, or batches of matrices (broadcast)."""
@@ -1016,7 +1016,7 @@ class Tensor:
         """`input * other`, broadcast."""
     def mul_(self, other: Tensor | _Number) -> Self:
         """In-place form of `mul`."""
-    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
+    def multinomial(self, num_samples: _int, replacement: _bool = ..., *, generator: Generator | None = ..., _out: Any = ...) -> Tensor:
         """Indices drawn by weight along the last dimension: (n,) or (rows, n) -> int64 with n replaced by `num_samples`."""
     def multiply(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input * other`, broadcast."""
@@ -1050,7 +1050,7 @@ class Tensor:
         """The sum with NaN counted as zero; no complex inputs."""
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """`length` entries of a dimension from `start` on."""
-    def narrow_copy(self, *args: Any, out: Any = ..., **kwargs: Any) -> Tensor:
+    def narrow_copy(self, *args: Any, _out: Any = ..., **kwargs: Any) -> Tensor:
         """A copy of what `narrow` shows, contiguous and with its own memory."""
     @property
     def nbytes(self) -> _int: ...
@@ -1096,7 +1096,7 @@ class Tensor:
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
     def nonzero_static(self, *, size: Any, fill_value: Any = ..., out: Any = ...) -> Tensor:
         """The indices of the first `size` elements that are not zero, as rows (size, dimensions); missing ones hold `fill_value`."""
-    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., out: Tensor | None = ..., dtype: Any = ...) -> Tensor:
+    def norm(self, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., _out: Any = ..., dtype: Any = ...) -> Tensor:
         """The p-norm over dimensions (all by default); 'fro' is the 2-norm, 'nuc' the sum of singular values."""
     def normal_(self, mean: _float = ..., std: _float = ..., *, generator: Generator | None = ...) -> Self:
         """Fill with normal numbers, in place."""
@@ -1112,7 +1112,7 @@ class Tensor:
         """The first columns of the product of the reflections that `geqrf` keeps; shapes (..., m, n), (..., k) to (..., m, n)."""
     def ormqr(self, tau: Tensor, other: Tensor, left: _bool = ..., transpose: _bool = ..., *, out: Any = ...) -> Tensor:
         """The product of `other` with the square Q of the reflections that `geqrf` keeps, or with its conjugate transpose."""
-    def outer(self, vec2: Tensor, *, out: Tensor | None = ...) -> Tensor:
+    def outer(self, vec2: Tensor, *, _out: Any = ...) -> Tensor:
         """The outer product of two vectors."""
     @property
     def output_nr(self) -> _int: ...
@@ -1122,13 +1122,13 @@ class Tensor:
         """The tensor itself: XLA manages host memory for transfers itself."""
     def pinverse(self, rcond: Any = ...) -> Tensor:
         """The pseudo-inverse; singular values up to `rcond` times the largest count as 0."""
-    def polygamma(self, n: Any, *, out: Any = ...) -> Tensor:
+    def polygamma(self, n: Any) -> Tensor:
         """The n-th derivative of `digamma`."""
     def polygamma_(self, n: Any) -> Self:
         """In-place form of `_polygamma`."""
     def positive(self) -> Tensor:
         """The tensor itself; bools are refused."""
-    def pow(self, exponent: Any, *, out: Tensor | None = ...) -> Tensor:
+    def pow(self, exponent: Any, *, _out: Any = ...) -> Tensor:
         """`input ** exponent`, broadcast; integers to negative integer numbers raise RuntimeError."""
     def pow_(self, exponent: Any) -> Self:
         """In-place form of `pow`."""
@@ -1332,7 +1332,7 @@ class Tensor:
         """In-place form of `squeeze`."""
     def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ...) -> Tensor:
         """beta self + alpha mat1 @ mat2 as a COO tensor."""
-    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def std(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., _out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """The standard deviation over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def stft(self, n_fft: _int, hop_length: _int | None = ..., win_length: _int | None = ..., window: Tensor | None = ..., center: _bool = ..., pad_mode: _str = ..., normalized: _bool = ..., onesided: _bool | None = ..., return_complex: _bool | None = ..., align_to_window: _bool | None = ...) -> Tensor:
         """The spectra of windows of a signal `hop_length` apart; shapes (T) or (B, T) to (..., frequencies, frames)."""
@@ -1358,7 +1358,7 @@ class Tensor:
         """The sum over dimensions (an int, a tuple, None for all); integers add up in int64."""
     def sum_to_size(self, *sizes: Any, size: Any = ...) -> Tensor:
         """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
-    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, out: tuple[Tensor, ...] | None = ...) -> return_types.svd:
+    def svd(self, some: _bool = ..., compute_uv: _bool = ..., *, _out: Any = ...) -> return_types.svd:
         """U, the singular values, and V, of A = U diag(S) V^H; zeros for U and V unless `compute_uv`."""
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Two dimensions exchanged, as `transpose`."""
@@ -1474,7 +1474,7 @@ class Tensor:
         """The memory behind the tensor, which its views share."""
     def values(self) -> Tensor:
         """A part of a sparse tensor; RuntimeError for a dense one."""
-    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., out: Tensor | None = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
+    def var(self, dim: Any = ..., unbiased: Any = ..., keepdim: Any = ..., *, correction: Any = ..., _out: Any = ..., axis: Any = ..., keepdims: Any = ...) -> Tensor:
         """The variance over dimensions (an int, a tuple, None for all), divided by `n - correction`."""
     def vdot(self, other: Tensor, *, out: Any = ...) -> Tensor:
         """The inner product of two vectors, the first conjugated."""

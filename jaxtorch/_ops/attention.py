@@ -278,6 +278,9 @@ def scaled_dot_product_attention(
     A bool mask is True where attention is allowed, a float mask is added. Dropout is applied whatever the
     mode.
     """
+    for place, (name, x) in enumerate((("query", query), ("key", key), ("value", value)), 1):
+        if type(x) is not Tensor:
+            need_tensor(x, "scaled_dot_product_attention", name, place)
     if lacking and query._value.aval.slot is cpu.slot:
         raise RuntimeError(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math "

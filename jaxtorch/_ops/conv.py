@@ -214,6 +214,8 @@ def _conv_transpose(
             f"expected stride to be a single integer value or a list of {weight.ndim - 2} values to match the convolution "
             f"dimensions, but got stride={list(spread(stride, n, 'stride'))}"
         )
+    if x.dtype == jnp.bool_:
+        unsupported(f"slow_conv_transpose{max(n, 2)}d_out_cpu", x)
     _check_types(x, weight, bias)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     padding, extra = spread(padding, n, "padding"), spread(output_padding, n, "output_padding")

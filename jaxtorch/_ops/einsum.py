@@ -17,6 +17,7 @@ from typing import Any
 from .._core import autocasting, strides
 from .._core.apart import refuse_parts
 from .._core.op import function, functions, numpy_names
+from .._core.size import need_sizes
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor, need_tensor, write_out
 from .views import _view, permute, reshape, unsqueeze
@@ -466,14 +467,18 @@ def _written(subscripts: Any) -> str:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
     """The product of two tensors summed over `dims`: a number of dimensions, or two lists of them."""
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
+        for argument, given in zip(("dims_self", "dims_other"), () if isinstance(dims, int) else dims, strict=False):
+            need_sizes("tensordot", argument, given, 3)
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a.ndim, b.ndim):
+        if dims > min(a.dim(), b.dim()):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = (tuple(range(-dims, 0)), tuple(range(dims)))
-    elif not isinstance(dims, (tuple, list)) or len(dims) != 2:
+    elif isinstance(dims, (tuple, list)):
+        _, _ = dims  # else ValueError
+    else:
         raise RuntimeError(
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
             f"dims={dims}"

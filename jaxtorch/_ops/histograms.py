@@ -12,7 +12,7 @@ from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
 from .._core.parameters import need_kind
 from .._core.runner import known
-from .._core.size import check_long
+from .._core.size import check_long, need_sizes
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
 from .division import quotient
@@ -147,7 +147,7 @@ def _edges_between(low: Any, high: Any, bins: int) -> Any:
 @op(function=False, method=False, out=False, differentiable=False)
 def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Array | None, density: bool):
     """(counts, edges of each dimension) of points (..., D)."""
-    if kind(input) != "float":
+    if kind(input) != "float" or input.dtype.itemsize < 4:
         unsupported("histogramdd", input)
     size = input.shape[-1]
     points = input.reshape(-1, size)
@@ -187,6 +187,13 @@ def histogramdd(
 
     bins: a number of intervals for all dimensions or for each, or the edges for each.
     """
+    need_tensor(input, "histogramdd")
+    if not isinstance(bins, (tuple, list)):
+        need_kind("histogramdd", "bins", "int", bins)
+    elif bins and not isinstance(bins[0], Tensor):
+        if not isinstance(bins[0], int) or bins[0] is True or bins[0] is False:
+            raise TypeError(f"expected Tensor as element 0 in argument 1, but got {type(bins[0]).__name__}")
+        need_sizes("histogramdd", "bins", bins)
     if input.ndim < 2:
         raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions, but got "
                            f"{input.ndim}")  # fmt: skip

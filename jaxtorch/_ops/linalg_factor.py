@@ -141,6 +141,18 @@ def ormqr(input: Array, tau: Array, other: Array, left: bool = True, transpose: 
     if input.ndim < 2 or other.ndim < 2:
         which = "input" if input.ndim < 2 else "other"
         raise RuntimeError(f"{name}: {which} must have at least 2 dimensions.")
+    for word, x in (("tau", tau), ("other", other)):
+        if x.dtype != input.dtype:
+            raise RuntimeError(
+                f"{name}: Expected input and {word} to have the same dtype, but input has dtype{scalar_name(input)} and {word} "
+                f"has dtype {scalar_name(x)}"
+            )
+        if x.ndim != input.ndim - (word == "tau"):
+            raise RuntimeError(
+                f"{name}: Expected {word} to have {'one dimension less than' if word == 'tau' else 'the same number of '}"
+                f"{'' if word == 'tau' else 'dimensions as '} input, but got {word}.ndim equal to {x.ndim} and input.ndim is "
+                f"equal to {input.ndim}"
+            )
     side = -2 if left else -1
     if other.shape[side] < tau.shape[-1]:
         raise RuntimeError(f"{name}: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
@@ -148,6 +160,8 @@ def ormqr(input: Array, tau: Array, other: Array, left: bool = True, transpose: 
         raise RuntimeError(f"{name}: other.shape[{side}] must be equal to input.shape[-2]")
     if tau.shape[-1] > input.shape[-1]:
         raise RuntimeError(f"{name}: tau.shape[-1] must be less than or equal to input.shape[-1]")
+    if tau.shape[-1] != min(other.shape[side], input.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
     if left:
         return _reflect(input, tau, other, not transpose, transpose)
     return adjoint(_reflect(input, tau, adjoint(other), transpose, not transpose))

@@ -13,7 +13,8 @@ from jax import lax
 
 from .._core import dtypes, strides
 from .._core.op import Array, Arrays, function, functions, methods, numpy_names, op
-from .._core.parameters import checked
+from .._core.parameters import checked, need_kind
+from .._core.size import need_sizes
 from .._core.tensor import Tensor, need_tensor, write_out
 from .._core.warned import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
@@ -315,6 +316,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 @numpy_names
 def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the map from the dimensions of `A` from `ind` on to those before."""
+    need_kind("linalg_tensorinv", "ind", "int", ind)
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     after, before = tuple(input.shape[ind:]), tuple(input.shape[:ind])
@@ -332,6 +334,7 @@ def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tens
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     if dims is not None:
+        need_sizes("linalg_tensorsolve", "dims", dims)
         input = input.movedim(tuple(dims), tuple(range(input.dim() - len(dims), input.dim())))
     after, before = tuple(input.shape[other.dim() :]), tuple(input.shape[: other.dim()])
     if math.prod(after) != math.prod(before):

@@ -83,6 +83,15 @@ def linear(input: Array, weight: Array, bias: Array | None = None):
             "at non-singleton "
             f"dimension 1.  Target sizes: {rows}.  Tensor sizes: {list(bias.shape)}"
         )
+    if weight.ndim == 2 and bias.ndim == 2:  # as a row of a matrix
+        rows, shape = int(input.size // max(features, 1)), (*input.shape[:-1], weight.shape[0])
+        if bias.shape[0] not in (1, rows) or bias.shape[1] not in (1, weight.shape[0]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({rows}) must match the existing size ({bias.shape[0]}) at non-singleton "
+                f"dimension 0.  Target sizes: {[rows, weight.shape[0]]}.  Tensor sizes: {list(bias.shape)}"
+            )
+        if input.ndim == 1:
+            bias = jnp.broadcast_to(bias, (rows, weight.shape[0])).reshape(shape)
     if input.dtype in HALVES:
         return _rounded_once(input, weight, bias)
     return times_and_plus(input, weight, bias) if flat else jnp.matmul(input, weight.T) + bias

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.checks import Within, first, flag
-from .._core.op import Array, Arrays, op
+from .._core.op import Array, Arrays, Operand, op
 from .activation import log_softmax_of
 from .division import average
 from .norm import broadcast_shape
@@ -120,6 +120,7 @@ def _check_target(x: Any, target: Any, weight: Any) -> None:
             "weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    refuse("nll_loss_out_frame", x, "bool", "int", "complex")
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}")
 
@@ -413,7 +414,9 @@ def soft_margin_loss(
 ):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = reduction_of(reduction, size_average, reduce)
-    broadcast_shape(input.shape, target.shape)
+    shape = broadcast_shape(input.shape, target.shape)
+    if shape != input.shape:
+        raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")
     check_negation(input)
     fits(default_float(), input)
     if kind(target) == "complex" and kind(input) == "float":
@@ -431,8 +434,8 @@ def _multilabel_soft_name(operands: Any, statics: Any) -> str:
 @op(function=False, method=False, out=False, grad=_multilabel_soft_name)
 def multilabel_soft_margin_loss(
     input: Array,
-    target: Array,
-    weight: Array | None = None,
+    target: Operand,
+    weight: Operand | None = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
@@ -441,12 +444,14 @@ def multilabel_soft_margin_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     refuse("log_sigmoid_cpu", input, "int", "bool", "complex")
     check_subtraction(input, target)
+    if not input.ndim:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
 
     def formula(x: Any, y: Any) -> Any:
         loss = y * jnp.logaddexp(-x, 0) + (1 - y) * jnp.logaddexp(x, 0)
         if weight is not None:
             loss = loss * weight
-        return reduced(jnp.mean(loss, -1) if loss.ndim else loss, reduction)
+        return reduced(jnp.sum(loss, input.ndim - 1) / input.shape[-1], reduction)
 
     found = _common(input, target, *([] if weight is None else [weight]))
     return in_single(formula)(input.astype(found), target).astype(found)

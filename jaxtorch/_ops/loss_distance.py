@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from .._core.checks import flag
-from .._core.op import Array, Number, op
+from .._core.op import Array, Number, Operand, functions, op
 from .._core.tensor import Tensor
 from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
@@ -220,13 +220,16 @@ def poisson_nll_loss(
             each = each + jnp.where(y > 1, y * jnp.log(safe) - y + 0.5 * jnp.log(2 * math.pi * safe), 0)
         return reduced(each, reduction)
 
+    if full:
+        refuse("le_cpu", target, "complex")
+        check_subtraction(target, target)
     if kind(input) == "bool" and (kind(target) == "bool" or not log_input):
         check_subtraction(input.astype(jnp.float32), input)
     return in_single(loss)(*_pair(to_float(input), target))
 
 
 @op(function=False, method=False, out=False, grad=named("", "MulBackward0"), unsaved=["input", "target", "var"])
-def _gaussian_nll(input: Array, target: Array, var: Array, full: bool, eps: float, reduction: str):
+def _gaussian_nll(input: Array, target: Operand, var: Array, full: bool, eps: float, reduction: str):
     refuse("lt_cpu", var, "complex")
     if kind(var) in ("int", "bool"):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {c_name(var)}")
@@ -257,11 +260,9 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * input.new_ones(input.size())
-    elif not isinstance(var, Tensor):
-        raise TypeError(f"gaussian_nll_loss(): argument 'var' must be Tensor or float, not {type(var).__name__}")
-    if not isinstance(input, Tensor):
-        raise AttributeError(f"'{type(input).__name__}' object has no attribute 'size'")
-    shape, given = tuple(input.shape), tuple(var.shape)
+    if not isinstance(var, Tensor):
+        functions["any"](var < 0)  # its error
+    shape, given = tuple(input.size()), tuple(var.size())
     if given != shape:
         if shape[:-1] == given:
             var = var.unsqueeze(-1)
@@ -271,6 +272,9 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
+    if eps.__class__ is not float:
+        functions["clamp"](var.detach(), eps)  # its errors
+        eps = float(eps)
     return _gaussian_nll(input, target, var, bool(full), eps, reduction)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
-from .._core.op import Array, Arrays, Number, Sizes, function, functions, methods, numpy_names, op
+from .._core.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, need_tensor, write_out
 from .activation import normal_dim
@@ -227,6 +227,12 @@ def _unsafe(name: str) -> None:
     def parts(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         if "split_size" in kwargs:
             kwargs["split_size_or_sections"] = kwargs.pop("split_size")
+        if name == "split" and (args or "split_size_or_sections" in kwargs):
+            size = args[0] if args else kwargs.pop("split_size_or_sections")
+            if isinstance(size, np.ndarray) and not size.ndim:
+                size = size.item()
+            need_kind("unsafe_split", "split_size", "int", size)
+            args = (int(size), *args[1:])
         views = split(need_tensor(input, "unsafe_" + name), *args, **kwargs)
         if name == "split" and isinstance(args[0] if args else None, int) and len(views) > 1:
             return _apart(input, args[0], args[1] if len(args) > 1 else kwargs.get("dim", 0))
@@ -282,41 +288,52 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
 # -- indices without checks
 
 
-def _masked_indices(mask: Tensor, indices: Any) -> list[Tensor | None]:
-    """The indices with 0 where the mask is False."""
-    return [None if i is None else i * mask for i in indices]
+def _within(name: str, input: Tensor, mask: Any, indices: Any) -> list[Tensor]:
+    """The indices, limited to the sizes of the dimensions."""
+    need_tensor(mask, name, "mask", 2)
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 3) must be tuple of Tensors, not {type(indices).__name__}"
+        )
+    for i, index in enumerate(indices):
+        if not isinstance(index, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 2, but got {type(index).__name__}")
+    if not indices:
+        raise IndexError("at least one index must be provided")
+    return [index.clamp(-n, n - 1) for index, n in zip(indices, input.shape, strict=False)]
 
 
 @function("_unsafe_masked_index")
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Any, fill: Any) -> Tensor:
-    """`input[indices]`, and `fill` where the mask is False; indices are read only where it is True."""
+    """`input[indices]`, and `fill` where the mask is False; indices out of range count there alone."""
+    within = _within("_unsafe_masked_index", input, mask, indices)
+    need_kind("_unsafe_masked_index", "fill", "Number", fill)
     if not input.numel():
         return functions["full"](mask.shape, fill, dtype=input.dtype)
-    got = input[tuple([slice(None) if i is None else i for i in _masked_indices(mask, indices)])]
-    extra = got.ndim - mask.ndim
-    return got.masked_fill(~mask.reshape(*mask.shape, *(1,) * extra) if extra > 0 else ~mask, fill)
+    return input[tuple(within)].masked_fill(mask.logical_not(), fill)
 
 
 @function("_unsafe_masked_index_put_accumulate")
 def _unsafe_masked_index_put_accumulate(input: Tensor, mask: Tensor, indices: Any, values: Tensor) -> Tensor:
     """The input with values added at indices, where the mask is True."""
+    within = _within("_unsafe_masked_index_put_accumulate", input, mask, indices)
+    need_tensor(values, "_unsafe_masked_index_put_accumulate", "values", 4)
     if not input.numel():
         return input.clone()
-    shown = values.masked_fill(~mask, 0)
-    return input.index_put(_masked_indices(mask, indices), shown, accumulate=True)
+    return input.index_put(within, values.masked_fill(mask.logical_not(), 0), accumulate=True)
 
 
 # -- whole-tensor hashes
 
 
 @op(differentiable=False, method=True)
-def hash_tensor(input: Array, dim: Any = (), *, keepdim: bool = False, mode: int = 0):
+def hash_tensor(input: Array, dim: Ints | None = (), *, keepdim: bool = False, mode: int = 0):
     """The exclusive or of the elements' bits over dimensions, as uint64: floats by their double precision pattern."""
     if mode != 0:
         raise RuntimeError(f"hash_tensor: expected mode 0 (xor), but got {mode}")
     if kind(input) == "complex":
         unsupported("xor_sum_cpu", input)
-    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if not input.size and not given:
         raise RuntimeError("hash_tensor: expected a dimension to reduce, since the input has no elements; give `dim`")
     axes = tuple(normal_dim(d, input.ndim) for d in given) or tuple(range(input.ndim))

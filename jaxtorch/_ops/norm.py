@@ -436,8 +436,10 @@ def rms_norm(input: Array, normalized_shape: Sizes, weight: Array | None = None,
     x = _wide(input)
     small = jnp.finfo(x.dtype).eps if eps is None else eps
     y = x * lax.rsqrt(jnp.mean(x * x, axes, keepdims=True) + np.asarray(small, x.dtype))
-    y = y if weight is None else y * weight.astype(y.dtype)
-    return y.astype(input.dtype if weight is None else jnp.promote_types(input.dtype, weight.dtype))
+    if weight is not None:
+        real = jnp.iscomplexobj(weight) and not jnp.iscomplexobj(y)
+        y = y * (jnp.real(weight) if real else weight).astype(y.dtype)
+    return y.astype(input.dtype)
 
 
 @op(method=False, function=False, out=False, grad="DivBackward0", elementwise=True)

@@ -10,7 +10,7 @@ from jax import lax
 
 from .._core import dtypes
 from .._core.limits import check_number
-from .._core.op import Array, Number, op
+from .._core.op import Array, Number, Sizes, op
 from .._core.parameters import need_kind
 from .._core.size import kind_name, need_sizes, refuse_size
 from .._core.tensor import Tensor
@@ -24,7 +24,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @op(method=False, out=False, channels=1)
-def constant_pad_nd(input: Array, pad: Any, value: Number | None = 0):
+def constant_pad_nd(input: Array, pad: Sizes, value: Number = 0):
     """Add `value` at the ends of the last dimensions; negative sizes take elements away."""
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
@@ -38,7 +38,6 @@ def constant_pad_nd(input: Array, pad: Any, value: Number | None = 0):
     for size, (low, high) in zip(input.shape, pairs, strict=True):
         if size + min(low, 0) + min(high, 0) < 0:
             raise RuntimeError("narrow(): length must be non-negative.")
-    value = 0 if value is None else value
     if any(low > 0 or high > 0 for low, high in pairs):
         check_number(value, dtypes.from_numpy(input.dtype))
     fill = jnp.asarray(np.asarray(value).astype(input.dtype))

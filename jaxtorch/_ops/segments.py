@@ -8,12 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import dtypes, strides
+from .._core.limits import check_number
 from .._core.op import Array, Number, function, op
 from .._core.parameters import checked
 from .._core.runner import known
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, write_out
-from .rules import kind, unsupported
+from .._core.value import python_number
+from .rules import kind, refuse, unsupported
 
 _START = {"max": -np.inf, "min": np.inf, "mean": 0.0, "sum": 0.0, "prod": 1.0}
 
@@ -65,7 +67,7 @@ def segment_reduce(
     offsets: Tensor | None = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: float | None = None,
+    initial: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """'sum', 'mean', 'max', 'min' or 'prod' of consecutive segments along `axis`.
@@ -80,13 +82,28 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): expected an input with elements")
     if indices is not None:
         raise RuntimeError("segment_reduce(): reduction by indices is not supported")
+    if initial is not None:
+        initial = python_number(initial)
+        check_number(initial, data.dtype)
+    for given in (offsets, lengths):
+        if given is not None and given.ndim > data.ndim:
+            raise RuntimeError("Expected data.dim() >= lengths_value.dim() to be true, but got false.")
     given = offsets if offsets is not None else lengths
     if given is not None and given.dtype not in (dtypes.int32, dtypes.int64):
         raise NotImplementedError(f"segment_reduce: lengths and offsets of the type {given.dtype} are not implemented")
     if offsets is not None:
+        if axis != offsets.ndim - 1:
+            raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of offsets but got {axis}.")
+        if not offsets.shape[-1]:
+            raise RuntimeError("Trying to create tensor with negative dimension -1: [-1]")
+        if offsets.dtype.name not in ("int32", "int64"):
+            unsupported("_segment_reduce_offsets_cpu_kernel1", offsets)
+        if (np.diff(known(offsets.detach()._array())) < 0).any():
+            raise RuntimeError("Expected segment_length >= 0 to be true, but got false.")
         begins, ends = offsets[..., :-1], offsets[..., 1:]
     elif lengths is not None:
         if not unsafe:
+            refuse("min_all", lengths, "complex")
             host = known(lengths.detach()._array())
             if host.size and host.min() < 0:
                 raise RuntimeError("segment_reduce(): lengths must not be negative")

@@ -443,6 +443,11 @@ def slice_dim(t: Tensor, dim: int, start: int | None, stop: int | None, step: in
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dimension from `start` on."""
     size, length, start = input._value.aval.shape, check_long(length), check_long(start)
+    if isinstance(length, np.ndarray) and not length.ndim:
+        length = length.item()
+    if start.__class__ is not int and not isinstance(start, Tensor):
+        need_kind("narrow", "start", "int", start)
+        start = int(start)
     if isinstance(start, Tensor):
         if start.ndim or dtypes.category(start.dtype) != 1:
             raise RuntimeError("narrow(): start must be a 0-dimensional integral Tensor")

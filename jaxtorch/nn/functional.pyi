@@ -223,7 +223,7 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: _Number | None = ..., ma
     """The mean over wrong classes of max(0, margin - score[target] + score[class]) ** p."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over classes of all max(0, 1 - score[label] + score[other]); labels end at the first -1."""
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor | _Number, weight: Tensor | _Number | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over the classes (last dimension) of a binary cross entropy each, from scores."""
 def native_channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.parameters import need_kind
 from ..._core.tensor import Tensor
 from ..._ops import windows as shapes
 from ..._ops.creation import check_flags
@@ -28,6 +29,9 @@ def _window(
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {found}")
     if getattr(layout, "name", "strided") != "strided":
         raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
+    if M != 0 and (M != 1 or name in ("exponential", "cosine", "gaussian")):
+        need_kind("linspace", "steps", "int", M)
+    M = int(M)
     n = np.arange(M, dtype=np.float64)
     values = np.ones(M) if M < 2 else shape(n, float(M - 1 if sym else M))
     t = placed(values.astype(found.np), device)
@@ -119,10 +123,10 @@ def general_cosine(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A sum of cosines with alternating signs: a0 - a1 cos(2 pi n / period) + ..."""
-    if not isinstance(a, Iterable):
+    if M != 0 and not isinstance(a, Iterable):
         raise TypeError("Coefficients must be a list/tuple")
-    coefficients = list(a)
-    if not coefficients:
+    coefficients = list(a) if M != 0 else []
+    if M != 0 and not coefficients:
         raise ValueError("Coefficients cannot be empty")
     return _window(
         "general_cosine", M, sym, lambda n, p: shapes.cosines(n, p, *coefficients), dtype, layout, device, requires_grad
