@@ -658,7 +658,7 @@ def expm1(input: Tensor, *, out: Any = ...) -> Tensor:
     """`exp(input) - 1`, exact near zero."""
 def expm1_(input: Any) -> Tensor:
     """In-place form of `expm1`."""
-def eye(n: _int, m: _int | None = ..., *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+def eye(n: _int, m: Any = ..., *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """A matrix (n, m) with ones on its diagonal and zeros elsewhere."""
 def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: Tensor, axis: Any, quant_min: Any, quant_max: Any) -> Tensor:
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point (n) for each index of the dimension `axis` of size n."""

@@ -178,7 +178,7 @@ def _randomly_leaky(
     if not training:
         return forms[0](input, (lower + upper) / 2)
     aval = need_tensor(input, "rrelu")._value.aval
-    if not aval.dtype.is_floating_point:
+    if not aval.dtype.is_floating_point or aval.dtype is dtypes.float16:
         raise NotImplementedError(
             f"\"rrelu_with_noise_out_cpu\" not implemented for '{dtypes.scalar_name(aval.dtype)}'"
         )

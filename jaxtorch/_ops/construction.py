@@ -17,6 +17,7 @@ from .._core.layouts import normal
 from .._core.limits import check_number
 from .._core.modes import is_grad_enabled
 from .._core.op import function, method
+from .._core.parameters import need_kind
 from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
@@ -350,6 +351,7 @@ def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False
 ) -> Tensor:  # fmt: skip
     """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
+    need_kind("scalar_tensor", "s", "Number", s)
     number = s.item() if isinstance(s, (Tensor, np.generic)) else s
     dtype = dtypes.default() if dtype is None else dtype
     check_number(number, dtypes.as_dtype(dtype, "scalar_tensor"), to_infinity=True)

@@ -149,6 +149,15 @@ def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_typ
             )
         if max_norm.__class__ is not float:
             need_kind("embedding_renorm_", "max_norm", "float", max_norm)
+        if norm_type.__class__ is not float:
+            need_kind("embedding_renorm_", "norm_type", "float", norm_type)
+        if dtypes.category(weight.dtype) < 2 and index.numel():
+            raise RuntimeError(
+                "norm(): input dtype should be either floating point or complex. Got "
+                f"{dtypes.scalar_name(weight.dtype)} instead."
+            )
+        if not weight.shape[0] and index.numel():
+            raise IndexError(f"select(): index 0 out of range for tensor of size {list(weight.shape)} at dimension 0")
         before = weight._read()
         with forward.pausing():
             new = _renormalised(weight, index, float(max_norm), float(norm_type))._value

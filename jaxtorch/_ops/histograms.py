@@ -161,6 +161,11 @@ def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Arr
             low, high = (jnp.asarray(v, points.dtype) for v in range[2 * i : 2 * i + 2])
         elif points.size:
             low, high = jnp.min(points[:, i]), jnp.max(points[:, i])
+            bad = ~(jnp.isfinite(low) & jnp.isfinite(high))
+            flag(
+                bad.astype(np.int64),
+                lambda code, i=i: RuntimeError(f"torch.histogramdd: dimension {i}'s range is not finite"),
+            )
         else:
             low, high = jnp.asarray(0, points.dtype), jnp.asarray(1, points.dtype)
         same = low == high

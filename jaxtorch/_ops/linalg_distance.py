@@ -46,8 +46,7 @@ def _products_wanted(mode: bool | None, p: float, rows: int, others: int) -> boo
 
 def _distance_name(operands: Any, statics: Any) -> str:
     x, y = operands
-    p = statics[0][1] if isinstance(statics[0], tuple) else statics[0]
-    return "ViewBackward0" if _products_wanted(statics[1], p, x.shape[-2], y.shape[-2]) else "CdistBackward0"
+    return "ViewBackward0" if _products_wanted(statics[1], statics[0], x.shape[-2], y.shape[-2]) else "CdistBackward0"
 
 
 def _check_distances(x1: Any, x2: Any) -> None:

@@ -395,6 +395,12 @@ def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool, conjugate: bool) -> Any:
             "instead"
         )
     no_halves("linalg_lu_solve_cpu", LU)
+    flag(
+        jnp.any(pivots < 1).astype(jnp.int64),
+        lambda _: RuntimeError(
+            "Pivots given to lu_solve must all be greater or equal to 1. Did you properly pass the result of lu_factor?"
+        ),
+    )
     batch = batches(LU.shape[:-2], B.shape[:-2])
     if B.size == 0:
         return spread(B, batch)

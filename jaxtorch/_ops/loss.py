@@ -340,10 +340,12 @@ def binary_cross_entropy(
             f"Using a target size (torch.Size({list(target.shape)})) that is different to the input size "
             f"(torch.Size({list(input.shape)})) is deprecated. Please ensure they have the same size."
         )
-    if kind(input) != "float":
-        unsupported("binary_cross_entropy", input)
     if input.dtype != target.dtype:
         raise RuntimeError(f"Found dtype {scalar_name(target)} but expected {scalar_name(input)}")
+    if kind(input) != "float":
+        unsupported("binary_cross_entropy", input)
+    if weight is not None:
+        _check_factor(input, weight)
     if input.size:
         for name, x in (("input", input), ("target", target)):
             _between_0_and_1(name, x)
@@ -351,6 +353,17 @@ def binary_cross_entropy(
     if weight is not None:
         loss = loss * jnp.broadcast_to(weight, broadcast_shape(weight.shape, target.shape))
     return reduced(loss, reduction).astype(input.dtype)
+
+
+def _check_factor(x: Any, weight: Any, shaped: bool = True) -> None:
+    """A weight is multiplied into the loss in place."""
+    if jnp.iscomplexobj(weight):
+        raise RuntimeError(
+            f"result type {scalar_name(weight)} can't be cast to the desired output type {scalar_name(x)}"
+        )
+    shape = broadcast_shape(weight.shape, x.shape)
+    if shaped and shape != x.shape:
+        raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 def _between_0_and_1(name: str, x: Any) -> None:
@@ -379,6 +392,8 @@ def binary_cross_entropy_with_logits(
         )
     if pos_weight is not None:
         broadcast_shape(pos_weight.shape, target.shape)
+    if weight is not None:
+        _check_factor(input, weight, False)
     dtype = _common(input, target)
     refuse("log_sigmoid_cpu", input, "int", "bool", "complex")
     check_subtraction(target, target)
@@ -427,6 +442,11 @@ def soft_margin_loss(
     return reduced(in_single(lambda x, y: jnp.logaddexp(-y * x, 0))(input, target).astype(found), reduction)
 
 
+def _as_factor(x: Any, of: Any) -> Any:
+    """A number in the type of the tensor that it meets."""
+    return x.astype(of.dtype) if x is not None and not x.ndim and of.ndim and kind(x) != "complex" else x
+
+
 def _multilabel_soft_name(operands: Any, statics: Any) -> str:
     return {"none": "DivBackward0", "sum": "SumBackward0"}.get(_reduction_in(statics), "MeanBackward0")
 
@@ -453,5 +473,6 @@ def multilabel_soft_margin_loss(
             loss = loss * weight
         return reduced(jnp.sum(loss, input.ndim - 1) / input.shape[-1], reduction)
 
+    target, weight = _as_factor(target, input), _as_factor(weight, input)
     found = _common(input, target, *([] if weight is None else [weight]))
     return in_single(formula)(input.astype(found), target).astype(found)

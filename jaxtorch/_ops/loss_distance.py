@@ -234,6 +234,8 @@ def _gaussian_nll(input: Array, target: Operand, var: Array, full: bool, eps: fl
     if kind(var) in ("int", "bool"):
         raise RuntimeError(f"result type Float can't be cast to the desired output type {c_name(var)}")
     check_subtraction(input, target)
+    if not target.ndim and input.ndim and kind(target) != "complex":
+        target = target.astype(input.dtype)  # a number
     negative = jnp.any(var < 0).astype(jnp.int64)
     flag(negative, lambda code: ValueError("var has negative entry/entries"))
     least = np.asarray(eps, var.dtype)
@@ -273,6 +275,8 @@ def gaussian_nll_loss(
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
     if eps.__class__ is not float:
+        if isinstance(eps, complex):
+            raise RuntimeError("value cannot be converted to type double without overflow")
         functions["clamp"](var.detach(), eps)  # its errors
         eps = float(eps)
     return _gaussian_nll(input, target, var, bool(full), eps, reduction)
@@ -378,7 +382,7 @@ def _need_class_numbers(target: Any) -> None:
 def multi_margin_loss(
     input: Array,
     target: Array,
-    p: Number = 1,
+    p: Any = 1,
     margin: Number = 1.0,
     weight: Array | None = None,
     size_average: Any = None,
@@ -403,6 +407,8 @@ def multi_margin_loss(
             f"{list(input.shape)}."
         )
     refuse("multi_margin_loss_cpu_kernel", input, "int", "bool", "complex")
+    if input.dtype == jnp.float16:
+        unsupported("multi_margin_loss_cpu_kernel", input)
     _need_class_numbers(target)
     y = target.reshape(-1, 1)
     classes = x.shape[1]

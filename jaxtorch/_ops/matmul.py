@@ -11,6 +11,7 @@ from .._core import dtypes
 from .._core.op import Array, Scalar, op
 from .._core.strides import broadcast_shapes
 from .products import times
+from .rules import unsupported
 
 _C_NAMES = {"Long": "long int", "Int": "int", "Float": "float", "Double": "double", "Half": "c10::Half",
             "BFloat16": "c10::BFloat16", "Bool": "bool"}  # fmt: skip
@@ -158,8 +159,10 @@ def _int_mm(input: Array, mat2: Array):
 
 
 def _check_batches(name: str, a: Any, b: Any) -> None:
-    if a.ndim < 3 and name != "bmm":  # PyTorch asks for its sizes first
+    if a.ndim < 2 and name != "bmm":  # PyTorch asks for its sizes first
         raise IndexError(f"Dimension out of range (expected to be in range of [-{a.ndim}, {a.ndim - 1}], but got 2)")
+    if b.ndim < 3 and name != "bmm":
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-b.ndim}, {b.ndim - 1}], but got 2)")
     if a.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if b.ndim != 3:
@@ -169,6 +172,8 @@ def _check_batches(name: str, a: Any, b: Any) -> None:
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] but got: "
             f"[{b.shape[0]}, {b.shape[1]}]."
         )
+    if name == "bmm" and a.dtype == jnp.bool_:
+        unsupported("bmm", a)
     if a.dtype != b.dtype and name != "addbmm":
         raise RuntimeError(f"expected scalar type {_word(a)} but found {_word(b)}")
 
@@ -324,6 +329,9 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: Scalar = 1, alpha: Sca
     shape = (vec1.shape[0], vec2.shape[0])
     _expandable(input, shape)
     common = jnp.promote_types(jnp.promote_types(vec1.dtype, vec2.dtype), input.dtype)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if common != jnp.bool_ and getattr(factor, "dtype", None) == jnp.bool_:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     result = vec1.astype(common)[:, None] * vec2.astype(common)[None, :]
     return _scaled_sum(input.astype(common), result, beta, alpha, shape)
 

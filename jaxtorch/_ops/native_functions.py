@@ -300,6 +300,8 @@ def _within(name: str, input: Tensor, mask: Any, indices: Any) -> list[Tensor]:
             raise TypeError(f"expected Tensor as element {i} in argument 2, but got {type(index).__name__}")
     if not indices:
         raise IndexError("at least one index must be provided")
+    if len(indices) > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim} (got {len(indices)})")
     return [index.clamp(-n, n - 1) for index, n in zip(indices, input.shape, strict=False)]
 
 

@@ -374,7 +374,8 @@ def _avg_pool(
 
 def check_averaged(x: Any, n: int) -> None:
     """NotImplementedError for the element types whose windows PyTorch does not average."""
-    if kind(x) in ("bool", "complex") or (kind(x) == "int" and x.dtype != jnp.int64):
+    odd = (kind(x) == "int" and x.dtype != jnp.int64) or (n == 3 and x.dtype == jnp.float16)
+    if odd or kind(x) in ("bool", "complex"):
         unsupported("avg_pool3d_out_frame" if n == 3 else "avg_pool2d", x)
 
 

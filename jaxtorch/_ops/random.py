@@ -221,7 +221,7 @@ def _integer(value: Any, name: str, argument: str, position: int) -> int:
 def _real(value: Any, name: str, argument: str, position: int) -> float:
     if value.__class__ is float or value.__class__ is int:
         return float(value)
-    if (isinstance(value, Tensor) and value._value.aval.ndim) or not hasattr(value, "__float__"):
+    if getattr(value, "ndim", 0) or isinstance(value, np.ndarray) or not hasattr(value, "__float__"):
         raise TypeError(
             f"{name}(): argument '{argument}' (position {position}) must be float, not {type(value).__name__}"
         )

@@ -14,7 +14,7 @@ import numpy as np
 from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
-from .._core.parameters import need_kind
+from .._core.parameters import MISSING, need_kind
 from .._core.size import LONG, check_long
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -295,11 +295,11 @@ def _eye(n: int, m: int, dtype: Any, device: Any):
 
 @function("eye")
 def eye(
-    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    n: int, m: Any = MISSING, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A matrix (n, m) with ones on its diagonal and zeros elsewhere."""
-    for name, size, position in (("n", n, 1), ("m", n if m is None else m, 2)):
+    for name, size, position in (("n", n, 1), ("m", n if m is MISSING else m, 2)):
         if isinstance(size, Tensor):
             need_kind("eye", name, "int", size)
         if isinstance(size, bool) or not hasattr(size, "__index__"):
@@ -308,7 +308,7 @@ def eye(
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
     device = place("eye", device, out, layout, pin_memory, requires_grad)
     dtype = out_dtype(dtype, out)
-    t = _eye(int(n), int(n if m is None else m), dtype, devices.resolve(device).device)
+    t = _eye(int(n), int(n if m is MISSING else m), dtype, devices.resolve(device).device)
     return finish_factory(t, out, requires_grad, "eye")
 
 

@@ -192,6 +192,8 @@ def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array):
 
 def _check_filling(input: Tensor, value: Any) -> None:
     """Refuse a complex number for what is not complex, a bool too."""
+    if not isinstance(value, Tensor):
+        need_kind("index_fill", "value", "Number", value)
     unreal = value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)
     if unreal and not input._value.aval.dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")

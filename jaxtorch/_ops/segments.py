@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dtypes, strides
 from .._core.limits import check_number
 from .._core.op import Array, Number, function, op
-from .._core.parameters import checked
+from .._core.parameters import checked, need_kind
 from .._core.runner import known
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, write_out
@@ -83,6 +83,7 @@ def segment_reduce(
     if indices is not None:
         raise RuntimeError("segment_reduce(): reduction by indices is not supported")
     if initial is not None:
+        need_kind("segment_reduce", "initial", "Number", initial)
         initial = python_number(initial)
         check_number(initial, data.dtype)
     for given in (offsets, lengths):

@@ -14,7 +14,7 @@ from .._core.parameters import need_kind
 from .._core.size import need_sizes
 from .._core.tensor import Tensor, write_out
 from .reductions import axes_of, extent, wide
-from .rules import derivatives, kind, scalar_name, zeros_mask
+from .rules import check_subtraction, derivatives, kind, scalar_name, zeros_mask
 from .whole_extremes import largest, smallest
 
 
@@ -165,6 +165,7 @@ def dist(input: Array, other: Array, p: Number = 2):
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {scalar_name(bad)} instead."
         )
+    check_subtraction(input, other)
     return checked_norm(input - other, order_of(p), None, False, None)
 
 

@@ -296,7 +296,9 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
         if isinstance(dims, (tuple, list)):
             need_sizes("movedim", name, dims, 2)
     if not input.ndim:
-        strides.wrap_dim(source if isinstance(source, int) else 0, 0)
+        for dims in (source, destination):
+            for d in (dims,) if isinstance(dims, int) else dims:
+                strides.wrap_dim(d, 0)
         return _alias(input)
     return permute(input, viewstrides.moved_order(input.ndim, source, destination))
 

@@ -60,7 +60,7 @@ def _full_size(input: Tensor, output_size: Any) -> Any:
     """An output size without None: sizes of the input stand in."""
     if isinstance(output_size, int) or output_size is None:
         return output_size
-    if len(input.shape) <= len(output_size):
+    if len(input.size()) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if not any(o is None for o in output_size):
         return tuple(output_size)

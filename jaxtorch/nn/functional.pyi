@@ -219,7 +219,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: _bool | None = ..., re
     """(input - target) ** 2, reduced."""
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: _int, num_heads: _int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: _bool, dropout_p: _float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: _bool = ..., key_padding_mask: Tensor | None = ..., need_weights: _bool = ..., attn_mask: Tensor | None = ..., use_separate_proj_weight: _bool = ..., q_proj_weight: Tensor | None = ..., k_proj_weight: Tensor | None = ..., v_proj_weight: Tensor | None = ..., static_k: Tensor | None = ..., static_v: Tensor | None = ..., average_attn_weights: _bool = ..., is_causal: _bool = ...) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads (Vaswani et al., 2017): projections in, attention, projection out."""
-def multi_margin_loss(input: Tensor, target: Tensor, p: _Number | None = ..., margin: _Number | None = ..., weight: Tensor | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: Any = ..., margin: _Number | None = ..., weight: Tensor | None = ..., size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over wrong classes of max(0, margin - score[target] + score[class]) ** p."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """The mean over classes of all max(0, 1 - score[label] + score[other]); labels end at the first -1."""
