@@ -9,6 +9,7 @@ from .._core.sparsity import is_sparse
 from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._family import check_group
+from ._functional import adagrad as adagrad
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, run_closure, update
 
 

@@ -9,6 +9,7 @@ from .._core.tensor import Tensor
 from . import _rules
 from ._differentiable import option
 from ._family import check_group
+from ._functional import adam as adam
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 

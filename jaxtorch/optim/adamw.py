@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._functional import adamw as adamw
 from .adam import Adam
 
 

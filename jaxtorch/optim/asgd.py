@@ -8,6 +8,7 @@ from .._core.op import functions
 from .._core.tensor import Tensor
 from . import _rules_more
 from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
+from ._functional import asgd as asgd
 from .optimizer import host_number, number
 
 

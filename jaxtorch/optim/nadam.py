@@ -8,6 +8,7 @@ from .._core.tensor import Tensor
 from . import _rules_more
 from ._differentiable import option
 from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
+from ._functional import nadam as nadam
 from .optimizer import host_number
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from . import _rules_more
 from ._differentiable import option
 from ._family import LATE, RuleOptimizer, check_common, decay_of
+from ._functional import radam as radam
 
 
 class RAdam(RuleOptimizer):

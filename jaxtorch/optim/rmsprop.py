@@ -8,6 +8,7 @@ from .._core.op import functions
 from . import _rules
 from ._differentiable import option
 from ._family import check_group
+from ._functional import rmsprop as rmsprop
 from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
 
 

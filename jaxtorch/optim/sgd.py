@@ -9,6 +9,7 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import wrap
 from . import _rules, _sparse_steps
 from ._differentiable import option
+from ._functional import sgd as sgd
 from .optimizer import Again, Optimizer, check_number, check_switches, number, run_closure, update
 
 
