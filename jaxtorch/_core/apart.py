@@ -25,6 +25,7 @@ PARTLY = frozenset(
 ACCUMULATING = frozenset(("sum", "nansum", "prod", "mean", "cumsum", "cumprod"))
 """Operations that compute in the type of their `out=` tensor."""
 NAMED = {
+    "lerp": "'lerp' if isinstance(weight, _T) and weight.ndim else 'lerp|number'",
     "clamp": "'clamp' if isinstance(min, _T) or isinstance(max, _T) else 'clamp|numbers'",
     "clamp_min": "'clamp_min' if isinstance(min, _T) else 'clamp|numbers'",
     "clamp_max": "'clamp_max' if isinstance(max, _T) else 'clamp|numbers'",
