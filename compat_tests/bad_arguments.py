@@ -14,6 +14,7 @@ import argparse
 import collections
 import contextlib
 import dataclasses
+import functools
 import inspect
 import itertools
 import random
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 
+import bad_argument_calls
 from op_db_kit import converted, entries, in_scope, twin
 from parity import candidate
 
@@ -45,6 +47,7 @@ TENSOR = """given.long(); given.bool(); given.cfloat(); given.double(); given.ha
     given.tolist(); (given,);
     given[..., :1]; torch.ones(7, 5); given * nan; -given"""
 TYPE = "'float32'; 3; None; float; torch.int8; torch.bool; torch.complex64"
+OBJECT = "None; 3; 'a'; 1.5; True; nan; []; (); {}; torch.ones(2); torch.nn.ReLU(); len; np.ones(2)"
 SEQUENCE = "None; 3; 'a'; (); []; given + given[:1]; given[:1]; (None,) * len(given); torch.ones(2)"
 
 
@@ -65,6 +68,8 @@ def bad_for(given: Any) -> str:
     if isinstance(given, tuple | list):
         whole = given and all(isinstance(g, int) and not isinstance(g, bool) for g in given)
         return SIZES if whole else SEQUENCE
+    if isinstance(given, bad_argument_calls.Own | dict):
+        return OBJECT
     return NOTHING if given is None else ""
 
 
@@ -250,7 +255,7 @@ PLAIN = {
     "batch_norm": ("k", None, None, None, None, True, 0.1, 1e-5, False), "layer_norm": ("t", (3,), None, None, 1e-5, True),
     "instance_norm": ("k", None, None, None, None, True, 0.1, 1e-5, False), "group_norm": ("k", 2, None, None, 1e-5, True),
     "rms_norm": ("t", (3,), None, 1e-5), "embedding": ("t", "w", -1, False, False),
-    "embedding_bag": ("t", "w", "w", False, 0, False, None), "pdist": ("t", 2.0), "conv1d": ("k", "k", None, 1, 0, 1, 1),
+    "embedding_bag": ("t", "w", "o", False, 0, False, None), "pdist": ("t", 2.0), "conv1d": ("k", "k", None, 1, 0, 1, 1),
     "max_pool1d": ("k", 2, 1, 0, 1, False), "avg_pool1d": ("k", (2,), (1,), (0,), False, True), "adaptive_avg_pool1d": ("k", 1),
     "adaptive_max_pool1d": ("k", 1), "pixel_shuffle": ("q", 2), "pixel_unshuffle": ("q", 1), "channel_shuffle": ("q", 2),
     "clamp": ("t", 0.0, 1.0), "frobenius_norm": ("t", (0, 1), False), "nuclear_norm": ("t", False), "trapz": ("t", None),
@@ -316,7 +321,14 @@ def from_tables(text: str = "") -> Iterator[Call]:
         yield Call(path, _called(torch, path), _called(ours, path), args, {})
 
 
-SOURCES = {"tables": from_tables, "modules": from_modules, "operators": from_operators}
+def from_lines(text: str = "") -> Iterator[Call]:
+    for line in bad_argument_calls.lines():
+        if text in line:
+            of, given = bad_argument_calls.made(line)
+            yield Call(line, of(torch), of(candidate()), (), given)
+
+
+SOURCES = {"tables": from_tables, "lines": from_lines, "modules": from_modules, "operators": from_operators}
 
 
 # -- one bad argument ---
@@ -373,6 +385,15 @@ def limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@functools.cache
+def _shown(torch_: Any) -> tuple[type, ...]:
+    """Classes whose text is compared."""
+    return (
+        torch_.nn.Module, torch_.distributions.Distribution, torch_.distributions.Transform, torch_.device, torch_.dtype,
+        torch_.distributions.constraints.Constraint,
+    )  # fmt: skip
+
+
 def plain(torch_: Any, value: Any, depth: int = 0) -> Any:
     """What is compared of a result."""
     if isinstance(value, torch_.Tensor):
@@ -386,8 +407,12 @@ def plain(torch_: Any, value: Any, depth: int = 0) -> Any:
         )
     if isinstance(value, tuple | list):
         return [plain(torch_, v, depth + 1) for v in value] if depth < 4 else "..."
+    if isinstance(value, dict):
+        return [(str(k), plain(torch_, v, depth + 1)) for k, v in value.items()] if depth < 4 else "..."
     if isinstance(value, bool | int | float | complex | str | type(None)):
         return value
+    if isinstance(value, _shown(torch_)):
+        return str(value)
     return type(value).__name__.lstrip("_")
 
 

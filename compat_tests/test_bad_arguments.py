@@ -1,6 +1,7 @@
 """Bad arguments: what PyTorch refuses is refused with the same exception, what it takes is taken and gives the same.
 
-`bad_argument_lines.txt` holds calls found to differ once, and their relatives. `bad_arguments.py` replaces one argument of valid
+`bad_argument_lines.txt` and `bad_argument_objects.txt` (of layers, optimizers, distributions, datasets and the like) hold calls
+found to differ once, and their relatives. `bad_arguments.py` replaces one argument of valid
 calls from PyTorch's databases; some of its cases are run here, thousands by the program itself. `keyword_names.py` gives
 arguments by name.
 """
@@ -18,10 +19,12 @@ import numpy as np
 import pytest
 import torch
 
+import bad_argument_calls
 import bad_arguments
 from parity import candidate, parity_test
 
 LINES = (Path(__file__).parent / "bad_argument_lines.txt").read_text().splitlines()
+OBJECTS = (Path(__file__).parent / "bad_argument_objects.txt").read_text().splitlines()
 PART = 30
 
 
@@ -34,8 +37,8 @@ def _scope(torch: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _outcome(torch: Any, line: str) -> Any:
-    scope = _scope(torch)
+def _outcome(torch: Any, line: str, scope: Any = None) -> Any:
+    scope = _scope(torch) if scope is None else scope
     if not line.startswith("W:"):
         return bad_arguments.run(torch, lambda: eval(line, scope), (), {})
     with warnings.catch_warnings(record=True) as caught:
@@ -55,6 +58,21 @@ def test_lines(first: int) -> None:
     assert not found
 
 
+@pytest.mark.parametrize("first", range(0, len(OBJECTS), PART))
+def test_lines_of_objects(first: int) -> None:
+    found = []
+    for line in OBJECTS[first : first + PART]:
+        theirs, ours = [_outcome(t, line, bad_argument_calls.Scope(t)) for t in (torch, candidate())]
+        how = bad_arguments.differs(theirs, ours)
+        if how:
+            found.append((line, how, bad_arguments._text(theirs), bad_arguments._text(ours)))
+    assert not found
+
+
+def test_the_valid_calls_are_valid() -> None:
+    assert not list(bad_argument_calls.checked())
+
+
 def test_the_lines_refuse_and_take() -> None:
     """The lines hold both kinds, so that neither a refusal of all nor of none would pass."""
     refused = sum(isinstance(_outcome(torch, line), Exception) for line in LINES[::10])
@@ -64,7 +82,7 @@ def test_the_lines_refuse_and_take() -> None:
 @pytest.mark.parametrize("source", bad_arguments.SOURCES)
 def test_one_bad_argument(source: str) -> None:
     """At least 94 of 100 of a sample agree; the whole is run by `bad_arguments.py`."""
-    step = {"tables": 9, "modules": 12, "operators": 30}[source]
+    step = {"tables": 9, "lines": 40, "modules": 12, "operators": 30}[source]
     found, count = [], 0
     for case in itertools.islice(bad_arguments.cases(1, 1, sources=[source]), 3, None, step):
         both = bad_arguments.outcomes(case)

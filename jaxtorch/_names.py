@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
-from ._core import strides as _strides
 from ._core.device import device as _device
 from ._core.device import jax_devices
 from ._core.size import Size
@@ -15,15 +15,33 @@ from ._core.tensor import Tensor, need_tensor
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape to which tensors of these shapes (tuples, or numbers for one dimension) broadcast.
 
-    RuntimeError where they do not.
+    RuntimeError where they do not. None counts for nothing.
     """
-    for s in shapes:
-        if isinstance(s, Tensor):
+    given: list[Any] = [(s,) if isinstance(s, int) else s for s in shapes if s is not None]
+    for s in given:
+        if not isinstance(s, Sequence):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
-    given: list[Any] = [(s,) if isinstance(s, (int, float)) else tuple(s) for s in shapes if s is not None]
-    if any(n < 0 for s in given for n in s):
-        raise ValueError("Attempting to broadcast a dimension with negative length!")
-    return Size([int(n) for n in _strides.broadcast_shapes(*given)])
+    common = [1] * max([len(s) for s in given], default=0)
+    for place, s in enumerate(given):
+        for i in range(-1, -1 - len(s), -1):
+            if _same(s[i], common[i]) or _same(s[i], 1):
+                continue
+            if common[i] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {s[i]} at {i}! Mismatching argument at index {place} "
+                    f"had {s}; but expected shape should be broadcastable to {common}"
+                )
+            if s[i] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            common[i] = s[i]
+    return Size(common)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """`a == b`; AssertionError where that is no flag, as for a tensor."""
+    if not isinstance(same := a == b, bool):
+        raise AssertionError(f"Expected bool, got {type(same)}")
+    return same
 
 
 def typename(obj: Any, /) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .size import check_long
+
 _KINDS = {
     "cpu": "cpu", "cuda": "gpu", "xla": "tpu", "tpu": "tpu", "mps": "METAL", "meta": "meta", "xpu": "xpu", "hip": "rocm",
 }  # fmt: skip
@@ -28,7 +32,8 @@ class device:
     def __new__(cls, type: Any = None, index: int | None = None) -> device:
         if isinstance(type, device):
             return type
-        if isinstance(type, int) and not isinstance(type, bool):
+        if isinstance(type, (int, np.integer)) and not isinstance(type, bool) and index is None:
+            type = int(check_long(type))
             if type < 0:
                 raise RuntimeError("Device index must not be negative")
             if not jax_devices("cuda"):
@@ -51,10 +56,10 @@ class device:
         if not (type.isascii() and type.replace("_", "").isalpha()):
             raise RuntimeError(f"Invalid device string: '{name}'")
         if index is not None and index.__class__ is not int:
-            if isinstance(index, bool) or not hasattr(index, "__index__"):
+            if isinstance(index, (bool, np.ndarray)) or not hasattr(index, "__index__"):
                 raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
             index = index.__index__()
-        if index is not None and index < 0:
+        if check_long(index) is not None and index < 0:
             raise RuntimeError("Device index must not be negative")
         if type not in _KINDS:
             raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {name}")

@@ -382,6 +382,12 @@ def embedding_bag(
              "and should now be `embedding_bag(input, weight, ...)`.")  # fmt: skip
         input, weight = weight, input
     _check_bag(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
+    need_kind("embedding_bag", "scale_grad_by_freq", "bool", scale_grad_by_freq)
+    need_kind("embedding_bag", "sparse", "bool", sparse)
+    if include_last_offset is not None:
+        need_kind("embedding_bag", "include_last_offset", "bool", include_last_offset)
+    if padding_idx is not None:
+        need_kind("embedding_bag", "padding_idx", "int", padding_idx)
     _renormalise(weight, input, max_norm, norm_type)
     n = weight.shape[0]
     if padding_idx is not None:

@@ -13,6 +13,7 @@ from jax import lax
 from .._core.checks import flag
 from .._core.op import Array, Number, Operand, functions, op
 from .._core.tensor import Tensor
+from .._core.value import check_long
 from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm
@@ -238,6 +239,7 @@ def _gaussian_nll(input: Array, target: Operand, var: Array, full: bool, eps: fl
         target = target.astype(input.dtype)  # a number
     negative = jnp.any(var < 0).astype(jnp.int64)
     flag(negative, lambda code: ValueError("var has negative entry/entries"))
+    check_long(eps)
     least = np.asarray(eps, var.dtype)
     limited = var + lax.stop_gradient(jnp.where((var < least) | (eps != eps), least - var, 0))
     loss = 0.5 * (jnp.log(limited) + (input - target) ** 2 / limited)

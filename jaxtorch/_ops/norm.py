@@ -16,6 +16,7 @@ from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
 from .._core.size import LONG
 from .._core.tensor import Tensor
+from .._core.value import check_long
 from .activation import normal_dim
 from .pool import check_averaged
 from .products import on_cpu
@@ -457,6 +458,8 @@ def local_response_norm(input: Array, size: int, alpha: Number = 1e-4, beta: Num
             + " ".join(["kT: " + str(size)] * (input.ndim > 3) + [f"{a}: {1 if b else size}" for a, b in shown])
         )
     check_averaged(input, 2 if input.ndim == 3 else 3)
+    for number in (alpha, beta, k):
+        check_long(number)
     x, square = to_float(input), input * input
     pads = [(0, 0)] * input.ndim
     pads[1] = (size // 2, (size - 1) // 2)
@@ -474,6 +477,8 @@ def cross_map_lrn(input: Array, size: int, alpha: float, beta: float, k: float):
     channel 0 out of the window again."""
     if input.ndim != 4:
         raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+    for number in (beta, k):
+        check_long(number)
     channels, reach = input.shape[1], int((size - 1) / 2 + 1)
     square = input * input
     padded = jnp.pad(square, ((0, 0), (reach - 1, reach - 1), (0, 0), (0, 0)))
@@ -531,6 +536,7 @@ def normalize(
     input: Tensor, p: float | None = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
+    check_long(eps)
     if p.__class__ is not float or (dim.__class__ is int and abs(dim) >= LONG):
         functions["norm"](input, p, dim, True)  # its errors
     return _normalize(input, p, dim, eps, out=out)

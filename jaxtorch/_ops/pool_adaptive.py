@@ -264,7 +264,9 @@ def _define_unpool(n: int) -> Any:
         if kind(input) != "float":
             unsupported(f"max_unpool{max(n, 2)}d", input)
         volume = math.prod(output_size)
-        shown = "x".join(map(str, output_size))
+        shown = "x".join(map(str, output_size)) + "x1" * (n == 1)
+        if not volume:
+            return jnp.zeros((*input.shape[:-n], *output_size), input.dtype)
         rows = (*input.shape[:-n], math.prod(input.shape[-n:]))
         flat, where = input.reshape(rows), indices.reshape(rows)
         bad = (where < 0) | (where >= volume)

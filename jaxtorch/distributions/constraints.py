@@ -78,10 +78,21 @@ class _DependentProperty(property, _Dependent):
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
+def _need_constraint(given: Any) -> None:
+    if not isinstance(given, Constraint):
+        raise AssertionError(f"base_constraint must be a Constraint, got {type(given).__name__}")
+
+
 class _IndependentConstraint(Constraint):
     """A region of values with more dimensions, all of whose parts lie in another region."""
 
     def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: int) -> None:
+        _need_constraint(base_constraint)
+        if not isinstance(reinterpreted_batch_ndims, int):
+            kind = type(reinterpreted_batch_ndims).__name__
+            raise AssertionError(f"reinterpreted_batch_ndims must be an int, got {kind}")
+        if reinterpreted_batch_ndims < 0:
+            raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
         super().__init__()
@@ -300,6 +311,8 @@ class _Joined(Constraint):
 
     def __init__(self, cseq: Any, dim: int = 0) -> None:
         self.cseq = list(cseq)
+        if not all(isinstance(c, Constraint) for c in self.cseq):
+            raise AssertionError("All elements of cseq must be Constraint instances")
         self.dim = dim
         super().__init__()
 
@@ -311,13 +324,20 @@ class _Joined(Constraint):
     def event_dim(self) -> int:
         return max(c.event_dim for c in self.cseq)
 
+    def _check_dim(self, value: Any) -> None:
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
 
 class _Cat(_Joined):
     def __init__(self, cseq: Any, dim: int = 0, lengths: Any = None) -> None:
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
     def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
         checks, start = [], 0
         for constraint, length in zip(self.cseq, self.lengths, strict=True):
             checks.append(constraint.check(value.narrow(self.dim, start, length)))
@@ -332,8 +352,9 @@ class _Stack(_Joined):
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Tensor) -> Tensor:
+        self._check_dim(value)
         parts = [value.select(self.dim, i) for i in range(value.size(self.dim))]
-        return torch.stack([c.check(v) for v, c in zip(parts, self.cseq, strict=True)], self.dim)
+        return torch.stack([c.check(v) for v, c in zip(parts, self.cseq, strict=False)], self.dim)
 
 
 dependent = _Dependent()

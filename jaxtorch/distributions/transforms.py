@@ -262,14 +262,14 @@ class CorrCholeskyTransform(Transform):
         d = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
         if d * (d - 1) // 2 != shape[-1]:
             raise ValueError("Input is not a flattened lower-diagonal number")
-        return torch.Size((*shape[:-1], d, d))
+        return shape[:-1] + (d, d)
 
     def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:
             raise ValueError("Input is not square")
-        return torch.Size((*shape[:-2], shape[-1] * (shape[-1] - 1) // 2))
+        return shape[:-2] + (shape[-1] * (shape[-1] - 1) // 2,)
 
 
 class SoftmaxTransform(_Elementwise):
@@ -319,12 +319,12 @@ class StickBreakingTransform(_Elementwise):
     def forward_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
-        return torch.Size((*shape[:-1], shape[-1] + 1))
+        return shape[:-1] + (shape[-1] + 1,)
 
     def inverse_shape(self, shape: Any) -> Any:
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
-        return torch.Size((*shape[:-1], shape[-1] - 1))
+        return shape[:-1] + (shape[-1] - 1,)
 
 
 class LowerCholeskyTransform(_Elementwise):
@@ -354,6 +354,20 @@ class PositiveDefiniteTransform(_Elementwise):
         return LowerCholeskyTransform().inv(torch.linalg_cholesky(y))
 
 
+def _all_transforms(tseq: Sequence[Any], cache_size: int) -> list[Any]:
+    if not all(isinstance(t, Transform) for t in tseq):
+        raise AssertionError("All elements of tseq must be Transform instances")
+    return [t.with_cache(cache_size) if cache_size else t for t in tseq]
+
+
+def _check_size(x: Any, name: str, dim: Any, size: int, shown: str, of: str = "tensor") -> None:
+    """AssertionError where a value has no such dimension, or another size there."""
+    if not -x.dim() <= dim < x.dim():
+        raise AssertionError(f"dim {dim} out of range for {of} with {x.dim()} dimensions")
+    if x.size(dim) != size:
+        raise AssertionError(f"{name}.size({dim}) = {x.size(dim)} must equal {shown} {size}")
+
+
 class CatTransform(Transform):
     """Maps of the parts of a value, of given lengths along a dimension."""
 
@@ -361,8 +375,10 @@ class CatTransform(Transform):
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, lengths: Any = None, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.transforms = [t.with_cache(cache_size) if cache_size else t for t in tseq]
+        self.transforms = _all_transforms(tseq, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.transforms):
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
         self.dim = dim
 
     @lazy_property
@@ -390,13 +406,17 @@ class CatTransform(Transform):
         return [x.narrow(self.dim, s, n) for s, n in zip(starts, self.lengths)]
 
     def _call(self, x: Any) -> Any:
+        _check_size(x, "x", self.dim, self.length, "length")
         return torch.cat([t(part) for t, part in zip(self.transforms, self._parts(x))], dim=self.dim)
 
     def _inverse(self, y: Any) -> Any:
+        _check_size(y, "y", self.dim, self.length, "length")
         return torch.cat([t.inv(part) for t, part in zip(self.transforms, self._parts(y))], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         found = []
+        for name, z in (("x", x), ("y", y)):
+            _check_size(z, name, self.dim, self.length, "length", name)
         for t, a, b in zip(self.transforms, self._parts(x), self._parts(y)):
             det = t.log_abs_det_jacobian(a, b)
             found.append(_sum_rightmost(det, self.event_dim - t.event_dim) if t.event_dim < self.event_dim else det)
@@ -423,7 +443,7 @@ class StackTransform(Transform):
 
     def __init__(self, tseq: Sequence[Any], dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
-        self.transforms = [t.with_cache(cache_size) if cache_size else t for t in tseq]
+        self.transforms = _all_transforms(tseq, cache_size)
         self.dim = dim
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -433,12 +453,16 @@ class StackTransform(Transform):
         return [z.select(self.dim, i) for i in range(z.size(self.dim))]
 
     def _call(self, x: Any) -> Any:
+        _check_size(x, "x", self.dim, len(self.transforms), "len(transforms)")
         return torch.stack([t(part) for t, part in zip(self.transforms, self._slice(x))], dim=self.dim)
 
     def _inverse(self, y: Any) -> Any:
+        _check_size(y, "y", self.dim, len(self.transforms), "len(transforms)")
         return torch.stack([t.inv(part) for t, part in zip(self.transforms, self._slice(y))], dim=self.dim)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
+        for name, z in (("x", x), ("y", y)):
+            _check_size(z, name, self.dim, len(self.transforms), "len(transforms)", name)
         triples = zip(self.transforms, self._slice(x), self._slice(y))
         return torch.stack([t.log_abs_det_jacobian(a, b) for t, a, b in triples], dim=self.dim)
 

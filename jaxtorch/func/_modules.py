@@ -128,7 +128,7 @@ def functional_call(
     given = _merged(parameter_and_buffer_dicts)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with holding(module, given, tie_weights, strict):
-        return module(*args, **(kwargs or {}))
+        return module(*args, **({} if kwargs is None else kwargs))
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:

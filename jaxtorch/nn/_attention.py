@@ -66,7 +66,7 @@ def _check_shapes(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_
             f"{key_padding_mask.dim()}-D tensor instead"
         )
     if attn_mask is not None:
-        if attn_mask.dim() not in (2, 3):
+        if need_tensor(attn_mask, "is_floating_point").dim() not in (2, 3):
             raise AssertionError(
                 f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D "
                 "tensor instead"

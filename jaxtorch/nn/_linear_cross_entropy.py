@@ -98,6 +98,8 @@ def linear_cross_entropy(
         and target.dtype is dtypes.int64
         and reduction in ("mean", "sum", "none")
     )
+    if piecewise and not isinstance(options, LinearCrossEntropyOptions):
+        raise AttributeError(f"'{type(options).__name__}' object has no attribute '_adjust'")
     if options is not None and not piecewise:
         bias = None if linear_bias is None else tuple(linear_bias.shape)
         warnings.warn(

@@ -192,6 +192,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
             "details.",
             stacklevel=2,
         )
+    else:
+        need_kind("affine_grid_generator", "align_corners", "bool", align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     n = len(size) - 2

@@ -10,6 +10,7 @@ from .._core.holders import counted
 from .._core.modes import state
 from .._core.op import functions
 from .._core.overrides import admit, disabled_torch_function
+from .._core.parameters import need_kind
 from .._core.sparsity import is_sparse
 from .._core.storage import HELD, Alias, Storage
 from .._core.tensor import Tensor, is_inference
@@ -182,7 +183,8 @@ class _NoMemory(Alias):
 def _without_memory(cls: type, requires_grad: bool, device: Any, dtype: Any) -> Any:
     out = _as_class(functions["empty"](0, device=device, dtype=dtype), cls)
     out._alias = _NoMemory(Storage(out._value, 0, out), (), None, 0)
-    out._wanted = bool(requires_grad)  # kept from the engine, which has other errors for leaves that require gradients
+    need_kind(cls.__name__, "requires_grad", "bool", requires_grad)
+    out._wanted = requires_grad  # kept from the engine, which has other errors for leaves that require gradients
     return out
 
 

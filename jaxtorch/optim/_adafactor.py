@@ -8,7 +8,7 @@ from .._core.op import functions
 from .._core.tensor import Tensor
 from . import _rules_more
 from ._family import by_counts, check_group, set_counts
-from .optimizer import Again, Optimizer, host_number, number, run_closure, update
+from .optimizer import Again, Optimizer, _sent, host_number, number, run_closure, update
 
 
 class Adafactor(Optimizer):
@@ -98,8 +98,8 @@ class Adafactor(Optimizer):
         numbers = {
             "weight": count ** group["beta2_decay"],
             "rho": min(lr, 1.0 / count**0.5),
-            "eps2": eps2,
-            "clip": group["d"],
+            "eps2": float(eps2),
+            "clip": float(group["d"]),
             "keep": 1.0 - lr * group["weight_decay"],
         }
-        return (bool(group["maximize"]), eps1), numbers
+        return (bool(group["maximize"]), eps1 if eps1 is None else _sent(eps1)), numbers

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import modes
 from .._core.entry import Entry
 from .._core.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
-from .._core.value import wrap_number
+from .._core.value import check_long, wrap_number
 from . import optimizer
 
 _entries: dict[Any, Entry] = {}
@@ -56,13 +56,15 @@ def check_alpha(x: Any) -> None:
             raise RuntimeError("Boolean alpha only supported for Boolean results.")
         if isinstance(x, np.ndarray):
             raise TypeError("add(): argument 'alpha' must be Number, not numpy.ndarray")
-    elif isinstance(x, int) and x >= 2**63:
-        raise OverflowError("int too big to convert")
+    else:
+        check_long(x)
 
 
-def option(group: dict[str, Any], name: str) -> Any:
-    """An option as a number; the tensor itself where autograd shall reach it."""
+def option(group: dict[str, Any], name: str, divided: bool = False) -> Any:
+    """An option as a number; the tensor itself where autograd shall reach it. divided: a whole number may be of any size."""
     x = group[name]
     if name == "weight_decay" and not group.get("decoupled_weight_decay"):
         check_alpha(x)
-    return x if isinstance(x, Tensor) and x._rg and group.get("differentiable") else optimizer.number(x)
+    if isinstance(x, Tensor) and x._rg and group.get("differentiable"):
+        return x
+    return float(optimizer.number(x)) if divided else optimizer.number(x)

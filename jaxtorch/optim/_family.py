@@ -97,6 +97,7 @@ def decay_of(group: dict[str, Any], numbers: dict[str, Any]) -> str:
         return ""
     numbers["weight_decay"] = decay
     if group.get("decoupled_weight_decay"):
+        numbers["weight_decay"] = float(number(decay))
         return "decoupled"
     check_alpha(decay)
     return "coupled"
@@ -158,7 +159,7 @@ def check_group(group: dict[str, Any], params: list[Tensor], counted: str = "par
         )
 
 
-def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any = ()) -> None:
+def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any = None) -> None:
     """Raise PyTorch's errors for options outside their ranges."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -166,7 +167,7 @@ def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any 
         raise ValueError(f"Invalid learning rate: {lr}")
     if eps is not None and not eps >= 0.0:
         raise ValueError(f"Invalid epsilon value: {eps}")
-    for i in range(2 if betas != () else 0):
+    for i in range(2 if betas is not None else 0):
         if not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
     if weight_decay is not None:

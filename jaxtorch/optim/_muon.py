@@ -7,7 +7,7 @@ from typing import Any
 from .._core.op import functions
 from .._core.tensor import Tensor
 from . import _rules_more
-from .optimizer import Again, Optimizer, number, run_closure, update
+from .optimizer import Again, Optimizer, _sent, number, run_closure, update
 
 
 class Muon(Optimizer):
@@ -77,7 +77,7 @@ class Muon(Optimizer):
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         lr, momentum = number(group["lr"]), number(group["momentum"])
-        coefficients = tuple(float(c) for c in group["ns_coefficients"])
-        static = (bool(group["nesterov"]), coefficients, group["ns_steps"], group["eps"], group["adjust_lr_fn"])
+        coefficients = tuple([_sent(c) for c in group["ns_coefficients"]])
+        static = (bool(group["nesterov"]), coefficients, group["ns_steps"], _sent(group["eps"]), group["adjust_lr_fn"])
         keep = 1.0 - lr * group["weight_decay"]
-        return static, {"lr": lr, "momentum": momentum, "complement": 1.0 - momentum, "keep": keep}
+        return static, {"lr": float(lr), "momentum": momentum, "complement": 1.0 - momentum, "keep": keep}

@@ -8,6 +8,7 @@ from . import _rules_more
 from ._differentiable import option
 from ._family import LATE, RuleOptimizer, check_common, decay_of
 from ._functional import adadelta as adadelta
+from .optimizer import _sent
 
 
 class Adadelta(RuleOptimizer):
@@ -34,4 +35,4 @@ class Adadelta(RuleOptimizer):
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         numbers = {"lr": option(group, "lr")}
         decay = decay_of(group, numbers)
-        return (float(group["rho"]), float(group["eps"]), decay, bool(group["maximize"])), numbers
+        return (float(group["rho"]), _sent(group["eps"]), decay, bool(group["maximize"])), numbers

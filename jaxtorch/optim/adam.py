@@ -112,7 +112,7 @@ class Adam(Optimizer):
         if not graph:
             b1, b2 = number(b1), number(b2)
         numbers = {
-            "lr": option(group, "lr"),
+            "lr": option(group, "lr", divided=True),
             "eps": number(group["eps"]),
             "correction1": 1.0 - b1**count,
             "correction2": 1.0 - b2**count,
@@ -125,5 +125,5 @@ class Adam(Optimizer):
         decay = ""
         if group["weight_decay"]:
             decay = "decoupled" if self._decoupled or group.get("decoupled_weight_decay") else "coupled"
-            numbers["weight_decay"] = option(group, "weight_decay")
+            numbers["weight_decay"] = option(group, "weight_decay", divided=decay == "decoupled")
         return (betas, decay, bool(group["amsgrad"]), bool(group["maximize"])), numbers

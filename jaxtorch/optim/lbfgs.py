@@ -13,7 +13,7 @@ from .._core.entry import Kernel
 from .._core.op import functions
 from .._core.tensor import Tensor, wrap
 from ._family import check_common
-from .optimizer import Optimizer, number
+from .optimizer import Optimizer, _sent, number
 
 
 class LBFGS(Optimizer):
@@ -81,6 +81,7 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance = number(group["lr"]), group["tolerance_grad"]
+        _sent(tolerance), _sent(group["tolerance_change"])
         search = group["line_search_fn"]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)

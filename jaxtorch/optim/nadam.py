@@ -46,7 +46,7 @@ class NAdam(RuleOptimizer):
         mu = b1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
         following = b1 * (1.0 - 0.5 * 0.96 ** ((step + 1.0) * momentum_decay))
         product = rounded(product * rounded(mu))
-        lr = option(group, "lr")
+        lr = option(group, "lr", divided=True)
         betas, numbers = self._betas(group)
         numbers |= {
             "lr": lr,

@@ -27,7 +27,7 @@ from .._core.parameters import need_kind
 from .._core.removable import RemovableHandle
 from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
-from .._core.value import Value, aval_of, wrap_number
+from .._core.value import Value, aval_of, check_long, wrap_number
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
 from ._borrowed import (
     _capturable_doc,  # noqa: F401
@@ -477,7 +477,7 @@ def update(
 
         _differentiable.update(name, rule, static, params, grads, states, numbers)
         return
-    values += [wrap_number(float(number(x))) for x in numbers.values()]
+    values += [wrap_number(x if x.__class__ is float else _sent(x)) for x in numbers.values()]
     if capture.active is not None:
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     if kernel is None:
@@ -580,6 +580,13 @@ def check_switches(foreach: Any, fused: Any, differentiable: Any) -> None:
 def number(x: Any) -> float:
     """An option as a Python number; it may be a tensor."""
     return x.item() if isinstance(x, Tensor) else x
+
+
+def _sent(x: Any) -> float:
+    """A number that enters the program; OverflowError for a whole one of more than 64 bits, which no tensor takes."""
+    x = number(x)
+    check_long(x)
+    return float(x)
 
 
 # -- what other libraries' optimizers import

@@ -42,7 +42,7 @@ class RAdam(RuleOptimizer):
             rectified = (correction2 * top / ((longest - 4.0) * (longest - 2.0) * length)) ** 0.5
         lr = option(group, "lr")
         betas, numbers = self._betas(group)
-        numbers |= {"lr": lr, "eps": group["eps"], "rate": lr / (1.0 - b1**count)}
+        numbers |= {"lr": lr, "eps": float(group["eps"]), "rate": lr / (1.0 - b1**count)}
         numbers |= {"rectified": rectified, "adaptive": float(adaptive)}
         numbers |= {"lr": lr, "correction1": 1.0 - b1**count, "correction2": correction2}
         decay = decay_of(group, numbers)

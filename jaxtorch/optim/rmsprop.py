@@ -76,7 +76,7 @@ class RMSprop(Optimizer):
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
-        momentum, decay, alpha = number(group["momentum"]), number(group["weight_decay"]), group["alpha"]
+        momentum, decay, alpha = number(group["momentum"]), option(group, "weight_decay"), group["alpha"]
         numbers = {"lr": option(group, "lr"), "eps": group["eps"], "alpha": alpha, "complement": 1 - alpha}
         if decay:
             numbers["weight_decay"] = decay

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._core.op import functions
@@ -40,4 +41,7 @@ class Rprop(RuleOptimizer):
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         (down, up), (low, high) = group["etas"], group["step_sizes"]
+        if low is None and high is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        low, high = -math.inf if low is None else low, math.inf if high is None else high
         return (bool(group["maximize"]),), {"down": down, "up": up, "low": low, "high": high}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.device import device as Device
+from ..._core.dtypes import BUILTIN
 from ..._core.dtypes import dtype as DType
 from ..._core.modes import no_grad
 from ..._core.op import functions
@@ -104,6 +105,10 @@ def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, boo
         rest[name] = value
     tensor, device, dtype = rest.pop("tensor", None), rest.pop("device", None), rest.pop("dtype", None)
     non_blocking, copy = rest.pop("non_blocking", False), rest.pop("copy", False)
+    if (
+        isinstance(device, type) and device in BUILTIN and dtype is None
+    ):  # Python's own types, which stand for element types
+        device, dtype = None, BUILTIN[device]
     if (
         rest
         or not isinstance(non_blocking, bool)

@@ -298,7 +298,7 @@ class Registry:
                     continue
                 if remove_duplicate:
                     seen.add(item)
-                yield (f"{path}.{name}" if path else name), item
+                yield path + ("." if path else "") + name, item
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once; recurse: those of submodules too."""
@@ -352,7 +352,7 @@ class Registry:
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
 
 for _method in vars(Registry).values():

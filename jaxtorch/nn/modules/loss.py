@@ -161,14 +161,14 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         super().__init__(weight, reduction=reduction)
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
-        if not 0 <= label_smoothing <= 1:
+        if label_smoothing < 0 or label_smoothing > 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
         self.options = options
-        rows = num_classes * math.prod(self.out_features)
+        rows = num_classes * math.prod(self.out_features) if self.out_features else num_classes
         self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:

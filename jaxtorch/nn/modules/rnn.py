@@ -65,7 +65,7 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.proj_size = proj_size
         self._check_arguments(dropout)
-        gates = _GATES[mode] * hidden_size
+        gates = hidden_size if _GATES[mode] == 1 else _GATES[mode] * hidden_size
         state = proj_size or hidden_size
         directions = 2 if bidirectional else 1
         self._all_weights: list[list[str]] = []
@@ -210,6 +210,8 @@ class RNNBase(Module):
         for name in ("bias", "bidirectional", "batch_first"):
             if getattr(self, name).__class__ is not bool:
                 need_kind(self._get_name().lower(), name, "bool", getattr(self, name))
+        if self.num_layers.__class__ is not int:
+            need_kind(self.mode.lower(), "num_layers", "int", self.num_layers)
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):

@@ -195,6 +195,7 @@ class TransformerEncoder(Module):
         )
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
         output = src
+        self.layers[0]  # IndexError where there is none
         is_causal = _detect_is_causal_mask(mask, is_causal)
         zeroed = src_key_padding_mask is not None and mask is None and self._nested(src)
         for layer in self.layers:
@@ -271,6 +272,7 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         output = tgt
+        self.layers[0]  # IndexError where there is none
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
         for layer in self.layers:
             output = layer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..._core.op import functions
@@ -22,7 +22,7 @@ class DataParallel(Module):
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
         self.module = module
-        self.device_ids = list(device_ids) if device_ids is not None else []
+        self.device_ids = list(device_ids) if isinstance(device_ids, Iterable) else []
         self.output_device = output_device
         self.dim = dim
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.dtypes import int64
+from ..._core.dtypes import int32, int64
 from ..._core.parameters import checked, need_kind
-from ..._core.tensor import Tensor, from_host
+from ..._core.tensor import Tensor, from_host, need_tensor
 from ..._ops.construction import as_tensor, tensor
 from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
 
@@ -159,7 +160,20 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes this one (of the numbers 0 ... n - 1)."""
     if permutation is None:
         return None
-    return from_host(np.argsort(np.asarray(permutation.tolist(), np.int64)), permutation.device)
+    kind = need_tensor(permutation, "empty_like").dtype
+    if kind is not int64:
+        raise RuntimeError(
+            "scatter(): Expected self.dtype to be equal to src.dtype" if kind is int32 else
+            "scatter(): Expected dtype int32/int64 for index"
+        )  # fmt: skip
+    if permutation.ndim > 1:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    given = np.asarray(permutation.tolist(), np.int64)
+    for wrong in given[(given < 0) | (given >= given.size)]:
+        raise RuntimeError(f"index {wrong} is out of bounds for dimension 0 with size {given.size}")
+    found = np.empty_like(given)
+    found[given] = np.arange(given.size).reshape(given.shape)
+    return from_host(found, permutation.device)
 
 
 def pack_padded_sequence(
@@ -201,6 +215,9 @@ def pad_packed_sequence(
             f"total_length={total_length} and max sequence length being {longest}"
         )
     steps = longest if total_length is None else total_length
+    need_kind("_pad_packed_sequence", "batch_first", "bool", batch_first)
+    if isinstance(padding_value, complex) and padding_value.imag:
+        raise RuntimeError("value cannot be converted to type float without overflow")
     padded, lengths = pad_kept(sequence._as_padded(), sequence.batch_sizes, batch_first, padding_value, steps)
     order = sequence.unsorted_indices
     if order is None:
@@ -230,7 +247,8 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     """The sequences, each in its own length, of a padded batch (T, B, *), or (B, T, *) with `batch_first`."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [sequence[:n] for sequence, n in zip(padded_sequences.unbind(0), lengths.tolist(), strict=True)]
+    sequences = list(zip(padded_sequences.unbind(0), lengths.tolist(), strict=True))
+    return [sequence[: math.ceil(n)] for sequence, n in sequences]
 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:

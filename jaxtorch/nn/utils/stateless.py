@@ -42,6 +42,7 @@ def _functional_call(
     """`torch.func.functional_call` under its name of old."""
     from ...func import functional_call as call
 
+    parameters_and_buffers.keys()  # AttributeError where there are none: it is one dictionary
     return call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
