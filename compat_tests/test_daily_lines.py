@@ -74,6 +74,56 @@ LINES = {
         "F.pad(torch.ones(2), np.array([1, 0]))",
         "F.pad(torch.ones(2), range(2))",
     ],
+    "segments": [
+        "torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([1]))",
+        "torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([-1]))",
+        "torch.segment_reduce(torch.ones(3), 'nonsense', lengths=torch.tensor([3]))",
+        "torch.segment_reduce(torch.ones(0), 'sum', lengths=torch.tensor([0]))",
+        "torch.segment_reduce(torch.ones(3), 'sum')",
+        "torch.segment_reduce(torch.ones(3), 'sum', indices=torch.tensor([0]))",
+        "torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([3.]))",
+        "torch.segment_reduce(torch.ones(3), 'sum', offsets=torch.tensor([0, 4]))",
+        "torch.segment_reduce(torch.ones(3), 'sum', offsets=torch.tensor([0, 2, 1]))",
+        "torch.segment_reduce(torch.ones(3).int(), 'sum', lengths=torch.tensor([3]))",
+        "torch.segment_reduce(torch.ones(3), 'max', lengths=torch.tensor([3, 0]))",
+        "torch.segment_reduce(torch.ones(2, 3), 'max', lengths=torch.tensor([[3], [3]]), axis=1)",
+        "torch.segment_reduce(torch.ones(2, 3), 'max', lengths=torch.tensor([3]), axis=1)",
+        "torch.segment_reduce(torch.ones(0), 'mean', lengths=torch.tensor([0, 0]))",
+        "torch.segment_reduce(torch.ones(0, 2), 'max', lengths=torch.tensor([0, 0]), initial=3)",
+        "torch.segment_reduce(torch.ones(2, 3), 'max', offsets=torch.tensor([0, 1, 2]))",
+        "torch.segment_reduce(torch.ones(2, 3), 'max', offsets=torch.tensor([[0, 1, 3], [0, 2, 3]]), axis=1)",
+        "torch.segment_reduce(torch.arange(3.), 'sum', offsets=torch.tensor([0, 2, 1]), unsafe=True)",
+        "torch.segment_reduce(torch.arange(3.), 'sum', offsets=torch.tensor([1, 2]))",
+        "torch.segment_reduce(torch.arange(3.), 'sum', lengths=torch.tensor([1, 2], dtype=torch.int32))",
+        "torch.segment_reduce(torch.arange(3.), 'sum', lengths=torch.tensor([1, 2], dtype=torch.int16))",
+        "torch.segment_reduce(torch.arange(3.), 'sum', lengths=torch.tensor([1, 1]), unsafe=True)",
+        "torch.segment_reduce(torch.arange(3.), 'sum', lengths=torch.tensor([1, 2]), offsets=torch.tensor([0, 3]))",
+    ],
+    "methods take no out=": [
+        *[
+            f"torch.ones(2, 2).{call}, out=torch.empty(0))"
+            for call in ("add(1", "clamp(0, 1", "matmul(torch.ones(2, 2)", "mean(0", "eq(1")
+        ],
+        "torch.ones(2).var(0, out=torch.empty(0))",
+        "torch.ones(2).pow(2, out=torch.empty(0))",
+        "torch.ones(2).max(0, out=torch.empty(0))",
+        "torch.Tensor.median(torch.ones(2), 0, out=(torch.empty(0), torch.empty(0).long()))",
+    ],
+    "functions that take no out=, or of some types only": [
+        "torch.var_mean(torch.ones(2), out=(torch.empty(0), torch.empty(0)))",
+        "torch.var(torch.ones(2), True, out=torch.empty(()))",
+        "torch.median(torch.ones(2, 2), out=torch.empty(0))",
+        "torch.trace(torch.ones(2, 2), out=torch.empty(()))",
+        "torch.count_nonzero(torch.ones(2), out=torch.empty(()))",
+        "torch.native_layer_norm(torch.ones(2), (2,), None, None, 1e-5, out=(torch.empty(2), torch.empty(1), torch.empty(1)))",
+        "torch.median(torch.ones(2, 2), 0, out=(torch.empty(0), torch.empty(0)))",
+        "torch.float_power(torch.ones(2), 2, out=torch.empty(2))",
+        "torch.float_power(torch.ones(2), 2j, out=torch.empty(2, dtype=torch.complex128))",
+        *[f"torch.linalg.matrix_power(torch.eye(2), {n}, out=torch.empty(2).double())" for n in (0, 1, 2, -1)],
+        "torch.argsort(torch.ones(2), stable=True, out=torch.empty(0).int())",
+        "torch.nonzero_static(torch.ones(2), size=2, out=torch.empty(2))",
+        "torch.lerp(torch.ones(2), torch.ones(2), .5, out=torch.empty(2).double())",
+    ],
     "texts of errors": [
         "torch.nanquantile(torch.ones(2), torch.tensor(2.))",
         "F.multilabel_margin_loss(torch.ones(1, 2), torch.tensor([[3, 0]]))",
@@ -110,7 +160,7 @@ def shown(torch: Any, line: str) -> str:
         try:
             text = repr(eval(line, {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "np": np}))
         except Exception as error:
-            text = f"{type(error).__name__}: {str(error)[:60]}"
+            text = type(error).__name__ + f": {str(error)[:55]}" * (type(error) is not TypeError and "out=" not in line)
     return re.sub(r"\s+", " ", text.replace("jaxtorch", "torch"))
 
 

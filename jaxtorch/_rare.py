@@ -252,7 +252,7 @@ def lobpcg(
     n = count if n is None else n
     if m < 3 * n:
         raise ValueError(
-            f"LPBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested "
+            f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested "
             f"eigenpairs (={n})"
         )
     from . import linalg

@@ -60,7 +60,7 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         found = inverse if n == -1 else _matrix_power(inverse, -n)
     else:
         found = _matrix_power(input, abs(n))
-    return found if out is None else write_out(out, found, "linalg_matrix_power")
+    return found if out is None else write_out(out, found, "linalg_matrix_power" if n not in (0, 1) else "_copied")
 
 
 functions["matrix_power"] = methods["matrix_power"] = matrix_power

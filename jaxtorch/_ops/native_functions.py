@@ -45,7 +45,7 @@ def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     return (x - mean) * scale, mean, scale
 
 
-@op(method=False, saved=["input", "weight", "bias", "result1", "result2"])
+@op(method=False, out=False, saved=["input", "weight", "bias", "result1", "result2"])
 def native_layer_norm(input: Array, normalized_shape: Sizes, weight: Array | None, bias: Array | None, eps: float):
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
     axes = _normalised_axes(input, normalized_shape, "", weight=weight, bias=bias)
@@ -57,7 +57,7 @@ def native_layer_norm(input: Array, normalized_shape: Sizes, weight: Array | Non
     return (_affine(out, weight, bias, shape).astype(input.dtype), mean.astype(statistics), scale.astype(statistics))
 
 
-@op(method=False, saved=["input", "weight", "result1", "result2"])
+@op(method=False, out=False, saved=["input", "weight", "result1", "result2"])
 def native_group_norm(
     input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
 ):

@@ -10,21 +10,21 @@ from .._core.tensor import strict_out
 from .gather import need_same
 
 _EXACT = """
-    addbmm addmm addmv alias_copy amax amin aminmax argmax argmin as_strided_copy baddbmm bmm bucketize
+    addbmm addmm addmv alias_copy amax amin aminmax argmax argmin argsort as_strided_copy baddbmm bmm bucketize
     complex cross cummax cummin diagonal_copy dot expand_copy fft_ihfft frexp
     histc histogram _isin isneginf isposinf kthvalue linalg_cholesky linalg_cholesky_ex linalg_cross
     linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve
     linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_norm linalg_multi_dot linalg_norm linalg_qr
     linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_vecdot
-    linalg_vector_norm log_softmax logcumsumexp lu_solve lu_unpack matmul _max_dim _min_dim mm mode msort
+    linalg_matrix_power linalg_vector_norm log_softmax logcumsumexp lu_solve lu_unpack matmul _max_dim _min_dim mm mode msort
     multinomial mv nan_to_num nanquantile narrow_copy avg_pool2d avg_pool3d hardshrink linear logsigmoid
     norm ormqr permute_copy polar qr quantile renorm searchsorted signbit slice_scatter
     softmax sort split_with_sizes_copy squeeze_copy svd t_copy take tensordot topk transpose_copy triangular_solve tril triu
     unbind_copy unfold_copy unsqueeze_copy vdot view_copy inverse
-    logdet det slogdet native_batch_norm hash_tensor heaviside index_copy index_reduce index_add
+    logdet det slogdet native_batch_norm hash_tensor heaviside median nanmedian nonzero_static index_copy index_reduce index_add
 """.split()
 _ELEMENT_BY_ELEMENT = """
-    abs bitwise_not ceil _conj_physical floor frac lerp softplus softshrink gelu round trunc neg sgn sign clamp|numbers fft_ihfftn
+    abs bitwise_not ceil _conj_physical floor frac softplus softshrink gelu round trunc neg sgn sign clamp|numbers fft_ihfftn
 """.split()
 
 

@@ -198,6 +198,12 @@ def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tenso
     if dtypes.complex128 in (a, b):
         base = cast(base, dtypes.complex128) if isinstance(base, Tensor) else complex(base)
         power = cast(power, dtypes.complex128) if isinstance(power, Tensor) else complex(power)
+    found = dtypes.complex128 if dtypes.complex128 in (a, b) else dtypes.float64
+    if out is not None and out.dtype is not found:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {dtypes.scalar_name(out.dtype)} but the operation's result requires "
+            f"dtype {dtypes.scalar_name(found)}"
+        )
     if not isinstance(base, Tensor):
         return _pow(base, power, out=out)
     return pow(base, power, out=out)

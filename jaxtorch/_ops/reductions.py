@@ -208,7 +208,7 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return summed.view(size) if lead else summed
 
 
-@op(differentiable=False, method=False)
+@op(differentiable=False, method=False, out=False)
 def count_nonzero(input: Array, dim: Ints | None = None):
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
     return jnp.sum(input != 0, axes_of("count_nonzero", dim, input.ndim), dtype=np.int64)

@@ -228,7 +228,7 @@ def _rot90(input: Array, k: int, dims: Any):
 # -- diagonals
 
 
-@op()
+@op(out=False)
 def trace(input: Array):
     """The sum of a matrix's diagonal."""
     refuse("trace", input, "bool")

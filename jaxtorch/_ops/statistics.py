@@ -138,6 +138,10 @@ def _spread_overloads(name: str, inner: Callable[..., Any]) -> Callable[..., Any
             dim = axis
         if keepdims is not UNSET:
             keepdim = keepdims
+        if out is not None and (
+            name.endswith("mean") or dim.__class__ is bool or (dim is None and unbiased is not UNSET)
+        ):
+            raise TypeError(f"{name}() received an invalid combination of arguments: this form of it takes no out=")
         if dim.__class__ is bool:
             if unbiased is not UNSET or correction is not UNSET or keepdim is not UNSET:
                 _bad_spread(name, input, dim, unbiased, keepdim, correction)
@@ -259,6 +263,8 @@ def _median_overloads(name: str, whole: Any, along: Any) -> Callable[..., Any]:
         if axis is not UNSET:
             dim = axis
         keepdim = keepdim if keepdims is UNSET else keepdims
+        if dim is UNSET and out is not None:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
         found = whole(input) if dim is UNSET else along(input, dim, keepdim)
         return found if out is None else write_out(out, found, name)
 
