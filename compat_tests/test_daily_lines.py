@@ -124,6 +124,21 @@ LINES = {
         "torch.nonzero_static(torch.ones(2), size=2, out=torch.empty(2))",
         "torch.lerp(torch.ones(2), torch.ones(2), .5, out=torch.empty(2).double())",
     ],
+    "results and operands of several types": [
+        *[f"F.rms_norm(torch.ones(2, 3).{a}(), (3,), torch.ones(3).{b}())" for a, b in (
+            ("bfloat16", "float"), ("half", "float"), ("float", "double"), ("double", "float"), ("float", "bfloat16"))],
+        "F.rms_norm(torch.ones(2, 3, requires_grad=True).bfloat16(), (3,))",
+        "nn.RMSNorm(3)(torch.ones(2, 3).bfloat16()).dtype",
+        "torch.native_layer_norm(torch.ones(2, 3), (3,), torch.ones(3).double(), None, 1e-5)",
+        "torch.native_group_norm(torch.ones(2, 3), torch.ones(3).double(), None, 2, 3, 1, 1, 1e-5)",
+        "torch.native_batch_norm(torch.ones(2, 3), torch.ones(3).double(), None, None, None, True, .1, 1e-5)",
+        "torch.gradient(torch.ones(3, 3), spacing=(torch.arange(3.).double(), torch.arange(3.)))",
+        "torch.gradient(torch.arange(3.).half(), spacing=(torch.arange(3.),))",
+        "torch.gradient(torch.arange(3.).double(), spacing=(torch.arange(3),))",
+        "torch.histogramdd(torch.ones(3, 1), [torch.arange(3.).double()])",
+        "torch.histogram(torch.ones(3), torch.arange(3.).double())",
+        "torch.histogram(torch.ones(3), 2, weight=torch.ones(3).double())",
+    ],
     "texts of errors": [
         "torch.nanquantile(torch.ones(2), torch.tensor(2.))",
         "F.multilabel_margin_loss(torch.ones(1, 2), torch.tensor([[3, 0]]))",

@@ -15,6 +15,7 @@ from .._core.runner import known
 from .._core.size import check_long, need_sizes
 from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
+from .assignment import C_NAMES
 from .division import quotient
 from .rules import kind, unsupported
 from .sorting import insertion_points
@@ -67,11 +68,26 @@ def _dense(hist: Any, edges: Any, density: bool) -> Any:
     return hist / (jnp.sum(hist) * (edges[1:] - edges[:-1])) if density else hist
 
 
+def _check_types(x: Any, edges: Any, weight: Any) -> None:
+    """PyTorch's errors where edges or weights are of another type than what is counted."""
+    name = lambda a: C_NAMES.get(a.dtype.name, a.dtype.name)  # noqa: E731
+    for i, e in enumerate(edges):
+        if e.dtype != x.dtype:
+            raise RuntimeError(
+                "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                f"{name(x)} and bins for dimension {i} with dtype {name(e)}"
+            )
+    if weight is not None and weight.dtype != x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+            f"input({name(x)}), and weight({name(weight)})"
+        )
+
+
 def _into_edges(x: Any, edges: Any, weight: Any, density: bool) -> Any:
     if kind(x) != "float":
         unsupported("histogramdd", x)
-    if edges.dtype != x.dtype:
-        raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype")
+    _check_types(x, [edges], weight)
     if weight is not None and weight.shape != x.shape:
         raise RuntimeError(
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
@@ -155,6 +171,7 @@ def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Arr
         raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
                            "tensor excluding its innermost dimension")  # fmt: skip
     edges = list(edges)
+    _check_types(input, edges, weight)
     for i, n in enumerate(bins or ()):
         _check_bins("histogramdd", n)
         if range is not None:

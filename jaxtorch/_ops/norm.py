@@ -427,7 +427,14 @@ def layer_norm(
     return _affine(y, weight, bias, normalized_shape).astype(input.dtype)
 
 
-@op(method=False, out=False, grad="MulBackward0", saved={"input": "input", "weight": "input"})
+def _rms_name(operands: Any, statics: Any) -> str:
+    """A result that was computed in a wider type than the input's is cast."""
+    kinds = [o.dtype for o in operands if o is not None]
+    wide = any([k.itemsize > kinds[0].itemsize for k in kinds])  # noqa: C419
+    return "ToCopyBackward0" if wide or kinds[0].np in _HALF else "MulBackward0"
+
+
+@op(method=False, out=False, grad=_rms_name, saved={"input": "input", "weight": "input"})
 def rms_norm(input: Array, normalized_shape: Sizes, weight: Array | None = None, eps: float | None = None):
     """Divide by the root mean square over the last dimensions (Zhang and Sennrich, 2019). `eps=None`: the type's machine epsilon."""
     if not isinstance(normalized_shape, int) and input.ndim < len(normalized_shape):

@@ -416,11 +416,12 @@ def _gradient(input: Array, coordinates: Arrays, spacing: tuple, dim: Any, edge_
                     f"size {list(c.shape)}"
                 )
             steps = to_float(c[1:] - c[:-1])
+            result = jnp.promote_types(x.dtype, steps.dtype)
         else:
-            steps = jnp.full(n - 1, spacing[i if len(spacing) > 1 else 0])
-        wide = x.astype(np.float32) if x.dtype in (jnp.float16, jnp.bfloat16) else x
+            steps, result = jnp.full(n - 1, spacing[i if len(spacing) > 1 else 0]), x.dtype
+        wide = x.astype(np.float32 if result in (jnp.float16, jnp.bfloat16) else result)
         slopes = _slopes(wide, steps.astype(wide.dtype), axis, edge_order, not coordinates)
-        found.append(slopes.astype(x.dtype))
+        found.append(slopes.astype(result))
     return tuple(found)
 
 
