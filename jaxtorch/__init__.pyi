@@ -544,7 +544,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     """`nn.functional.cosine_embedding_loss`, the reduction as a number."""
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: Any = ..., eps: Any = ..., *, axis: Any = ...) -> Tensor:
     """The cosine of the angle between vectors along `dim`; the norms are taken to be at least `eps`."""
-def count_nonzero(input: Tensor, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
+def count_nonzero(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
     """How many elements are not zero, over dimensions (an int, a tuple, None for all)."""
 def cov(input: Tensor, *, correction: Any = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), with weights."""
@@ -1126,9 +1126,9 @@ def native_channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""
 def native_dropout(input: Tensor, p: _float, train: _bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and the mask of what was kept."""
-def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: Any, *, out: Any = ...) -> Any:
+def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: Any) -> Any:
     """`group_norm` of (N, C, *), with the mean and the inverse standard deviation of each group, of shape (N, group)."""
-def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: Any, *, out: Any = ...) -> tuple[Tensor, Tensor, Tensor]:
+def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: Any) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, with the mean and the inverse standard deviation of each row."""
 def native_norm(input: Tensor, p: Any = ..., dim: Any = ..., keepdim: _bool = ..., dtype: Any = ...) -> Tensor:
     """NotImplementedError for a dense tensor, as in PyTorch, which has it of sparse ones only."""
@@ -1325,7 +1325,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = ...,
     """Where values would be inserted to keep the last dimension of `sorted_sequence` in order."""
 def seed() -> _int:
     """Seed the default generators from the system's own randomness; the seed."""
-def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: Any = ..., out: Tensor | None = ...) -> Tensor:
+def segment_reduce(data: Tensor, reduce: _str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: _int = ..., unsafe: _bool = ..., initial: Any = ...) -> Tensor:
     """'sum', 'mean', 'max', 'min' or 'prod' of consecutive segments along `axis`."""
 def select(input: Tensor, dim: Any, index: Tensor | _Number | None, *, axis: Any = ...) -> Tensor:
     """The slice at one index of a dimension, which is dropped."""
@@ -1516,7 +1516,7 @@ def tile(input: Tensor, dims: Any) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
 def topk(input: Tensor, k: Any, dim: Any = ..., largest: _bool = ..., sorted: _bool = ..., *, axis: Any = ..., out: Any = ...) -> return_types.topk:
     """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest."""
-def trace(input: Tensor, *, out: Any = ...) -> Tensor:
+def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 def transpose(input: Tensor, dim0: Any, dim1: Any) -> Tensor:
     """Two dimensions exchanged."""

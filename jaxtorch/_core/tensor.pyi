@@ -1414,7 +1414,7 @@ class Tensor:
         """The elements as nested Python lists; a number for a 0-dimensional tensor."""
     def topk(self, k: Any, dim: Any = ..., largest: _bool = ..., sorted: _bool = ..., *, axis: Any = ..., out: Any = ...) -> return_types.topk:
         """The k largest (or smallest) elements along a dimension, in order, with indices. NaN is largest."""
-    def trace(self, *, out: Any = ...) -> Tensor:
+    def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
     def transpose(self, dim0: Any, dim1: Any) -> Tensor:
         """Two dimensions exchanged."""

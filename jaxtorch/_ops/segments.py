@@ -13,9 +13,9 @@ from .._core.op import Array, Number, function, op
 from .._core.parameters import checked, need_kind
 from .._core.runner import known
 from .._core.symbols import up_to
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor
 from .._core.value import python_number
-from .rules import kind, refuse, unsupported
+from .rules import kind, unsupported
 
 _START = {"max": -np.inf, "min": np.inf, "mean": 0.0, "sum": 0.0, "prod": 1.0}
 
@@ -35,7 +35,7 @@ def _totals(reduce: str, member: Any, x: Any) -> Any:
 def _segments(data: Array, begins: Array, ends: Array, reduce: str, axis: int, initial: Number | None):
     """begins, ends: (*batch, segments), for the dimensions of `data` before `axis`."""
     if kind(data) != "float":
-        unsupported("segment_reduce_cpu", data)
+        unsupported("_segment_reduce_cpu", data)
     x = jnp.moveaxis(data, axis, -1)[(slice(None),) * axis + (None,)]  # (*batch, 1, *rest, length)
     at = up_to(data.shape[axis])
     shape = (*begins.shape, *(1,) * (x.ndim - begins.ndim))
@@ -68,7 +68,6 @@ def segment_reduce(
     axis: int = 0,
     unsafe: bool = False,
     initial: Any = None,
-    out: Tensor | None = None,
 ) -> Tensor:
     """'sum', 'mean', 'max', 'min' or 'prod' of consecutive segments along `axis`.
 
@@ -76,12 +75,10 @@ def segment_reduce(
     segment gives `initial`, or the reduction's own start (NaN for a mean).
     """
     if reduce not in _START:
-        raise RuntimeError(f"segment_reduce(): unsupported reduction '{reduce}'")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     axis = strides.wrap_dim(axis, data.ndim)
-    if data.numel() == 0:
-        raise RuntimeError("segment_reduce(): expected an input with elements")
     if indices is not None:
-        raise RuntimeError("segment_reduce(): reduction by indices is not supported")
+        raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")
     if initial is not None:
         need_kind("segment_reduce", "initial", "Number", initial)
         initial = python_number(initial)
@@ -89,33 +86,34 @@ def segment_reduce(
     for given in (offsets, lengths):
         if given is not None and given.ndim > data.ndim:
             raise RuntimeError("Expected data.dim() >= lengths_value.dim() to be true, but got false.")
-    given = offsets if offsets is not None else lengths
-    if given is not None and given.dtype not in (dtypes.int32, dtypes.int64):
-        raise NotImplementedError(f"segment_reduce: lengths and offsets of the type {given.dtype} are not implemented")
+    given, name = (lengths, "lengths") if offsets is None else (offsets, "offsets")
+    if given is None:
+        raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
+    if axis != given.ndim - 1:
+        raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of {name} but got {axis}.")
+    if given.dtype not in (dtypes.int32, dtypes.int64):
+        kernel = f"_segment_reduce_{name}_cpu_kernel1"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.scalar_name(given.dtype)}'")
     if offsets is not None:
-        if axis != offsets.ndim - 1:
-            raise RuntimeError(f"segment_reduce(): Expected axis to be the last dimension of offsets but got {axis}.")
         if not offsets.shape[-1]:
             raise RuntimeError("Trying to create tensor with negative dimension -1: [-1]")
-        if offsets.dtype.name not in ("int32", "int64"):
-            unsupported("_segment_reduce_offsets_cpu_kernel1", offsets)
         if (np.diff(known(offsets.detach()._array())) < 0).any():
             raise RuntimeError("Expected segment_length >= 0 to be true, but got false.")
         begins, ends = offsets[..., :-1], offsets[..., 1:]
     elif lengths is not None:
         if not unsafe:
-            refuse("min_all", lengths, "complex")
             host = known(lengths.detach()._array())
             if host.size and host.min() < 0:
-                raise RuntimeError("segment_reduce(): lengths must not be negative")
+                raise RuntimeError("lengths contains negative value!")
             if not np.all(host.sum(-1) == data.shape[axis]):
-                raise RuntimeError("segment_reduce(): lengths must add up to the size of the reduced axis")
+                raise RuntimeError(
+                    "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+                    "!unsafe."
+                )
         ends = lengths.cumsum(-1)
         begins = ends - lengths
-    else:
-        raise RuntimeError("segment_reduce(): either lengths or offsets must be given")
     found = _segments(data, begins, ends, reduce, axis, initial)
-    return found if out is None else write_out(out, found, "segment_reduce")
+    return found
 
 
 function("_segment_reduce")(segment_reduce)
