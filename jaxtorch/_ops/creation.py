@@ -454,6 +454,7 @@ def empty_permuted(
 ) -> Tensor:  # fmt: skip
     """A new tensor whose dimensions lie in memory in the order of `physical_layout`, outermost first."""
     shape = size_of((), size, "empty_permuted")
+    need_sizes("empty_permuted", "physical_layout", physical_layout, 2)
     if len(physical_layout) != len(shape):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. "

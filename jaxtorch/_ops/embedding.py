@@ -389,6 +389,9 @@ def embedding_bag(
     if padding_idx is not None:
         need_kind("embedding_bag", "padding_idx", "int", padding_idx)
     _renormalise(weight, input, max_norm, norm_type)
+    if offsets is not None and offsets.dtype is not input.dtype:
+        common = dtypes.promote(offsets.dtype, input.dtype)
+        offsets, input = offsets.to(common), input.to(common)
     n = weight.shape[0]
     if padding_idx is not None:
         if not -n <= padding_idx < n:

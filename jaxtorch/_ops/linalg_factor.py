@@ -232,9 +232,9 @@ def cholesky_of(name: str, A: Any, upper: bool, check: bool) -> tuple[Any, Any]:
     """The factor of positive-definite matrices and LAPACK's codes; only one triangle of the input is read."""
     shown = name.removesuffix("_ex")
     square(shown, A)
-    if kind(A) in ("bool", "int"):
+    if kind(A) in ("bool", "int") and name != "cholesky":
         numbers(shown, A)
-    if A.dtype.itemsize == 2:
+    if A.dtype.itemsize == 2 or kind(A) in ("bool", "int"):
         unsupported("cholesky_cpu", A)
     if A.size == 0:
         return A, jnp.zeros(A.shape[:-2], jnp.int32)

@@ -236,7 +236,7 @@ def linalg_vecdot(x: Array, y: Array, *, dim: int = -1):
     numbers("linalg.vecdot", x, halves=True)
     same_type("linalg.vecdot", x, y, ("x", "y"))
     shape = batches(x.shape, y.shape)
-    axis = strides.wrap_dim(dim, len(shape))
+    axis = 0 if x.ndim == y.ndim == 1 else strides.wrap_dim(dim, len(shape))
     terms = jnp.conj(x) * y if kind(x) == "complex" else x * y
     wide = terms.astype(jnp.float32) if x.dtype in HALVES else terms
     return jnp.sum(wide, axis).astype(x.dtype) if wide.ndim else terms
@@ -252,9 +252,9 @@ def _cross(input: Any, other: Any, dim: Any) -> Any:
         raise RuntimeError(
             f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and {other.shape[axis]}"
         )
+    refuse("cross", input, "bool")
     if input.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(other)}")
-    refuse("cross", input, "bool")
     a, b = (jnp.moveaxis(jnp.broadcast_to(x, shape), axis, 0) for x in (input, other))
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     return jnp.stack(parts, axis)

@@ -190,6 +190,8 @@ def _sampler(n: int) -> Any:
         need_tensor(input, f"grid_sampler_{n}d", "input")
         for name, mode in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
             need_kind(f"grid_sampler_{n}d", name, "int", mode)
+        if not input.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         if input.ndim != n + 2:
             raise RuntimeError(f"grid_sampler_{n}d(): expected a {n + 2}D input, but got {input.ndim}D")
         return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))

@@ -266,14 +266,14 @@ def _instance_norm(
     n, channels = input.shape[:2]
     _check_repeated(n, channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, shape = _wide(input), _channel_shape(input)
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    if not n and (weight is not None or bias is not None):
+        raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
     if not use_input_stats:
-        if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
         scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))
         y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)
         return (_affine(y, weight, bias, shape).astype(input.dtype),)
-    if not n and (running_mean is not None or running_var is not None):
-        raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
     axes = tuple(range(2, input.ndim))
     outs = [_affine(standardised(x, axes, eps), weight, bias, shape).astype(input.dtype)]
     mean, var = moments(lax.stop_gradient(x), axes)

@@ -81,6 +81,11 @@ def _check_reflections(input: Array, pairs: Any) -> None:
 @op(function=False, method=False, out=False, grad=_pad_name, name="_repeat_pad", saved=_pad_saved, channels=1)
 def _repeat_pad(input: Array, pad: Any, mode: str):
     n = len(pad) // 2
+    if len(pad) > 2 * input.ndim and not len(pad) % 2:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.ndim}"
+        )
     if len(pad) % 2 or not 1 <= n <= 3 or input.ndim not in (n + 1, n + 2):
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\n"

@@ -115,7 +115,9 @@ def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
         if all(s == 1 for s in sizes):
             check_mean(x)
             return jnp.mean(x, tuple(range(-n, 0)), keepdims=True)
-        unsupported("adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", x)
+        if x.size or n == 3:
+            unsupported("adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", x)
+        return jnp.zeros((*x.shape[:-n], *sizes), x.dtype)
     return adaptive_average(x, n, sizes)
 
 

@@ -230,6 +230,8 @@ def _fetch(x: Any, places: list[Any]) -> Any:
 )
 def _grid_sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool):
     n = input.ndim - 2
+    if not (input.ndim and grid.ndim):
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     if n not in (2, 3) or grid.ndim != input.ndim:
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got "

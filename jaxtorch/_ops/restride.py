@@ -13,7 +13,7 @@ from .._core.modes import no_grad, state
 from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
 from .._core.parameters import checked
 from .._core.permissions import check_fillable, check_place
-from .._core.size import one_by_one
+from .._core.size import need_sizes, one_by_one
 from .._core.storage import Alias, alias_of
 from .._core.tape import node_type, shown
 from .._core.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
@@ -288,6 +288,8 @@ function("as_strided_")(methods["as_strided_"])
 
 def _copying(name: str, view: Any) -> None:
     def copying(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if name in ("view", "expand") and args and type(args[0]).__name__ != "dtype":
+            need_sizes(name + "_copy", "size", args[0], 2)
         shown = view(input, *args, **kwargs)
         found = copied(shown) if isinstance(shown, Tensor) else tuple([copied(t) for t in shown])
         if out is None:

@@ -239,6 +239,8 @@ def diff(input: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, 
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if not n and prepend is None and append is None:
+        return input
     axis = one_axis("diff", dim, input.ndim)
     for extra in (prepend, append):
         if extra is None:

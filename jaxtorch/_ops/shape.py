@@ -152,7 +152,7 @@ def roll(input: Array, shifts: Ints, dims: Ints | None = ()):
         return jnp.roll(input.reshape(-1), by[0]).reshape(input.shape)
     if len(by) != len(along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(by)}, dims:{len(along)}")
-    for shift, dim in zip(by, along, strict=True):
+    for shift, dim in zip(by, along, strict=True) if input.size else ():
         if not input.ndim:
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         input = jnp.roll(input, shift, strides.wrap_dim(dim, input.ndim))
@@ -394,6 +394,12 @@ def tensor_split(
 def _splitting(name: str, least: int, dim: Any) -> None:
     def split_into(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
         size = need_tensor(input, name)._value.aval.shape
+        ways = [x for x in (indices_or_sections, indices, sections) if x is not None]
+        for way in ways:
+            if (isinstance(way, Tensor) and (way.ndim or dtypes.category(way.dtype) != 1)) or isinstance(
+                way, (tuple, list)
+            ):
+                need_sizes(name, "indices", way)
         given = _the_way(name, indices_or_sections, indices, sections)
         if len(size) < least:
             raise RuntimeError(

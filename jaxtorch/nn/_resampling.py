@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core.parameters import need_kind
+from .._core.size import need_sizes
 from .._core.tensor import Tensor
 from .._ops import resample as _resample
 
@@ -75,6 +76,7 @@ def interpolate(
             "nearest | "
             f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
+    need_sizes(f"upsample_{mode}", "output_size", sizes)
     return _resample._upsample(input, sizes, mode, bool(align_corners), factors, antialias)
 
 
