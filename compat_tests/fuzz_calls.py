@@ -172,7 +172,7 @@ class Call:
         else:
             parameters = _parameters(given)
             if self.kind == "Tensor" and parameters:
-                parameters = parameters[1:]
+                parameters = [p for p in parameters[1:] if p.name not in ("out", "_out")]  # which no method has
             if not parameters or r.random() < 0.05:
                 self.args, self.kwargs = [drawing.anything() for _ in range(r.randrange(4))], {}
             else:

@@ -66,6 +66,7 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
                 link = link.__context__
             if link is not None and handled is not None:
                 link.__context__ = handled.__context__
+            link = handled = None  # its traceback has this frame, which must not hold it in turn
             if _ALL_FRAMES or not isinstance(error, _USUAL):
                 raise
             raise error.with_traceback(None)  # noqa: B904 - it is the same exception
