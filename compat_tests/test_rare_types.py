@@ -39,6 +39,9 @@ def _calls() -> dict[str, Any]:
     found["linalg.qr"] = lambda t, x: t.linalg.qr(x)
     found["silu"] = lambda t, x: t.nn.functional.silu(x)
     found["cumsum of another type"] = lambda t, x: x.cumsum(0, dtype=t.float32)
+    found["empty"] = lambda t, x: x[:0].erf()
+    found["linalg.eigvals"] = lambda t, x: t.linalg.eigvals(x)
+    found["type"] = lambda t, x: t.ones(2, dtype=t.int64) if x.type() else None
     found["meta"] = lambda t, x: x.to("meta").erf()
     found["add a number"] = lambda t, x: x + 1
     found["conv1d"] = lambda t, x: t.nn.functional.conv1d(x[None], x[None])

@@ -115,7 +115,7 @@ class Op:
             try:
                 kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
             except Exception as error:
-                if is_foreign(error):
+                if is_foreign(error) or isinstance(error, NotImplementedError):
                     unimplemented.refuse(self.name, flat, settings)
                 raise
             unimplemented.refuse(self.name, flat, settings)

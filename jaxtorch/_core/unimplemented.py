@@ -14,6 +14,15 @@ from typing import Any
 from . import dtypes
 from .value import Aval
 
+_ELEMENTS = frozenset(
+    """adaptive_avg_pool1d cholesky cummax cummin cumprod cumsum linalg_vecdot linalg_svd linalg_svdvals log_softmax linalg_lu
+    linalg_lu_factor linalg_lu_factor_ex mode multilabel_margin_loss nansum linalg_vector_norm prod searchsorted softmax linear
+    tril triu addbmm addmm addmv mv addr baddbmm bilinear bmm mm matmul linalg_multi_dot dot vdot conv1d conv2d conv3d index_add
+    index_copy gather scatter_add scatter_reduce take put masked_scatter bucketize avg_pool1d avg_pool2d avg_pool3d
+    adaptive_avg_pool2d adaptive_avg_pool3d max_pool1d max_pool2d max_pool3d linalg_eigh linalg_eigvalsh linalg_det
+    linalg_solve layer_norm group_norm native_layer_norm native_group_norm""".split()
+)
+"""Operations of which PyTorch has an empty result of tensors without elements before it looks for the kernel."""
 _WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
@@ -38,7 +47,9 @@ def refuse(name: str, flat: Sequence[Aval], settings: dict[str, Any]) -> None:
         return
     kind = first.dtype
     wide = kind in _WIDE
-    if not (wide or (kind.is_floating_point and kind.itemsize == 1)) or not all(a.numel for a in flat):
+    if not (wide or (kind.is_floating_point and kind.itemsize == 1)) or (
+        name in _ELEMENTS and not all(a.numel for a in flat)
+    ):
         return
     kernels = _kernels()[wide]
     kernel = kernels.get(name) or (kernels.get(name + "*") if first.ndim else None)

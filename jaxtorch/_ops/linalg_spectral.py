@@ -256,7 +256,7 @@ def _eig_rule(primals: Any, tangents: Any) -> Any:
 
 
 def _eig_of(A: Any, name: str) -> tuple[Any, Any]:
-    if kind(A) in ("bool", "int"):
+    if kind(A) in ("bool", "int") or A.dtype.itemsize == 1:
         raise RuntimeError(f"Unknown Complex ScalarType for {scalar_name(A)}")
     square(name, A)
     if A.dtype.itemsize == 2:

@@ -185,9 +185,7 @@ def normal(
         try:
             shape = np.broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
         except ValueError:
-            from .._core.strides import broadcast_shapes
-
-            shape = broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
+            shape = strides.broadcast_shapes(np.shape(arguments[0]), np.shape(arguments[1]))
         _check_std(arguments[1])
         result = cast(from_host(draw(generator, "normal_tensor", *arguments)), found).reshape(shape)
     else:
@@ -256,7 +254,8 @@ def _binomial_on(key: Array, count: Array, prob: Array):
 @function("binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Successes in `count` trials of probability `prob` each; the two broadcast. No gradient, as in PyTorch."""
-    dtype = count._value.aval.dtype
+    dtype = need_tensor(count, "binomial", "count")._value.aval.dtype
+    need_tensor(prob, "binomial", "prob", 2)
     if dtype not in _FLOATS:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {dtypes.scalar_name(dtype)}")
     if prob._value.aval.dtype is not dtype:
@@ -264,6 +263,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             f"Found dtype {dtypes.scalar_name(prob._value.aval.dtype)} but expected {dtypes.scalar_name(dtype)}"
         )
     if _on_cpu(count):
+        strides.broadcast_shapes(count._value.aval.shape, prob._value.aval.shape)
         arrays = np.broadcast_arrays(_host(count), _host(prob))
         return underived("binomial", from_host(draw(generator, sampling.binomial, *arrays)), count, prob)
     return underived("binomial", _binomial_on(_keyed(generator, count), count.detach(), prob.detach()), count, prob)

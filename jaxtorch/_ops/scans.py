@@ -334,6 +334,9 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int =
         ends = lax.index_in_dim(y, 0, axis, False) + lax.index_in_dim(y, -1, axis, False)
         whole = jnp.sum(y.astype(jnp.int64), axis)
         return (to_float(whole) - to_float(ends) * 0.5) * jnp.asarray(1 if dx is None else dx).astype(default_float())
+    if x is None and dx is not None:
+        y, dx = _widths("trapezoid", y, None, dx, axis)
+        return _areas("trapezoid", y, None, 1, axis, lambda a: jnp.sum(a, axis)) * dx
     return _areas("trapezoid", y, x, 1 if dx is None else dx, axis, lambda a: jnp.sum(a, axis))
 
 

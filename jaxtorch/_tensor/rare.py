@@ -6,7 +6,6 @@ import warnings
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from .._core import strides, views
 from .._core.backward import GradDtype
 from .._core.dtypes import dtype, scalar_name
 from .._core.tape import leaf_hooks
@@ -142,15 +141,9 @@ def dequantize(self: Tensor) -> Tensor:
 def slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
-    """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
-    index = [slice(None)] * need_tensor(src, "slice_inverse", "src").dim()
-    index[strides.wrap_dim(dim, len(index))] = slice(start, end, step)
-    place = src[tuple(index)]
-    if place.shape != self.shape:
-        raise RuntimeError(f"slice_inverse: expected a slice of shape {list(place.shape)}, but got {list(self.shape)}")
-    if place.shape != src.shape:
-        raise NotImplementedError("slice_inverse: jaxtorch has it for slices of the whole only")
-    return self.as_strided(tuple(src.shape), views.strides_of(self), self.storage_offset())
+    """This tensor's memory with the size, the strides and the offset of `src`, of which it is a slice; nothing else is looked at."""
+    src = need_tensor(src, "slice_inverse", "src")
+    return self.as_strided(src.size(), src.stride(), src.storage_offset())
 
 
 def _removed(name: str, message: str) -> None:
