@@ -291,7 +291,7 @@ class Captured:
     writes, grads (tensor, number or None), places (Condition, description of what it holds): what goes back where.
     kept:    the conditions other than those on rebound places; moved: the ids of tensors that stood there.
     spec:    the result (see trees.py) over `tensors`: Results, or Sources of tensors that existed before.
-    flags:   (slot, message maker, line) of the errors that data can raise.
+    flags:   (slot, message maker, call) of the errors that data can raise.
     """
 
     def __init__(self) -> None:
@@ -309,7 +309,7 @@ class Captured:
         self.moved: set[int] = set()
         self.spec: Any = None
         self.tensors: list[Any] = []
-        self.flags: list[tuple[int, Any, str]] = []
+        self.flags: list[tuple[int, Any, Any]] = []
         self.drawn: list[tuple[Any, Any, tuple[Any, ...]]] = []
         self.updated: list[tuple[engine.Again, list[str]]] = []
         self.afterwards: list[Any] = []
@@ -370,7 +370,7 @@ def _settled(work: Capture, result: Any, conditions: Conditions) -> Captured:
     made.sources = work.sources(made.inputs, moved)
     made.values = list(current.values)
     made.code = tuple(current.code)
-    made.flags = [(check.value.slot, check.make, check.line) for check in current.checks]
+    made.flags = [(check.value.slot, check.make, check.around.alone()) for check in current.checks]
     made.drawn = [d[1:] for d in work.drawn]
     made.updated = [(again, names) for _, again, names, _ in work.updated]
     made.afterwards = work.afterwards

@@ -358,10 +358,7 @@ class Replay:
 
     def _run_of(self, outs: list[Any], failed: list[tuple[int, failures.Failure]]) -> failures.Run:
         """What is to be said of the results of a replay with flags, or with operands that have failed."""
-        flags = [
-            failures.Check(_owned(outs[self._out[k]], FLOAT), make, line, failures.NOTHING)
-            for k, make, line in self.flags
-        ]
+        flags = [failures.Check(_owned(outs[self._out[k]], FLOAT), make, around) for k, make, around in self.flags]
         return failures.Run(None, flags, failed)
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:

@@ -1,17 +1,20 @@
-"""What a pending value holds, where few instructions make it of arrays on the host: `labels.view(-1)`, a slice, a cast.
+"""What a pending value holds, where few instructions make it of arrays on the host (`labels.view(-1)`, a slice, a cast), and between
+which numbers it lies, whatever it is made of (`argmax`, `topk`).
 
-Computed with NumPy beside the program, which stays as it is: so that an operation can look at its indices when it is recorded.
+Found beside the program, which stays as it is: so that an operation can look at its indices when it is recorded.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from jax._src.array import ArrayImpl
 
 from .entry import Kernel
-from .numpy_program import NoRule, NumpyProgram
+from .numpy_code import kernel_written
+from .numpy_program import Doubt, NoRule, NumpyProgram
 from .value import Value
 
 MOST = 1 << 16
@@ -20,7 +23,10 @@ _NEAR = 48
 """So far back in a program's code the instruction may be."""
 _DEEP = 3
 """So many instructions may lead to it, one after the other."""
+WRITTEN_AFTER = 8
+"""Runs, what computes such a value becomes a function."""
 _programs: dict[Kernel, NumpyProgram | None] = {}
+_spans: dict[Kernel, list[Any]] = {}
 
 
 def at_hand(v: Value) -> np.ndarray[Any, Any] | None:
@@ -46,8 +52,55 @@ def content(v: Value, deep: int = _DEEP) -> np.ndarray[Any, Any] | None:
     program = None if any([x is None for x in operands]) else _on_numpy(kernel)  # noqa: C419
     if program is None:
         return None
+    return computed(program, operands)[v.slot - first]
+
+
+def computed(program: NumpyProgram, arrays: list[Any]) -> list[Any]:
+    """The results of a kernel for these host arrays, perhaps views of them."""
+    program.runs += 1
     with np.errstate(all="ignore"):
-        return program.run(operands, careful=False)[v.slot - first]
+        if program.runs == WRITTEN_AFTER:
+            program.function = kernel_written(program)
+        try:
+            return program.run(arrays, careful=False) if program.function is None else program.function(*arrays)
+        except Doubt:
+            return program.run(arrays, careful=False)
+
+
+def span(v: Value, deep: int = _DEEP) -> range | None:
+    """Whole numbers among which a pending value's elements are, whatever it is made of; None where that is not known."""
+    program: Any = v.program
+    if program is None or not deep or v.array is not None or (found := _made_by(program, v.slot)) is None:
+        return None
+    kernel, slots, first = found
+    if kernel not in _spans:
+        steps = _on_numpy(kernel)
+        _spans[kernel] = [None] * len(kernel.out_avals) if steps is None else _spans_of(steps)
+    among = _spans[kernel][v.slot - first]
+    return span(program.values[slots[among]], deep - 1) if type(among) is int else among
+
+
+_MOVES = frozenset("broadcast_in_dim reshape squeeze transpose rev slice copy copy_p stop_gradient sort".split())
+"""Primitives whose results have the elements of their operands."""
+
+
+def _spans_of(program: NumpyProgram) -> list[range | int | None]:
+    """For each result of a kernel the whole numbers that it lies among, or the position of the operand whose elements it has."""
+    found: dict[int, range | int | None] = dict(zip(program.inputs, range(len(program.inputs)), strict=True))
+    for step in program.steps:
+        shape: Any = step.given[0][0] if step.given else ()
+        kind = step.made[0][1]
+        if step.name in ("argmax", "argmin"):
+            found[step.outs[0]] = range(math.prod([shape[d] for d in step.params["axes"]]))
+        elif step.name == "top_k":
+            found[step.outs[1]] = range(shape[step.params["axis"]])
+        elif step.name == "iota":
+            found[step.outs[0]] = range(step.params["shape"][step.params["dimension"]])
+        elif step.name in _MOVES or (step.name == "convert_element_type" and kind in (np.int32, np.int64)):
+            for out, given in zip(step.outs, step.ins, strict=False):
+                among = found.get(given)
+                found[out] = None if step.name == "convert_element_type" and type(among) is int else among
+    return [found.get(place) for place in program.outputs]
 
 
 def _made_by(program: Any, slot: int) -> tuple[Kernel, list[int], int] | None:

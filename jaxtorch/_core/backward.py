@@ -86,18 +86,21 @@ class _Plain:
 
     @staticmethod
     def run(node: Node, grads: list[Any]) -> Any:
-        return _Plain.run_with(node.form, node.checked(), grads)
-
-    @staticmethod
-    def run_with(form: GradForm, saved: Any, grads: list[Any]) -> Any:
-        try:
-            entry = form.backward(_ONE if len(grads) == 1 else tuple([g is not None for g in grads]))
-            outs = emit(entry.kernel, [*saved[: len(form.roots)], *[g for g in grads if g is not None]])
-            return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
-        except NoContent:
-            if not any(type(g) is SparseValue for g in grads):
-                raise
-            return _Plain.run_with(form, saved, [dense_value(g) for g in grads])
+        form: GradForm = node.form
+        saved = node.checked()
+        while True:
+            try:
+                if len(grads) == 1:
+                    entry, given = form.backward(_ONE), grads
+                else:
+                    entry = form.backward(tuple([g is not None for g in grads]))
+                    given = [g for g in grads if g is not None]
+                outs = emit(entry.kernel, [*saved[: len(form.roots)], *given])
+                return [None if k in entry.blank else o for k, o in enumerate(outs)] if entry.blank else outs
+            except NoContent:
+                if not any(type(g) is SparseValue for g in grads):
+                    raise
+                grads = [dense_value(g) for g in grads]
 
 
 _ONE = (True,)
@@ -190,13 +193,23 @@ def _way(create_graph: bool) -> Any:
 _DEEP = 40  # so many within each other fill half of Python's stack
 
 
-def run(roots: list[tuple[Any, Any]], *, retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
-    """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places."""
-    work = functools.partial(_run, roots, retain_graph, create_graph, capture)
-    in_another_thread(work) if under_way and len(under_way) % _DEEP == 0 else work()
+def run(
+    roots: list[tuple[Any, Any]],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    capture: Capture | None,
+    apart: bool = False,
+) -> None:
+    """Propagate gradients from `roots`, pairs of (tensor or edge, gradient tensor), to leaves or to the captured places.
 
-
-def _run(roots: list[tuple[Any, Any]], retain_graph: bool, create_graph: bool, capture: Capture | None) -> None:
+    apart: in a thread of its own, whose stack is empty.
+    """
+    if under_way and not apart and len(under_way) % _DEEP == 0:
+        again = functools.partial(
+            run, retain_graph=retain_graph, create_graph=create_graph, capture=capture, apart=True
+        )
+        return in_another_thread(lambda: again(roots))
     starts = [(edge_of(place), g) for place, g in roots]
     walk = (_MappedWalk if mapped.used else _Walk)(_way(create_graph), retain_graph, capture)
     if capture is not None:

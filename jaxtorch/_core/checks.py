@@ -17,14 +17,13 @@ from jax.interpreters import partial_eval
 
 from . import aside, tracing
 from .entry import Kernel
-from .numpy_code import kernel_written
-from .numpy_program import Doubt, NoRule, NumpyProgram
+from .numpy_program import NoRule, NumpyProgram
 from .symbols import up_to
 from .value import Value
 
 
 class collecting:
-    """Context around the tracing of a body: the list of the flags it raises, as (code, message maker, `Within` or None)."""
+    """Context around the tracing of a body: the list of the flags it raises, as (code, message maker, conditions)."""
 
     def __enter__(self) -> list[tuple[Any, Any, Any]]:
         _tracing.lists.append([])
@@ -44,17 +43,28 @@ class _Tracing(threading.local):
 _tracing = _Tracing()
 
 
+_UNSIGNED = {np.dtype(signed): np.dtype(unsigned) for signed, unsigned in (("int64", "uint64"), ("int32", "uint32"))}
+
+
 class Within(NamedTuple):
-    """That all elements of an operation's parameter are from `low` to below `high`, or are `besides`."""
+    """That all elements of an operation's parameter are from `low` to below `high`, or are `besides`; of a list of tensors those of
+    the one at `place`."""
 
     name: str
     low: int
     high: int
     besides: int | None = None
+    place: int = 0
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Is it so?"""
-        if not array.size or (array.min() >= self.low and array.max() < self.high):
+        if not array.size:
+            return True
+        if self.low == 0 and (unsigned := _UNSIGNED.get(array.dtype)) is not None:  # below 0 is far above
+            fine = np.maximum.reduce(array.view(unsigned), None) < self.high
+        else:
+            fine = np.minimum.reduce(array, None) >= self.low and np.maximum.reduce(array, None) < self.high
+        if fine:
             return True
         return self.besides is not None and bool(
             (((array >= self.low) & (array < self.high)) | (array == self.besides)).all()
@@ -99,12 +109,15 @@ class Nonzero(NamedTuple):
         return bool(array.astype(self.kind).all())
 
 
-def flag(code: Any, make: Callable[[int], Exception], within: Within | Bounds | Total | Nonzero | None = None) -> None:
+Condition = Within | Bounds | Total | Nonzero
+
+
+def flag(code: Any, make: Callable[[int], Exception], *within: Condition) -> None:
     """From the body of an operation: report that the data is bad where `code`, an int64 scalar, is not 0.
 
     `make(code)` builds PyTorch's exception. Encode an offending number so that 0 stays free for 'all is well'.
     With the attribute `at_once` the error is waited for where the operation is called: programs catch it there.
-    within: the same in other words: `code` is 0 just where it holds.
+    within: the same in other words: `code` is 0 just where all of it holds.
     """
     if _tracing.lists:
         _tracing.lists[-1].append((code, make, within))
@@ -120,17 +133,16 @@ def first(bad: Any, values: Any) -> tuple[Any, Any]:
 
 SMALL = aside.MOST
 """Elements up to which indices are looked at on the host: the operation that uses them costs far more."""
-WRITTEN_AFTER = 8
-"""Runs, what finds the flags of an operation becomes a function."""
 QUICK = 100e3
 """Nanoseconds that finding the flags of an operation may take on the host."""
 
 
 def guards(flags: list[tuple[Any, Any, Any]], names: list[str]) -> list[Any] | None:
-    """What must hold of a kernel's inputs, whose names these are, so that none of its flags is raised: (position, `Within`, maker)
-    for each; None where that is not known."""
-    known = [within is not None and within.name in names for _, _, within in flags]
-    return [(names.index(within.name), within, make) for _, make, within in flags] if all(known) else None
+    """What must hold of a kernel's inputs, whose names these are, so that none of its flags is raised: pairs of position and
+    condition; None where that is not known."""
+    if not all([within and all([one.name in names for one in within]) for _, _, within in flags]):  # noqa: C419
+        return None
+    return [(names.index(one.name) + getattr(one, "place", 0), one) for _, _, within in flags for one in within]
 
 
 PENDING, UNKNOWN, FINE, BAD = range(4)
@@ -149,10 +161,14 @@ def seen(kernel: Kernel, values: list[Value]) -> int:
             if aside.at_hand(values[position]) is None:
                 return PENDING if values[position].program is not None else UNKNOWN
         return BAD if first_raised(kernel, values) is not None else FINE
-    for position, within, _ in kernel.guards:
+    for position, within in kernel.guards:
         v = values[position]
         fine = getattr(v, "fine", None)
         if fine is not within and fine != within:
+            among = aside.span(v)
+            if among is not None and type(within) is Within and within.low <= among.start and among.stop <= within.high:
+                v.fine = within
+                continue
             array = aside.content(v)
             if array is None:
                 return PENDING if v.program is not None else UNKNOWN
@@ -170,15 +186,8 @@ def first_raised(kernel: Kernel, values: list[Value]) -> tuple[Callable[[int], E
     """The first flag that is not 0 for these operands, which are on the host: who makes its exception, and its number."""
     flags = _on_host(kernel)
     assert flags is not None
-    arrays, program = [aside.content(v) if k in flags.needed else None for k, v in enumerate(values)], flags.program
-    program.runs += 1
-    with np.errstate(all="ignore"):
-        if program.runs == WRITTEN_AFTER:
-            program.function = kernel_written(program)
-        try:
-            codes = program.function(*arrays) if program.function is not None else program.run(arrays, careful=False)
-        except Doubt:
-            codes = program.run(arrays, careful=False)
+    arrays = [aside.content(v) if k in flags.needed else None for k, v in enumerate(values)]
+    codes = aside.computed(flags.program, arrays)
     for make, code in zip(kernel.checks, codes, strict=True):
         if code:
             return make, int(code)

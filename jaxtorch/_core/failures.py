@@ -28,7 +28,7 @@ from .transfer import fetched
 from .value import Value
 
 clean = True
-"""Has nothing failed, or may have, of which a result is alive? Read in C too (native/flush.inc)."""
+"""Is there no failure that has to be told, and none, known or not, of which a result is alive? Read in C too (native/flush.inc)."""
 asked = False
 """Was something raised at its call, or found well, that could have waited had its loop been known to hold an optimizer's step?"""
 _stepped: dict[handlers.Loop, tuple[int, handlers.Region | None]] = {}
@@ -37,21 +37,19 @@ in the same region, is looked at when the next step ends."""
 waiting = True
 """Is anything waited for at the call? A sweep that records many samples before it reads one says no."""
 
-NOTHING = handlers.Around((), {}, False)
-
 
 class Check:
     """A flag of a recorded instruction.
 
-    value: the flag. make: makes PyTorch's exception from its number. line: where the operation was called, 'file:line'.
-    around: what stood around that call. thread: the thread it was made in.
+    value: the flag. make: makes PyTorch's exception from its number. around: what stood around the call of the operation.
+    thread: the thread it was made in.
     failure: what the instruction depends on that has failed, or its own failure, once the flag has been looked at.
     """
 
-    __slots__ = ("value", "make", "line", "around", "thread", "failure")
+    __slots__ = ("value", "make", "around", "thread", "failure")
 
-    def __init__(self, value: Value, make: Callable[[int], Exception], line: str, around: handlers.Around) -> None:
-        self.value, self.make, self.line, self.around = value, make, line, around
+    def __init__(self, value: Value, make: Callable[[int], Exception], around: handlers.Around) -> None:
+        self.value, self.make, self.around = value, make, around
         self.thread = threading.get_ident()
         self.failure: Failure | None = None
 
@@ -59,10 +57,10 @@ class Check:
 class Failure:
     """A flag that was raised, as number `code`; the rest as in `Check`. told: has its exception been raised?"""
 
-    __slots__ = ("make", "code", "line", "around", "thread", "told")
+    __slots__ = ("make", "code", "around", "thread", "told")
 
     def __init__(self, check: Check, code: int) -> None:
-        self.make, self.line, self.around, self.thread = check.make, check.line, check.around, check.thread
+        self.make, self.around, self.thread = check.make, check.around, check.thread
         self.code, self.told = code, False
 
     def error(self, at_call: bool = False) -> Exception:
@@ -72,8 +70,8 @@ class Failure:
             for other in _untold:  # calls that PyTorch would not have come to
                 other.told = other.told or other.around.regions[:1] == self.around.regions[:1]
         made = self.make(self.code)
-        if self.line and not at_call and made.args:
-            made.args = (f"{made.args[0]}\n(the operation was called at {self.line})", *made.args[1:])
+        if not at_call and made.args:
+            made.args = (f"{made.args[0]}\n(the operation was called at {self.around.line})", *made.args[1:])
         return made
 
 
@@ -137,12 +135,13 @@ MOST = 64
 
 def _note() -> None:
     global clean
-    clean = not _unread and not _failed
+    clean = not (_unread or _failed or _untold)
 
 
 def around() -> handlers.Around:
     """What stands around the user's call."""
-    return handlers.around() if waiting else NOTHING
+    found = handlers.around()
+    return found if waiting else found.alone()
 
 
 def is_caught(around: handlers.Around, graded: bool) -> bool:
@@ -160,14 +159,14 @@ def is_caught(around: handlers.Around, graded: bool) -> bool:
     return True
 
 
-def step_made(loops: dict[handlers.Loop, int], regions: tuple[handlers.Region, ...]) -> None:
-    """An optimizer makes a step in these loops and regions."""
+def step_made(around: handlers.Around) -> None:
+    """An optimizer makes a step, and this stands around it."""
     global asked
     asked = False
     if len(_stepped) > 4 * MOST:  # of frames that are gone
         _stepped.clear()
-    innermost = regions[0] if regions else None
-    _stepped.update({loop: (at, innermost) for loop, at in loops.items()})
+    innermost = around.regions[0] if around.regions else None
+    _stepped.update({loop: (at, innermost) for loop, at in around.all_loops.items()})
 
 
 def ran(
@@ -250,6 +249,7 @@ def raise_pending(careful: bool = True) -> None:
     if not _untold:
         return
     _untold[:] = [f for f in _untold if not f.told]
+    _note()
     here = None
     for failure in _untold:
         if careful:
@@ -267,7 +267,7 @@ def settle(checks: Iterable[Check], at_call: bool = True) -> None:
         read()
     for check in checks:
         if check.failure is not None:
-            raise check.failure.error(at_call and check.failure.line == check.line)
+            raise check.failure.error(at_call and check.failure.around.line == check.around.line)
 
 
 def watch(program: Any, checks: list[Check]) -> None:

@@ -37,11 +37,28 @@ class Around(NamedTuple):
     regions: the handlers that an exception would come to, innermost first.
     loops: the loops that it would end before it comes to the innermost of them, with the offsets that their code has come to.
     in_loops: would it end a loop, whichever of them it comes to?
+    all_loops: the loops that the program is in, likewise.
+    code, at: the code of the program that made the call, and the offset that it has come to.
     """
 
     regions: tuple[Region, ...]
     loops: dict[Loop, int]
     in_loops: bool
+    all_loops: dict[Loop, int]
+    code: CodeType | None
+    at: int
+
+    def alone(self) -> Around:
+        """The same call, with nothing around it."""
+        return self._replace(regions=(), loops={}, in_loops=False, all_loops={})
+
+    @property
+    def line(self) -> str:
+        """Where the call was made, 'file:line'."""
+        if self.code is None:
+            return "<unknown>"
+        line = next((line for first, end, line in self.code.co_lines() if first <= self.at < end), None)
+        return f"{self.code.co_filename}:{line}"
 
 
 class _Handler(NamedTuple):
@@ -58,17 +75,24 @@ class _Handler(NamedTuple):
 
 
 class _Facts:
-    """What is known of some code: its exception table and instructions, and its loops as (first, last) offsets."""
+    """What is known of some code: is it the engine's own? If not, its exception table and instructions, its loops as (first, last)
+    offsets, and what stands around the places that were asked for: the handlers and the loops there."""
 
     def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.ours = code.co_filename.startswith(_OURS)
+        self.places: dict[int, tuple[tuple[_Handler, ...], frozenset[int]]] = {}
+        if not self.ours:
+            self.read()
+
+    def read(self) -> None:
+        """Read the code."""
         import dis  # which only these questions need
 
-        self.code = code
-        self.table: list[Any] = getattr(dis, "_parse_exception_table", lambda _: [])(code)
-        self.steps = list(dis.get_instructions(code))
+        self.table: list[Any] = getattr(dis, "_parse_exception_table", lambda _: [])(self.code)
+        self.steps = list(dis.get_instructions(self.code))
         self.at = {step.offset: n for n, step in enumerate(self.steps)}
         self.jumps = {*dis.hasjrel, *dis.hasjabs}
-        self.places: dict[int, tuple[tuple[_Handler, ...], frozenset[int]]] = {}
         usual = self._without_exceptions()
         self.loops = [
             (step.argval, step.offset)
@@ -106,18 +130,18 @@ class _Facts:
 
     def place(self, frame: FrameType) -> tuple[tuple[_Handler, ...], frozenset[int]]:
         """The handlers around where the frame has come to, and the loops there."""
-        at = frame.f_lasti
-        known = self.places.get(at)
-        if known is None:
-            loops = [first for first, last in self.loops if first <= at <= last]
-            handlers = []
-            for entry in self.chain(at):
-                kind = self._kind(entry.target, frame)
-                if kind is not None:
-                    inside = [first for first in loops if entry.target in [e.target for e in self.chain(first)]]
-                    handlers.append(_Handler(kind, entry.target, frozenset(inside), entry.depth))
-            known = self.places[at] = tuple(handlers), frozenset(loops)
-        return known
+        return self.places.get(frame.f_lasti) or self._found(frame, frame.f_lasti)
+
+    def _found(self, frame: FrameType, at: int) -> tuple[tuple[_Handler, ...], frozenset[int]]:
+        loops = [first for first, last in self.loops if first <= at <= last]
+        handlers = []
+        for entry in self.chain(at):
+            kind = self._kind(entry.target, frame)
+            if kind is not None:
+                inside = [first for first in loops if entry.target in [e.target for e in self.chain(first)]]
+                handlers.append(_Handler(kind, entry.target, frozenset(inside), entry.depth))
+        self.places[at] = tuple(handlers), frozenset(loops)
+        return self.places[at]
 
     def _kind(self, target: int, frame: FrameType) -> Literal["except", "finally", "with"] | None:
         """What a handler that begins here belongs to; None where it does not catch what operations raise, or is Python's own."""
@@ -187,6 +211,8 @@ def _fits(named: Any) -> bool:
 
 _known: dict[int, _Facts] = {}
 """By the codes' ids; each keeps its code."""
+_places: dict[int, dict[int, tuple[tuple[_Handler, ...], frozenset[int]]] | None] = {}
+"""Their `places`; None for the engine's own."""
 _swallowing: dict[int, tuple[CodeType, bool]] = {}
 
 
@@ -194,6 +220,7 @@ def _facts(code: CodeType) -> _Facts:
     found = _known.get(id(code))
     if found is None:
         found = _known[id(code)] = _Facts(code)
+        _places[id(code)] = None if found.ours else found.places
     return found
 
 
@@ -213,39 +240,50 @@ def around() -> Around:
     loops: dict[Loop, int] = {}
     between: dict[Loop, int] | None = None
     in_loops = True
+    code, at = None, -1
+    places_of = _places.get
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(_OURS):
-            handlers, inner = _facts(code).place(frame)
-            for handler in handlers:
-                if handler.kind == "with" and not _swallows(frame, handler):
-                    continue
-                within = loops | {(id(frame), id(code), first): frame.f_lasti for first in handler.loops}
-                regions.append((id(frame), id(code), handler.target))
-                between = within if between is None else between
-                in_loops = in_loops and bool(within)
-            loops |= {(id(frame), id(code), first): frame.f_lasti for first in inner}
-            if frame.f_back is None and (
-                hasattr(sys, "ps1") or sys.flags.interactive
-            ):  # Python's prompt goes on after an error
-                regions.append((id(frame), id(code), -1))
-                between = loops if between is None else between
-                in_loops = in_loops and bool(loops)
+        places = places_of(id(frame.f_code), _UNKNOWN)
+        if places is not None:
+            own, here = frame.f_code, frame.f_lasti
+            found = places.get(here)
+            if found is None and not (facts := _facts(own)).ours:
+                found = facts.place(frame)
+            if found is not None:
+                if code is None:
+                    code, at = own, here
+                handlers, inner = found
+                for handler in handlers:
+                    if handler.kind == "with" and not _swallows(frame, handler):
+                        continue
+                    within = loops | _offsets(frame, own, handler.loops)
+                    regions.append((id(frame), id(own), handler.target))
+                    between = within if between is None else between
+                    in_loops = in_loops and bool(within)
+                if inner:
+                    loops = loops | _offsets(frame, own, inner)
         frame = frame.f_back
-    return Around(tuple(regions), between or {}, in_loops)
+    if (hasattr(sys, "ps1") or sys.flags.interactive) and (prompt := _prompt()) is not None:
+        regions.append(prompt)
+        between = loops if between is None else between
+        in_loops = in_loops and bool(loops)
+    return Around(tuple(regions), between or {}, in_loops, loops, code, at)
 
 
-def loops() -> dict[Loop, int]:
-    """The loops that the caller's program is in, with the offsets that their code has come to."""
-    found: dict[Loop, int] = {}
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(_OURS):
-            found |= {(id(frame), id(code), first): frame.f_lasti for first in _facts(code).place(frame)[1]}
+_UNKNOWN: dict[int, Any] = {}
+
+
+def _prompt() -> Region | None:
+    """Python's prompt, which goes on after an error."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
         frame = frame.f_back
-    return found
+    return None if _facts(frame.f_code).ours else (id(frame), id(frame.f_code), -1)
+
+
+def _offsets(frame: FrameType, code: CodeType, loops: frozenset[int]) -> dict[Loop, int]:
+    return {(id(frame), id(code), first): frame.f_lasti for first in loops}
 
 
 class _Known:
@@ -264,7 +302,9 @@ def look_with(look: Any) -> None:
     known = _Known()
     with known:
         frame = sys._getframe()
-        handler = next(h for h in _facts(frame.f_code).place(frame)[0] if h.kind == "with")
+        here = _facts(frame.f_code)
+        here.read()
+        handler = next(h for h in here.place(frame)[0] if h.kind == "with")
         if any(getattr(found, "__self__", found) is known for found in _exits(look, frame, handler)):
             standing = look
 
@@ -284,10 +324,10 @@ def _swallows(frame: FrameType, handler: _Handler) -> bool:
     owner = found[1] if len(found) > 1 and found[1] is not None else getattr(method, "__self__", None)
     if type(owner) is contextlib._GeneratorContextManager:
         inner = owner.gen.gi_frame  # pyright: ignore[reportAttributeAccessIssue]
-        if inner is None or inner.f_code.co_filename.startswith(_OURS):
+        facts = None if inner is None else _facts(inner.f_code)
+        if inner is None or facts is None or facts.ours:
             return False
-        handlers = _facts(inner.f_code).place(inner)[0]
-        return any(h.kind == "except" or (h.kind == "with" and _swallows(inner, h)) for h in handlers)
+        return any(h.kind == "except" or (h.kind == "with" and _swallows(inner, h)) for h in facts.place(inner)[0])
     code = getattr(getattr(method, "__func__", method), "__code__", None)
     if code is None:  # written in C: files, locks
         return method is None

@@ -19,7 +19,7 @@ from typing import Any
 
 import jax
 
-from . import ahead, capture, checks, cold, failures, handlers, hostmode, interrupts, modes, packs, runner
+from . import ahead, capture, checks, cold, failures, hostmode, interrupts, modes, packs, runner
 from .context import at_top
 from .device import DeviceSlot, _slots
 from .entry import Kernel
@@ -185,8 +185,8 @@ def _is_fine(kernel: Kernel, values: list[Value]) -> bool:
 def _with_checks(program: Program, kernel: Kernel, outs: list[Value]) -> list[Value]:
     """The outputs without the flags, which the program keeps; raises what they say where something would catch it here."""
     n = len(outs) - len(kernel.checks)
-    around, line = failures.around(), handlers.user_line()
-    found = [failures.Check(f, make, line, around) for f, make in zip(outs[n:], kernel.checks, strict=True)]
+    around = failures.around()
+    found = [failures.Check(f, make, around) for f, make in zip(outs[n:], kernel.checks, strict=True)]
     program.checks += found
     if capture.active is None and failures.waiting:
         at_once = any(getattr(make, "at_once", False) for make in kernel.checks)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core import capture, dtypes, failures, forward, indexing, strides, viewstrides
-from .._core.checks import first, flag
+from .._core.checks import Within, first, flag
 from .._core.device import cpu
 from .._core.host import _window
 from .._core.indexing import Plan, are_within, check_operands, plan
@@ -463,7 +463,7 @@ def _flag_range(indices: Any, lengths: Any) -> None:
         value = -(value + 1) // 2 if value % 2 else value // 2
         return IndexError(f"index {value} is out of bounds for dimension {k} with size {lengths[k]}")
 
-    flag(jnp.where(found, code, 0), make)
+    flag(jnp.where(found, code, 0), make, *[Within("indices", -n, n, place=k) for k, n in enumerate(lengths)])
 
 
 def _index_tuple(shape: Any, indices: Any, pattern: Any, checked: bool) -> tuple[Any, ...]:

@@ -173,7 +173,12 @@ def _reshape_copy(input: Array, new: Any):
 def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
     need_tensor(input, "reshape")
-    new = as_size(need_sizes("reshape", "shape", shape, 2), "reshape", "shape")
+    return reshaped(input, need_sizes("reshape", "shape", shape, 2))
+
+
+def reshaped(input: Tensor, shape: Any) -> Tensor:
+    """`reshape` of a tensor to sizes that have been looked at."""
+    new = as_size(shape, "reshape", "shape")
     if input._layout is None:
         return _view(input, new)
     size = input._value.aval.shape
@@ -196,7 +201,7 @@ def _reshape(self: Tensor, *shape: Any, **kwargs: Any) -> Tensor:
         raise TypeError('reshape() missing 1 required positional arguments: "shape"')
     only: Any = shape[0]
     whole = len(shape) == 1 and (isinstance(only, (tuple, list)) or not hasattr(type(only), "__index__"))
-    return reshape(self, need_sizes("reshape", "shape", only if whole else shape, 1))
+    return reshaped(self, need_sizes("reshape", "shape", only if whole else shape, 1))
 
 
 @function("flatten", method=True)
@@ -207,7 +212,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         if dim.__class__ is not int:
             need_kind("flatten", name, "int", dim)
     new = strides.flatten_size(size, start_dim, end_dim)
-    return input if tuple(new) == size else reshape(input, new)
+    return input if tuple(new) == size else reshaped(input, new)
 
 
 @function("ravel", method=True)

@@ -47,14 +47,16 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     found = runner.known(array, mapped)
-    failures.raise_pending()
+    if not failures.clean:
+        failures.raise_pending()
     return found
 
 
 @member
 def item(self: Tensor) -> Any:
     """The single element as a Python number."""
-    capture.refuses_branch(False)
+    if capture.refusing:
+        capture.refuses_branch(False)
     return _item(self, _NO_ITEM)
 
 
@@ -71,7 +73,7 @@ def _item(self: Tensor, mapped: str) -> Any:
 @member
 def tolist(self: Tensor) -> Any:
     """The elements as nested Python lists; a number for a 0-dimensional tensor."""
-    if self._value.aval.dtype.is_floating_point or self._value.aval.dtype.is_complex:
+    if capture.refusing and (self._value.aval.dtype.is_floating_point or self._value.aval.dtype.is_complex):
         capture.refuses("Tensor.tolist() with non-integer tensor")
     found = to_numpy(self)
     if self._value.aval.dtype.is_floating_point and found.dtype.itemsize < 4:
@@ -95,21 +97,17 @@ _TEMPORARY = _temporary()
 a variable in the same way."""
 
 
-def _handed_over(t: Tensor) -> np.ndarray[Any, Any] | None:
-    """The content of a tensor that nobody will see again, as an array for the caller alone; None where that is not so simple."""
-    aval = t._value.aval
-    kind = aval.dtype.np
-    if kind is None or kind.kind not in "fiubc" or t._layout is not None or aval.slot is not cpu.slot:
+def _handed_over(aval: Any, places: tuple[np.ndarray[Any, Any], Any, Tensor]) -> np.ndarray[Any, Any] | None:
+    """The first of these, the content of a tensor that stands in the last place, for the caller alone if nobody will see the tensor
+    again."""
+    held_content, held_value, held = counted(places)
+    if held != _TEMPORARY:
         return None
-    places = to_numpy(t), t._value
-    alone = list(counted(places)) == _ONCE
     found = places[0]
+    alone = held_content == held_value == LISTED + 1  # the array by its value, and that by its tensor
     if alone and found is places[1].array and found.flags.owndata and found.flags.writeable:
         return found
-    return np.array(found, kind, order="C")
-
-
-_ONCE = [LISTED + 1, LISTED + 1]  # an array that its value holds, and that value, which its tensor holds
+    return np.array(found, aval.dtype.np, order="C")
 
 
 @member
@@ -118,11 +116,13 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
     force: detach and copy to the CPU first if need be.
     """
-    if self._alias is None and not self._rg and not watch and next(counted((self,))) == _TEMPORARY:
-        handed = _handed_over(self)
+    aval = self._value.aval
+    dtype = aval.dtype
+    own = self._alias is None and self._layout is None and not self._rg and aval.slot is cpu.slot
+    if own and not watch and dtype.np is not None and dtype.np.kind in "fiubc":
+        handed = _handed_over(aval, (to_numpy(self), self._value, self))
         if handed is not None:
             return handed
-    dtype = self._value.aval.dtype
     if force:
         return np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else host.share(self)
     if self.requires_grad:
@@ -178,7 +178,8 @@ def __bool__(self: Tensor) -> bool:
         if aval.numel == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    capture.refuses_branch(True)
+    if capture.refusing:
+        capture.refuses_branch(True)
     return bool(_item(self, _NO_CONDITION))
 
 
@@ -198,19 +199,22 @@ def _one(self: Tensor, kind: Callable[[Any], Any]) -> Any:
 
 @member
 def __int__(self: Tensor) -> int:
-    capture.refuses_branch(False)
+    if capture.refusing:
+        capture.refuses_branch(False)
     return _one(self, int)
 
 
 @member
 def __float__(self: Tensor) -> float:
-    capture.refuses_branch(False)
+    if capture.refusing:
+        capture.refuses_branch(False)
     return _one(self, float)
 
 
 @member
 def __complex__(self: Tensor) -> complex:
-    capture.refuses_branch(False)
+    if capture.refusing:
+        capture.refuses_branch(False)
     return _one(self, complex)
 
 

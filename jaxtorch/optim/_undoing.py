@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import failures, handlers, program
+from .._core import failures, program
 from .._core.tensor import Tensor, version_of
 from .._core.value import Value
 
@@ -23,7 +23,9 @@ class Undo:
         self.states = {p: dict(state) for p, state in optimizer.state.items()}
         tensors = [p for group in optimizer.param_groups for p in group["params"]]
         tensors += [t for state in self.states.values() for t in state.values() if isinstance(t, Tensor)]
-        self.held: list[tuple[Tensor, Value, Any, int]] = [(t, t._read(), t._read().guard, t._version) for t in tensors]
+        self.held: list[tuple[Tensor, Value, Any, int]] = [
+            (t, value := t._read(), value.guard, t._ver if t._alias is None else t._alias.version.n) for t in tensors
+        ]
 
     def settle(self) -> None:
         """The step has been recorded: raise what its program says, with everything as it was."""
@@ -50,13 +52,13 @@ class Undo:
 def begin(optimizer: Any) -> Undo | None:
     """An optimizer's step begins. What has run, or was recorded in a loop that has been left, is looked at now, before anything
     changes."""
-    now, regions, watched = handlers.loops(), failures.around().regions, []
-    failures.step_made(now, regions)
+    here, watched = failures.around(), []
+    failures.step_made(here)
     for recorded, checks in failures.watched():
         around = checks[0].around
-        if around.regions[0] not in regions:
+        if around.regions[0] not in here.regions:
             continue  # that has been left: nothing would catch it there
-        if recorded.state != "open" or now.keys().isdisjoint(around.loops):
+        if recorded.state != "open" or here.all_loops.keys().isdisjoint(around.loops):
             program.flush(recorded)
             failures.settle(checks, at_call=False)
         else:

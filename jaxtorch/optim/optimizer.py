@@ -29,6 +29,7 @@ from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, check_long, wrap_number
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
+from . import _undoing
 from ._borrowed import (
     _capturable_doc,  # noqa: F401
     _default_to_fused_or_foreach,  # noqa: F401
@@ -95,7 +96,7 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         differentiable = self.__dict__.get("defaults", _NO_OPTIONS).get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
-        undo = _undoing().begin(self) if failures.concern_steps() else None
+        undo = _undoing.begin(self) if failures.concern_steps() else None
         if dispatching.opened and dispatching.active() and _shown().is_ours(step):
             result = _shown().run(self, *args[1:], **kwargs)
         else:
@@ -113,12 +114,6 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _NO_OPTIONS: dict[str, Any] = {}  # of a wrapper that has hooks and no options
-
-
-def _undoing() -> Any:
-    from . import _undoing as undoing  # rarely needed
-
-    return undoing
 
 
 def _shown() -> Any:
