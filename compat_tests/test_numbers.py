@@ -254,3 +254,24 @@ _EXTREMES: dict[str, Callable[[Any, Any], Any]] = {
 def test_gradients_of_extremes_with_nan(name: str) -> None:
     numbers = [[1.0, NAN, 3.0], [2.0, INF, -INF], [NAN, NAN, 1.0], [4.0, -4.0, 4.0], [0.0, 0.0, 0.0]]
     assert alike(*both(_gradient(_EXTREMES[name], numbers)))
+
+
+_DISTANCES: dict[str, Callable[[Any, Any], Any]] = {
+    "smooth_l1": lambda m, x: m.nn.functional.smooth_l1_loss(x, m.zeros_like(x)),
+    "huber": lambda m, x: m.nn.functional.huber_loss(x, m.zeros_like(x)),
+    "l1": lambda m, x: m.nn.functional.l1_loss(x, m.zeros_like(x)),
+    "normalize": lambda m, x: m.nn.functional.normalize(x, -1, -1),
+    "pairwise": lambda m, x: m.nn.functional.pairwise_distance(x, m.zeros_like(x), 1),
+    "pdist": lambda m, x: m.nn.functional.pdist(x, INF),
+    "cdist": lambda m, x: m.cdist(x, m.zeros_like(x), INF),
+}
+
+
+@pytest.mark.parametrize("name", _DISTANCES)
+@pytest.mark.parametrize(
+    "numbers", [[[1.0, INF, -2.0], [0.25, 3e38, -INF]], [[1.0, -1.0, 1.0], [0.0, 2.0, -2.0]], [[NAN, 1.0, 0.0]]]
+)
+def test_gradients_of_distances(name: str, numbers: list[list[float]]) -> None:
+    if name == "cdist" and numbers[0][0] != numbers[0][0]:
+        pytest.skip("the maximum over a NaN: nothing in PyTorch's forward pass, NaN in its backward pass")
+    assert alike(*both(_gradient(_DISTANCES[name], numbers)))

@@ -87,7 +87,7 @@ def _lengths(far: Any, p: float) -> Any:
     """The p-norm along the last dimension. For p = 0 a NaN is no number that could be counted."""
     if not far.shape[-1]:
         return jnp.sum(far, -1)
-    found = vector_norm(far, float(p), (-1,))[..., 0]
+    found = vector_norm(far, float(p), (-1,), shared=False)[..., 0]
     return jnp.where(jnp.isnan(far).any(-1), jnp.nan, found) if p == 0 else found
 
 

@@ -29,6 +29,7 @@ from .rules import (
     scalar_name,
     to_float,
     unsupported,
+    zeros_mask,
 )
 
 
@@ -79,6 +80,12 @@ def _absolute(x: Any) -> Any:
     return jnp.abs(x)
 
 
+@derivatives(lambda t, ans, x: t * zeros_mask(x == x, jnp.sign(x)))
+def _size(x: Any) -> Any:
+    """Its slope at NaN is 0."""
+    return jnp.abs(x)
+
+
 @op(function=False, method=False, out=False, grad=named("", "AbsBackward0"), unsaved=["input", "target"])
 def l1_loss(
     input: Array,
@@ -94,14 +101,15 @@ def l1_loss(
     x, y = _pair(input, target, weight)
     if jnp.iscomplexobj(x):
         return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
-    return in_single(lambda a, b: _weighted(_absolute(a - b), weight, reduction))(x, y)
+    return in_single(lambda a, b: _weighted(_size(a - b), weight, reduction))(x, y)
 
 
 def _smooth(d: Any, beta: float) -> Any:
     if beta == 0:
         return _absolute(d)
     size = _absolute(d)
-    return jnp.where(size < beta, d * d * (0.5 / beta), size - 0.5 * beta)
+    near = zeros_mask(size < beta, d)  # whose square does not overflow
+    return jnp.where(size < beta, near * near * (0.5 / beta), size - 0.5 * beta)
 
 
 @op(function=False, method=False, out=False, grad="SmoothL1LossBackward0")
@@ -131,7 +139,8 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
 
     def loss(a: Any, b: Any) -> Any:
         size = _absolute(a - b)
-        each = jnp.where(size <= delta, 0.5 * (a - b) * (a - b), delta * (size - 0.5 * delta))
+        near = zeros_mask(size <= delta, a - b)
+        each = jnp.where(size <= delta, 0.5 * near * near, delta * (size - 0.5 * delta))
         return _weighted(each, weight, reduction)
 
     if kind(input) in ("int", "bool"):

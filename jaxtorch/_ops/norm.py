@@ -509,7 +509,7 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
         return vector_norm(x.astype(np.float32), p, axis, keepdims).astype(x.dtype)
     if p == 2:
         return _safe_root(jnp.sum(jnp.real(x * jnp.conj(x)), axis, keepdims=keepdims))
-    size = jnp.abs(x) if jnp.iscomplexobj(x) else jnp.sign(x) * x  # jnp.abs has the slope 1 at 0
+    size = jnp.abs(x) if jnp.iscomplexobj(x) else jnp.where(x == x, jnp.sign(x), 0) * x  # jnp.abs has the slope 1 at 0
     if p and math.prod([x.shape[a] for a in ((axis,) if isinstance(axis, int) else axis or range(x.ndim))]) == 1:
         return size if keepdims else jnp.squeeze(size, axis)
     if p == math.inf:
@@ -519,9 +519,10 @@ def vector_norm(x: Any, p: float, axis: Any, keepdims: bool = False) -> Any:
     if p == 0:
         return jnp.sum((size != 0).astype(size.dtype), axis, keepdims=keepdims)
     if p == 1:
-        return jnp.sum(jnp.sign(x) * x if not jnp.iscomplexobj(x) else size, axis, keepdims=keepdims)
+        return jnp.sum(size, axis, keepdims=keepdims)
     zero = size == 0
-    total = jnp.sum(jnp.where(zero, 0, jnp.where(zero, 1, size) ** p), axis, keepdims=keepdims)
+    at_zero = 0 if p > 0 else np.inf
+    total = jnp.sum(jnp.where(zero, at_zero, jnp.where(zero, 1, size) ** p), axis, keepdims=keepdims)
     none = total == 0
     return jnp.where(none, 0, jnp.where(none, 1, total) ** (1.0 / p))
 

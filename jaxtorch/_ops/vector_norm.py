@@ -25,8 +25,8 @@ def _direction(x: Any, size: Any) -> Any:
     return x / jnp.where(size == 0, jnp.ones_like(size), size)
 
 
-def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
-    """The tangent of a norm; at a kink the subgradient 0, and equal extremes share evenly."""
+def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...], shared: bool) -> Any:
+    """The tangent of a norm; at a kink the subgradient 0."""
     along = jnp.real(jnp.conj(x) * t) if kind(x) == "complex" else x * t
     if p == 0:
         return jnp.zeros_like(ans)
@@ -34,12 +34,14 @@ def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
         safe = jnp.where(ans == 0, jnp.ones_like(ans), ans)
         return jnp.sum(jnp.where(ans == 0, jnp.zeros_like(along), along / safe), axes, keepdims=True)
     size = jnp.abs(x)
-    unit = _direction(x, size)
+    unit = _direction(x, size) if shared else jnp.sign(x)
     along = jnp.real(jnp.conj(unit) * t) if kind(x) == "complex" else unit * t
     if p == 1:
         return jnp.sum(along, axes, keepdims=True)
     if math.isinf(p):
         at = size == ans
+        if not shared:  # NaN where both are infinite
+            return jnp.sum(along * jnp.where(jnp.isnan(size - ans), jnp.nan, at), axes, keepdims=True)
         count = jnp.maximum(jnp.sum(at, axes, keepdims=True), 1)  # none where the norm is NaN
         return jnp.sum(zeros_mask(at, along), axes, keepdims=True) / count.astype(ans.dtype)
     still = (size == 0) | (ans == 0)
@@ -47,10 +49,10 @@ def _slope(t: Any, ans: Any, x: Any, p: float, axes: tuple[int, ...]) -> Any:
     return jnp.sum(jnp.where(still, jnp.zeros_like(along), along * ratio ** (p - 1)), axes, keepdims=True)
 
 
-def vector_norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
-    """The p-norm of an array with the axes kept, in the real type of `x`."""
+def vector_norm(x: Any, p: float, axes: tuple[int, ...], shared: bool = True) -> Any:
+    """The p-norm of an array with the axes kept, in the real type of `x`; not shared: equal extremes do not share the gradient."""
 
-    @derivatives(lambda t, ans, x: _slope(t, ans, x, p, axes))
+    @derivatives(lambda t, ans, x: _slope(t, ans, x, p, axes, shared))
     def computed(x: Any) -> Any:
         size = jnp.abs(x)
         if p == 0:
@@ -184,7 +186,8 @@ def renorm(input: Array, p: Number, dim: int, maxnorm: Number):
     (axis,) = axes_of("renorm", dim, input.ndim)
     others = tuple([i for i in range(input.ndim) if i != axis])
     size = checked_norm(wide(input), float(p), others, True, None)
-    scale = jnp.where(size > maxnorm, maxnorm / (size + 1e-7), jnp.ones_like(size))
+    above = size > maxnorm
+    scale = jnp.where(above, maxnorm / (jnp.where(above, size, 1) + 1e-7), jnp.ones_like(size))
     return (wide(input) * scale).astype(input.dtype)
 
 

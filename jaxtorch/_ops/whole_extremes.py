@@ -50,9 +50,9 @@ def _keeping_nan(x: Any, axes: tuple[int, ...], largest: bool) -> Any:
 
 
 def _tangent(moved: Any, x: Any, axes: tuple[int, ...], largest: bool) -> Any:
-    """The mean of the changes of what is equal to the extreme."""
+    """The mean of the changes of what is equal to the extreme; nothing is where that is NaN."""
     at = x == jnp.expand_dims(_extreme_p.bind(x, axes=axes, largest=largest), axes)
-    return jnp.sum(jnp.where(at, moved[0], 0), axes) / jnp.sum(at, axes).astype(x.dtype)
+    return jnp.sum(jnp.where(at, moved[0], 0), axes) / jnp.maximum(jnp.sum(at, axes), 1).astype(x.dtype)
 
 
 def _batched(args: Any, dims: Any, axes: tuple[int, ...], largest: bool) -> Any:
