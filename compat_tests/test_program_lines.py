@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import io
+import tempfile
 import warnings
 from typing import Any
 
@@ -63,6 +65,53 @@ for make in (
 tell(lambda: c.resize_as_sparse_(s)), tell(lambda: c.resize_as_sparse_(s.to_sparse_csc())), tell(lambda: s.clone().fill_(2))
 tell(lambda: c.new_zeros(2)), tell(lambda: s.new_ones(2)), tell(lambda: c.new_tensor([1.0])), tell(lambda: t.ones_like(s))
 """,
+    # names that begin with an underscore, and some that PyTorch has kept from before
+    "hooks of a tensor": """
+x, y = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+b = x * 2
+found.append([x._backward_hooks, b._backward_hooks])
+h = x.register_hook(lambda g: g)
+b.register_hook(lambda g: g * 3)
+found.append([len(x._backward_hooks), list(x._backward_hooks) == [h.id], len(b._backward_hooks)])
+y._backward_hooks = collections.OrderedDict({0: lambda g: g * 5})
+(y * 1).sum().backward(), b.sum().backward()
+x._backward_hooks = None
+(x * 7).sum().backward()
+found.extend([y.grad, x.grad, x._backward_hooks, x.volatile])
+x.volatile = True
+""",
+    "private names": """
+z, v = t.tensor([1 + 1j]), t.arange(6.0).view(2, 3)[1]
+for f in (z._conj, lambda: z._conj().is_conj(), t.ones(1)._conj, z._conj_physical, z._is_zerotensor, t.ones(2)._is_all_true):
+    tell(f)
+for x in (t.tensor([True, False]), t.tensor([], dtype=t.bool)):
+    tell(x._is_all_true), tell(x._is_any_true), tell(t._is_all_true, x)
+tell(lambda: t.eye(2)._to_sparse_csr().to_dense()), tell(lambda: str(t.eye(2)._to_sparse_bsr((1, 1)).layout))
+tell(t._addmm_activation, t.ones(2), -t.ones(2, 2), t.ones(2, 2))
+tell(lambda: t.ones(2)._addmm_activation(t.ones(2, 2), t.ones(2, 2), use_gelu=True))
+tell(v._view_func, t.arange(6.0) * 2), tell(t.ones(1)._view_func, t.ones(1)), tell(v._view_func_unsafe, t.arange(9.0))
+found.append([z._has_symbolic_sizes_strides, z._python_dispatch, t.ones(1).__long__(), t.ones(1).__nonzero__()])
+g = t.Generator()
+tell(g.get_offset), tell(lambda: g.set_offset(1)), tell(g.graphsafe_get_state)
+""",
+    "storages and files": """
+s = t.arange(3, dtype=t.int16).untyped_storage()
+for sized in (True, False):
+    b = tempfile.TemporaryFile()
+    s._write_file(b, True, sized, 2)
+    b.seek(0)
+    found.append(b.read())
+b = tempfile.TemporaryFile()
+s._write_file(b, True, True, 2)
+b.seek(0)
+found.append(t.UntypedStorage._new_with_file(b, 2).tolist())
+m = t.UntypedStorage(6)
+m._set_from_file(b, 0, True, 2)
+b.seek(0)
+found.append(m.tolist()), tell(t.UntypedStorage(4)._set_from_file, b, None, True, 2)
+s._byteswap(2)
+found.extend([s.tolist(), t.UntypedStorage._new_shared(8).is_shared(), s._get_filename(), t.FloatStorage._new_shared(3).size()])
+""",
     # files
     "several in one file": """
 b = io.BytesIO()
@@ -93,6 +142,8 @@ def test_program(torch: Any, name: str) -> Any:
         "np": np,
         "io": io,
         "copy": copy,
+        "collections": collections,
+        "tempfile": tempfile,
         "nan": float("nan"),
     }
     with warnings.catch_warnings():

@@ -56,6 +56,22 @@ class Generator:
         """The seed of the stream."""
         return self.engine.initial_seed()
 
+    def get_offset(self) -> int:
+        """RuntimeError on the CPU, as in PyTorch; elsewhere the number of draws is no offset."""
+        raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset")
+
+    def set_offset(self, offset: int) -> None:
+        """RuntimeError: see `get_offset`."""
+        self.get_offset()
+
+    def graphsafe_get_state(self) -> Any:
+        """NotImplementedError: there are no graphs of a device that keep a state."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state: Any) -> None:
+        """NotImplementedError: see `graphsafe_get_state`."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
     def get_state(self) -> Any:
         """The state, as a uint8 tensor in PyTorch's format."""
         from .tensor import from_host

@@ -142,6 +142,8 @@ class Tensor:
     def __jax_array__(self) -> Any: ...
     def __le__(self, other: Any) -> Tensor: ...
     def __len__(self) -> _int: ...
+    def __long__(self) -> _int:
+        """`int(tensor)`."""
     def __lshift__(self, other: Any) -> Tensor: ...
     def __lt__(self, other: Any) -> Tensor: ...
     def __matmul__(self, other: Any) -> Tensor: ...
@@ -151,6 +153,8 @@ class Tensor:
     def __neg__(self, *, out: Any = ...) -> Tensor:
         """`-input`; bools are refused."""
     def __new__(cls, *args: Any, **kwargs: Any) -> Any: ...
+    def __nonzero__(self) -> _bool:
+        """`bool(tensor)`."""
     def __or__(self, other: Any) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """The tensor itself; bools are refused."""
@@ -182,12 +186,22 @@ class Tensor:
     def __xor__(self, other: Any) -> Tensor: ...
     def _abs_(self) -> Any:
         """In-place form of `abs`."""
+    def _addmm_activation(self, mat1: Tensor, mat2: Tensor, *, beta: Any = ..., alpha: Any = ..., use_gelu: _bool = ...) -> Tensor:
+        """The ReLU, or the GELU, of `addmm`."""
+    @property
+    def _backward_hooks(self) -> Any: ...
+    @_backward_hooks.setter
+    def _backward_hooks(self, value: Any) -> None: ...
     @property
     def _base(self) -> Tensor | None: ...
     @property
     def _cdata(self) -> _int: ...
     def _coalesced_(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
+    def _conj(self) -> Tensor:
+        """`conj` of a complex tensor."""
+    def _conj_physical(self) -> Tensor:
+        """`conj_physical`."""
     def _cpu_array(self) -> np.ndarray | None:
         """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
     def _cumprod_(self, dim: Any, *, dtype: Any = ..., axis: Any = ...) -> Any:
@@ -204,11 +218,21 @@ class Tensor:
         """In-place form of `_fill`."""
     @property
     def _grad_fn(self) -> Any: ...
+    @property
+    def _has_symbolic_sizes_strides(self) -> _bool: ...
     def _host_array(self) -> np.ndarray | None:
         """The content where it lies in host memory as NumPy's already, else None. Nobody may write to it."""
     def _indices(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
+    def _is_all_true(self) -> Tensor:
+        """`all` of bools."""
+    def _is_any_true(self) -> Tensor:
+        """`any` of bools."""
     def _is_view(self) -> _bool: ...
+    def _is_zerotensor(self) -> _bool:
+        """False: there are no tensors of zeros without memory."""
+    def _lazy_clone(self) -> Tensor:
+        """`clone`."""
     def _logical_and_(self, other: Any) -> Any:
         """In-place form of `logical_and`."""
     def _logical_not_(self) -> Any:
@@ -229,15 +253,29 @@ class Tensor:
         """In-place form of `_pow`."""
     def _pow_number_(self, exponent: Any) -> Any:
         """In-place form of `_pow_number`."""
+    @property
+    def _python_dispatch(self) -> _bool: ...
     def _to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
     def _to_sparse(self, *args: Any, sparse_dim: _int | None = ..., layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
+    def _to_sparse_bsc(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`to_sparse_bsc`."""
+    def _to_sparse_bsr(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`to_sparse_bsr`."""
+    def _to_sparse_csc(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`to_sparse_csc`."""
+    def _to_sparse_csr(self, *args: Any, **kwargs: Any) -> Tensor:
+        """`to_sparse_csr`."""
     def _typed_storage(self) -> Any: ...
     def _values(self, *args: Any, **kwargs: Any) -> Any:
         """Of sparse tensors; NotImplementedError for a dense one."""
     @property
     def _version(self) -> _int: ...
+    def _view_func(self, new_base: Tensor) -> Tensor | None:
+        """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
+    def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None:
+        """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
     def _zero_(self) -> Any:
         """In-place form of `_zero`."""
     def abs(self, *, out: Any = ...) -> Tensor:
@@ -1484,6 +1522,8 @@ class Tensor:
         """A view with the other tensor's shape."""
     @property
     def volatile(self) -> _bool: ...
+    @volatile.setter
+    def volatile(self, value: Any) -> None: ...
     def vsplit(self, indices_or_sections: Any = ..., *more: _int, **named: Any) -> tuple[Tensor, ...]:
         """Equal parts of one dimension, or parts cut at indices."""
     def where(self, condition: Tensor, other: Any) -> Tensor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import dtypes
 from .._core.op import function, method
 from .._core.op import functions as _f
 from .._core.parameters import checked
@@ -17,6 +18,7 @@ from . import ctc as _ctc
 from . import loss as _loss
 from . import loss_distance as _distance
 from . import norm as _norm
+from .activation import gelu as _gelu
 from .construction import pack
 
 _REDUCTIONS = {1: "mean", 2: "sum"}
@@ -194,3 +196,51 @@ def map_(self: Tensor, tensor: Tensor, callable: Any) -> Tensor:
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
     """Replace each element by `callable(element, other, third)`."""
     return _each(self, callable, (need_tensor(x, "map2_", "x"), need_tensor(y, "map2_", "y", 2)), "map2_")
+
+
+def _need_bools(input: Tensor, name: str) -> None:
+    if need_tensor(input, name, "input").dtype is not dtypes.bool_:
+        raise RuntimeError(f"Expected a boolean tensor for {name}, but got {input.dtype}")
+
+
+@function("_is_all_true", method=True)
+def _is_all_true(input: Tensor) -> Tensor:
+    """`all` of bools."""
+    _need_bools(input, "_is_all_true")
+    return input.all()
+
+
+@function("_is_any_true", method=True)
+def _is_any_true(input: Tensor) -> Tensor:
+    """`any` of bools."""
+    _need_bools(input, "_is_any_true")
+    return input.any()
+
+
+@function("_is_zerotensor", method=True)
+def _is_zerotensor(input: Tensor) -> bool:
+    """False: there are no tensors of zeros without memory."""
+    need_tensor(input, "_is_zerotensor", "input")
+    return False
+
+
+@function("_addmm_activation", method=True)
+def _addmm_activation(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, use_gelu: bool = False
+) -> Tensor:
+    """The ReLU, or the GELU, of `addmm`."""
+    found = _f["addmm"](input, mat1, mat2, beta=beta, alpha=alpha)
+    return _gelu(found) if use_gelu else _f["relu"](found)
+
+
+def _compressing(kind: str) -> None:
+    def convert(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return getattr(self, f"to_sparse_{kind}")(*args, **kwargs)
+
+    convert.__name__ = convert.__qualname__ = f"_to_sparse_{kind}"
+    convert.__doc__ = f"`to_sparse_{kind}`."
+    method(f"_to_sparse_{kind}")(convert)
+
+
+for _kind in ("csr", "csc", "bsr", "bsc"):
+    _compressing(_kind)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.tensor import Tensor
 from . import autograd, conversion, interop, layouts, properties, rare, sharing, storage
+from . import storage_files as storage_files
 
 
 def install() -> None:

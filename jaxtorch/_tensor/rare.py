@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .._core.backward import GradDtype
 from .._core.dtypes import dtype, scalar_name
-from .._core.tape import leaf_hooks
+from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
 from ._members import Members
 from .properties import data_ptr as _data_ptr
@@ -23,11 +23,104 @@ def name(self: Tensor) -> None:
     return None
 
 
-@prop
-def volatile(self: Tensor) -> bool:
-    """False, with a warning: PyTorch has removed it."""
+def _get_volatile(self: Tensor) -> bool:
     warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
     return False
+
+
+def _set_volatile(self: Tensor, value: Any) -> None:
+    warnings.warn(
+        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning, stacklevel=2
+    )
+
+
+MEMBERS["volatile"] = property(_get_volatile, _set_volatile, doc="False, with a warning: PyTorch has removed it.")
+
+
+def _get_hooks(self: Tensor) -> Any:
+    node = shown(self._node)
+    if node is not None:
+        return (node.pre_hooks or {}).get(self._index)
+    return self._hooks
+
+
+def _set_hooks(self: Tensor, hooks: Any) -> None:
+    if hooks is not None and not isinstance(hooks, dict):
+        raise TypeError(f"_backward_hooks must be a dictionary or None, but got {type(hooks).__name__}")
+    node = shown(self._node)
+    if node is None:
+        self._hooks = hooks
+        if hooks is not None and not leaf_hooks:
+            leaf_hooks.append(True)
+    elif hooks is not None:
+        node.output_hooks(self._index)
+        node.pre_hooks[self._index] = hooks
+    elif node.pre_hooks:
+        node.pre_hooks.pop(self._index, None)
+
+
+MEMBERS["_backward_hooks"] = property(
+    _get_hooks, _set_hooks, doc="The hooks on the tensor's gradient, by number; None if there never was one."
+)
+
+
+@prop
+def _has_symbolic_sizes_strides(self: Tensor) -> bool:
+    """False: sizes are numbers."""
+    return False
+
+
+@prop
+def _python_dispatch(self: Tensor) -> bool:
+    """False: no class here has a `__torch_dispatch__`."""
+    return False
+
+
+@member
+def __long__(self: Tensor) -> int:
+    """`int(tensor)`."""
+    return int(self)
+
+
+@member
+def __nonzero__(self: Tensor) -> bool:
+    """`bool(tensor)`."""
+    return bool(self)
+
+
+@member
+def _conj(self: Tensor) -> Tensor:
+    """`conj` of a complex tensor."""
+    if not self.is_complex():
+        raise RuntimeError("_conj is only for complex tensors")
+    return self.conj()
+
+
+@member
+def _conj_physical(self: Tensor) -> Tensor:
+    """`conj_physical`."""
+    return self.conj_physical()
+
+
+@member
+def _lazy_clone(self: Tensor) -> Tensor:
+    """`clone`."""
+    return self.clone()
+
+
+@member
+def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
+    base = self._base
+    if base is None:
+        return None
+    if self.dtype is not base.dtype or self.is_conj() or self.is_neg():
+        raise NotImplementedError("jaxtorch: _view_func of a view that changes the type or conjugates")
+    place = self.storage_offset() - base.storage_offset() + new_base.storage_offset()
+    return new_base.as_strided(self.size(), self.stride(), place)
+
+
+MEMBERS["_view_func_unsafe"] = _view_func
 
 
 def _get_grad_dtype(self: Tensor) -> Any:

@@ -38,8 +38,8 @@ class SharedMemory(host.HostMemory):
         super().__init__(np.frombuffer(mapping, np.uint8, nbytes).view(dtype), None)
         self.file = file
 
-    def __del__(self) -> None:
-        os.close(self.file)
+    def __del__(self, close: Any = os.close) -> None:  # modules may be gone by then
+        close(self.file)
 
     def shared(self) -> bool:
         return True

@@ -340,11 +340,6 @@ class UntypedStorage(StorageBase):
         grow(self._storage, size)
         return self
 
-    def byteswap(self, dtype: dtypes.dtype) -> None:
-        """Reverse the bytes of each element of this type, or of each of the two parts of a complex one."""
-        size = dtype.itemsize // (2 if dtype.is_complex else 1)
-        self._put(np.ascontiguousarray(self._bytes().reshape(-1, size)[:, ::-1]).reshape(-1))
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and other._storage is self._storage
 
