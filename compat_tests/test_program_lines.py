@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import importlib
 import io
 import tempfile
 import warnings
@@ -112,6 +113,46 @@ found.append(m.tolist()), tell(t.UntypedStorage(4)._set_from_file, b, None, True
 s._byteswap(2)
 found.extend([s.tolist(), t.UntypedStorage._new_shared(8).is_shared(), s._get_filename(), t.FloatStorage._new_shared(3).size()])
 """,
+    # modules that run code of the program's
+    "passes": """
+base = importlib.import_module(t.__name__ + ".fx.passes.infra.pass_base")
+pm = importlib.import_module(t.__name__ + ".fx.passes.infra.pass_manager")
+class A(base.PassBase):
+    def call(s, g):
+        found.append("A")
+        return base.PassResult(g, True)
+    def requires(s, g):
+        found.append("requires")
+    def ensures(s, g):
+        found.append("ensures")
+class B(base.PassBase):
+    def call(s, g):
+        return base.PassResult(g, False)
+class C(base.PassBase):
+    def call(s, g):
+        raise ValueError("no")
+def f(g):
+    return None
+g = t.fx.symbolic_trace(lambda x: x + 1)
+for passes in ([A()], [B(), B()], [B(), A()], [f], [C()], [pm.pass_result_wrapper(f)], []):
+    tell(lambda: pm.PassManager(passes, steps=2)(g).modified)
+m = pm.PassManager([A()], run_checks_after_each_pass=True)
+m.add_checks(lambda g: found.append("check"))
+m(g), tell(m.add_checks, lambda a, b: 1), tell(base.PassBase)
+a, b = A(), B()
+m = pm.PassManager([b, a])
+m.add_constraint(pm.this_before_that_pass_constraint(a, b))
+tell(m.validate_constraints), m.solve_constraints()
+found.append([type(p).__name__ for p in m.passes])
+m.add_constraint(pm.this_before_that_pass_constraint(b, a))
+tell(m, g)
+""",
+    "futures": """
+f = t.futures.Future()
+k, n = f.then(lambda x: 1 / 0), f.then(lambda x: x.wait() + 1)
+f.set_result(1)
+tell(k.wait), tell(n.wait), tell(k.then(lambda x: x.wait()).wait)
+""",
     # files
     "several in one file": """
 b = io.BytesIO()
@@ -144,6 +185,7 @@ def test_program(torch: Any, name: str) -> Any:
         "copy": copy,
         "collections": collections,
         "tempfile": tempfile,
+        "importlib": importlib,
         "nan": float("nan"),
     }
     with warnings.catch_warnings():

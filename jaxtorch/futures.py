@@ -74,7 +74,8 @@ class Future(Generic[T]):
             try:
                 made.set_result(callback(finished))
             except Exception as error:
-                made.set_exception(error)
+                said = f"Got the following error when running the callback: {type(error).__name__}: {error}"
+                made.set_exception(RuntimeError(said))
 
         self.add_done_callback(run)
         return made
