@@ -29,7 +29,14 @@ def convert(x: Any, dtype: dtypes.dtype) -> Any:
         x = x != 0 if dtype is dtypes.bool_ else x.real
     if jnp.issubdtype(x.dtype, jnp.floating) and dtypes.category(dtype) == 1:
         return to_integer(x, dtype)
-    return (saturated(x) if dtype is dtypes.float8_e4m3fn else x).astype(dtype.np)
+    return narrowed(x, dtype).astype(dtype.np)
+
+
+def narrowed(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:
+    """What is rounded to this type: float64 is rounded to float32 before it becomes float16, as in PyTorch."""
+    if dtype is dtypes.float8_e4m3fn:
+        return saturated(x, xp)
+    return x.astype(np.float32) if x.dtype == np.float64 and dtype is dtypes.float16 else x
 
 
 def computed_in(x: Any, dtype: dtypes.dtype) -> Any:

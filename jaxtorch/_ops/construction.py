@@ -22,7 +22,7 @@ from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
-from .casting import as_dtype, cast, move, saturated, to_integer
+from .casting import as_dtype, cast, move, narrowed, saturated, to_integer
 from .creation import check_flags, leaf
 
 _NUMBERS = (bool, int, float, complex)
@@ -271,7 +271,7 @@ def _cast_host(data: np.ndarray[Any, Any], own: dtypes.dtype, dtype: dtypes.dtyp
     with np.errstate(invalid="ignore", over="ignore"):
         if own.is_floating_point and dtypes.category(dtype) == 1:
             return to_integer(data, dtype, np)
-        return data.astype(dtype.np)
+        return narrowed(data, dtype, np).astype(dtype.np)
 
 
 def _numpy_of(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any]:
