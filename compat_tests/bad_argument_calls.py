@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import copy
 import functools
 import importlib
 import inspect
@@ -208,6 +209,30 @@ def calls_in(line: str) -> Iterator[tuple[ast.Call, Any]]:
         if isinstance(node, ast.Call):
             torch.manual_seed(0)
             yield node, eval(_code(ast.Expression(node.func)), Scope(torch))
+
+
+def by_name(line: str) -> str:
+    """The line with its arguments, and those that it leaves out, given by PyTorch's names for them."""
+    tree = ast.parse(line, mode="eval")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
+            continue
+        torch.manual_seed(0)
+        function = eval(_code(copy.deepcopy(ast.Expression(node.func))), Scope(torch))
+        signature = signature_of(function)
+        if signature is None or getattr(function, "__module__", "") == __name__:
+            continue
+        parameters = list(signature.parameters.values())
+        taken = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][: len(node.args)]
+        if len(taken) == len(node.args) and not any(p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY) for p in parameters):
+            node.keywords[:0] = [ast.keyword(n, a) for n, a in zip(taken, node.args, strict=True)]
+            node.args = []
+        given = {k.arg for k in node.keywords} | {p.name for p in parameters[: len(node.args)]}
+        for p in parameters:
+            if p.name not in given and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
+                if isinstance(p.default, bool | int | float | str | type(None)) and p.default == p.default:
+                    node.keywords.append(ast.keyword(p.name, ast.Constant(p.default)))
+    return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def left_out(line: str) -> dict[str, list[tuple[str, Any]]]:

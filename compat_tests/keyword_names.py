@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+import bad_argument_calls
 import bad_arguments
 from op_db_kit import converted, entries, in_scope
 from parity import candidate
@@ -133,13 +134,34 @@ def refused(text: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
             yield path, named, f"{how}: {bad_arguments._text(ours)}"
 
 
+def refused_lines(text: str = "", step: int = 1) -> Iterator[tuple[str, str]]:
+    """The lines of `bad_argument_calls.txt` by name, that jaxtorch refuses or answers otherwise: line, how."""
+    for line in [x for x in bad_argument_calls.lines() if text in x][::step]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            named = bad_argument_calls.by_name(line)
+        theirs, ours = [
+            bad_arguments.run(t, lambda t=t: eval(named, bad_argument_calls.Scope(t)), (), {}) for t in (torch, candidate())
+        ]
+        if isinstance(theirs, Exception):
+            continue
+        how = bad_arguments.differs(theirs, ours)
+        counts[how or "alike"] += 1
+        if how:
+            yield named, f"{how}: {bad_arguments._text(ours)}"
+
+
 counts: collections.Counter[str] = collections.Counter()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    for path, named, how in refused(parser.parse_args().only):
+    parser.add_argument("--lines", action="store_true", help="constructors, methods and functions of bad_argument_calls.txt only")
+    options = parser.parse_args()
+    for line, how in refused_lines(options.only):
+        print(f"{line}  {how}", flush=True)
+    for path, named, how in [] if options.lines else refused(options.only):
         print(f"torch.{path}({', '.join(n + '=' for n in named)})  {how}", flush=True)
     print(dict(counts))
 

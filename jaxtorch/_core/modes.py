@@ -135,9 +135,8 @@ class _Decorating:
     def __exit__(self, *exc: Any) -> None:
         raise NotImplementedError
 
-    def __call__(self, fn: Function) -> Function:
-        if inspect.isclass(fn):
-            fn = constructor_of(fn)  # pyright: ignore[reportAssignmentType]
+    def __call__(self, orig_func: Function) -> Function:
+        fn: Any = constructor_of(orig_func) if inspect.isclass(orig_func) else orig_func
         if inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
@@ -217,7 +216,7 @@ class enable_grad(_Decorating):
         self._before = []
         return self if orig_func is None else self(orig_func)
 
-    def __init__(self) -> None:
+    def __init__(self, orig_func: Any = None) -> None:
         self._before: list[bool] = []
 
     def __enter__(self) -> None:
@@ -242,9 +241,9 @@ class set_grad_enabled(_Decorating):
         self.mode = mode
         self.__enter__()
 
-    def __call__(self, fn: Function) -> Function:
+    def __call__(self, orig_func: Function) -> Function:
         state.grad, state.off = self.prev
-        return super().__call__(fn)
+        return super().__call__(orig_func)
 
     def __repr__(self) -> str:
         return f"{type(self).__module__}.{type(self).__qualname__}(mode={self.mode})"

@@ -184,20 +184,20 @@ class Node:
             self.metadata_: dict[Any, Any] = {}
             return self.metadata_
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(grad_inputs, grad_outputs)` after the node has run; it may return other grad_inputs."""
+    def register_hook(self, fn: Any) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run; it may return other grad_inputs."""
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
         handle = RemovableHandle(self.post_hooks)
-        self.post_hooks[handle.id] = hook
+        self.post_hooks[handle.id] = fn
         return handle
 
-    def register_prehook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before the node runs; it may return other grad_outputs."""
+    def register_prehook(self, fn: Any) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node runs; it may return other grad_outputs."""
         if self.node_pre_hooks is None:
             self.node_pre_hooks = OrderedDict()
         handle = RemovableHandle(self.node_pre_hooks)
-        self.node_pre_hooks[handle.id] = hook
+        self.node_pre_hooks[handle.id] = fn
         return handle
 
     # -- for the engine
@@ -433,15 +433,15 @@ class AccumulateGrad:
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
 
-    def register_hook(self, hook: Any) -> RemovableHandle:
-        """Call `hook((), grad_outputs)` once the gradient has been accumulated."""
-        return self.variable.register_post_accumulate_grad_hook(NodeHook(hook))
+    def register_hook(self, fn: Any) -> RemovableHandle:
+        """Call `fn((), grad_outputs)` once the gradient has been accumulated."""
+        return self.variable.register_post_accumulate_grad_hook(NodeHook(fn))
 
-    def register_prehook(self, hook: Any) -> RemovableHandle:
-        """Call `hook(grad_outputs)` before accumulation."""
+    def register_prehook(self, fn: Any) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before accumulation."""
 
         def adapted(grad: Any) -> Any:
-            result = hook((grad,))
+            result = fn((grad,))
             return None if result is None else result[0]
 
         return self.variable.register_hook(NodeHook(adapted))

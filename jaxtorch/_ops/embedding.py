@@ -121,6 +121,8 @@ def _embedding(input: Array, weight: Array, padding_idx: int = -1, scale_grad_by
     _check_indices(input, "embedding")
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
+    if input.size and not weight.shape[0]:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     rows = _rows(weight, input, padding=padding_idx)
     if scale_grad_by_freq:
         count = _frequencies(input, weight.shape[0])[input]
@@ -384,7 +386,7 @@ def embedding_bag(
     _check_bag(input, weight, offsets, mode, scale_grad_by_freq, sparse, per_sample_weights)
     need_kind("embedding_bag", "scale_grad_by_freq", "bool", scale_grad_by_freq)
     need_kind("embedding_bag", "sparse", "bool", sparse)
-    if include_last_offset is not None:
+    if offsets is not None:
         need_kind("embedding_bag", "include_last_offset", "bool", include_last_offset)
     if padding_idx is not None:
         need_kind("embedding_bag", "padding_idx", "int", padding_idx)

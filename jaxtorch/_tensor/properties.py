@@ -219,7 +219,7 @@ def __len__(self: Tensor) -> int:
 
 
 @member
-def dim_order(self: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions from the largest stride to the smallest.
 
     ambiguity_check: RuntimeError where other orders name the same memory (True), unless the tensor is contiguous in exactly one

@@ -83,8 +83,8 @@ class MixtureSameFamily(Distribution):
         between = torch.sum(probs * (self.component_distribution.mean - self._pad(self.mean)).pow(2.0), dim=dim)
         return within + between
 
-    def cdf(self, value: Tensor) -> Tensor:
-        return torch.sum(self.component_distribution.cdf(self._pad(value)) * self.mixture_distribution.probs, dim=-1)
+    def cdf(self, x: Tensor) -> Tensor:
+        return torch.sum(self.component_distribution.cdf(self._pad(x)) * self.mixture_distribution.probs, dim=-1)
 
     def log_prob(self, x: Tensor) -> Tensor:
         if self._validate_args:

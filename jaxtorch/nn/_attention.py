@@ -160,9 +160,9 @@ def _additive(
             "`generate_square_subsequent_mask` to create this mask."
         )
     if is_causal and key_padding_mask is None and not need_weights:
-        return None, None, True
+        return None, None, is_causal
     attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", dtype, False)
-    return key_padding_mask, attn_mask, is_causal and key_padding_mask is None
+    return key_padding_mask, attn_mask, is_causal if key_padding_mask is None else False
 
 
 def _check_weights(key: Any, value: Any, packed: Tensor | None, separate: Any) -> None:

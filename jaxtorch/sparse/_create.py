@@ -65,13 +65,13 @@ class check_sparse_tensor_invariants:
     def __exit__(self, *exc: Any) -> None:
         check_sparse_tensor_invariants._on, self.saved = bool(self.saved), None
 
-    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, mth: Callable[..., Any]) -> Callable[..., Any]:
         import functools
 
-        @functools.wraps(fn)
+        @functools.wraps(mth)
         def checked(*args: Any, **kwargs: Any) -> Any:
             with type(self)(self.state):
-                return fn(*args, **kwargs)
+                return mth(*args, **kwargs)
 
         return checked
 

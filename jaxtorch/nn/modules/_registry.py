@@ -126,7 +126,7 @@ class Registry:
     def get_submodule(self, target: str) -> Any:
         """The submodule with a dotted name; AttributeError if there is none."""
         found: Any = self
-        for name in target.split(".") if target else ():
+        for name in target.split(".") if target != "" else ():
             if not hasattr(found, name):
                 raise AttributeError(f"{found._get_name()} has no attribute `{name}`")
             found = getattr(found, name)

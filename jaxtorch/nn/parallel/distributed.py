@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,26 @@ from .reducer import Reducer
 __all__ = ["DistributedDataParallel"]
 
 
+def _whether_to_send(broadcast_buffers: bool | None, forward_sync_buffers: bool | None) -> bool:
+    """Are buffers sent to all processes in each forward? By the new option, or the old one where that alone is given."""
+    if broadcast_buffers is None:
+        return True if forward_sync_buffers is None else forward_sync_buffers
+    if forward_sync_buffers is not None:
+        text = (
+            "Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is deprecated and its value is "
+            "ignored when `forward_sync_buffers` is provided."
+        )
+        warnings.warn(text, FutureWarning, stacklevel=3)
+        return forward_sync_buffers
+    text = (
+        "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike `broadcast_buffers=False`, "
+        "`forward_sync_buffers=False` still syncs buffers at init. If you rely on buffers NOT being synced at init (e.g. "
+        "rank-local buffers), keep using `broadcast_buffers=False`."
+    )
+    warnings.warn(text, FutureWarning, stacklevel=3)
+    return broadcast_buffers
+
+
 class DistributedDataParallel(Module, Joinable):
     """Calls `module`, and averages its gradients over the processes of a group when a backward pass ends.
 
@@ -40,7 +61,7 @@ class DistributedDataParallel(Module, Joinable):
         device_ids: Any = None,
         output_device: Any = None,
         dim: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: Any = None,
         bucket_cap_mb: float | None = None,
@@ -53,8 +74,13 @@ class DistributedDataParallel(Module, Joinable):
         mixed_precision: Any = None,
         device_mesh: Any = None,
         skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: list[int] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
+        sent_at_first = True if forward_sync_buffers is not None or broadcast_buffers is None else broadcast_buffers
+        sent_in_forward = _whether_to_send(broadcast_buffers, forward_sync_buffers)
         if device_mesh is not None:
             if process_group is not None:
                 raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
@@ -72,7 +98,7 @@ class DistributedDataParallel(Module, Joinable):
         self.device_ids = None if device_ids is None else list(device_ids)
         self.output_device = output_device
         self.dim = dim
-        self.broadcast_buffers = broadcast_buffers
+        self.broadcast_buffers = self.forward_sync_buffers = sent_in_forward
         self.find_unused_parameters = find_unused_parameters
         self.require_backward_grad_sync = True
         self.require_forward_param_sync = True
@@ -92,7 +118,7 @@ class DistributedDataParallel(Module, Joinable):
             self._verify(list(averaged.values()))
             if init_sync:
                 tensors: list[Tensor] = [p for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
-                self._take_over(tensors + self._buffers_to_send() if broadcast_buffers else tensors)
+                self._take_over(tensors + self._buffers_to_send() if sent_at_first else tensors)
             self.reducer = self._made_reducer()
 
     def _averaged(self) -> dict[str, Tensor]:

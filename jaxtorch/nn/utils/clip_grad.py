@@ -78,12 +78,17 @@ def clip_grads_with_norm_(
         [p.grad for p in ([parameters] if isinstance(parameters, Tensor) else parameters)],
         max_norm,
         total_norm,
+        foreach,
     )
 
 
-def _scale(grads: list[Tensor | None], max_norm: float, total_norm: Tensor) -> None:
+def _scale(grads: list[Tensor | None], max_norm: float, total_norm: Tensor, foreach: bool | None = False) -> None:
     # Multiplying by one where nothing is to be clipped spares a decision, and so a wait for the device.
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    if foreach is not False and factor.ndim and any(g is not None for g in grads):
+        raise RuntimeError(
+            f"scalar tensor expected to be 0 dim but it has {factor.ndim} dimensions and {factor.numel()} elements."
+        )
     for grad in grads:
         if grad is not None:
             grad.mul_(factor if factor.device == grad.device else factor.to(grad.device))
