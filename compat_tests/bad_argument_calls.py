@@ -224,14 +224,16 @@ def by_name(line: str) -> str:
             continue
         parameters = list(signature.parameters.values())
         taken = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD][: len(node.args)]
-        if len(taken) == len(node.args) and not any(p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY) for p in parameters):
+        if len(taken) == len(node.args) and not any(
+            p.kind in (p.VAR_POSITIONAL, p.POSITIONAL_ONLY) for p in parameters
+        ):
             node.keywords[:0] = [ast.keyword(n, a) for n, a in zip(taken, node.args, strict=True)]
             node.args = []
         given = {k.arg for k in node.keywords} | {p.name for p in parameters[: len(node.args)]}
         for p in parameters:
-            if p.name not in given and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
-                if isinstance(p.default, bool | int | float | str | type(None)) and p.default == p.default:
-                    node.keywords.append(ast.keyword(p.name, ast.Constant(p.default)))
+            wanted = p.name not in given and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+            if wanted and isinstance(p.default, bool | int | float | str | type(None)):
+                node.keywords.append(ast.keyword(p.name, ast.Constant(p.default)))
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

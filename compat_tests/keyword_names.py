@@ -141,7 +141,7 @@ def refused_lines(text: str = "", step: int = 1) -> Iterator[tuple[str, str]]:
             warnings.simplefilter("ignore")
             named = bad_argument_calls.by_name(line)
         theirs, ours = [
-            bad_arguments.run(t, lambda t=t: eval(named, bad_argument_calls.Scope(t)), (), {}) for t in (torch, candidate())
+            bad_arguments.run(t, eval, (named, bad_argument_calls.Scope(t)), {}) for t in (torch, candidate())
         ]
         if isinstance(theirs, Exception):
             continue
@@ -157,7 +157,9 @@ counts: collections.Counter[str] = collections.Counter()
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
-    parser.add_argument("--lines", action="store_true", help="constructors, methods and functions of bad_argument_calls.txt only")
+    parser.add_argument(
+        "--lines", action="store_true", help="constructors, methods and functions of bad_argument_calls.txt only"
+    )
     options = parser.parse_args()
     for line, how in refused_lines(options.only):
         print(f"{line}  {how}", flush=True)

@@ -119,6 +119,15 @@ def test_names_from_schemas(text: str) -> None:
     assert keyword_names.counts["alike"] > 5
 
 
+def test_names_of_objects_arguments() -> None:
+    """Constructors, methods and functions of layers, optimizers, distributions and the like, by PyTorch's names."""
+    import keyword_names
+
+    keyword_names.counts.clear()
+    assert not list(keyword_names.refused_lines(step=7))
+    assert keyword_names.counts["alike"] > 70
+
+
 @parity_test
 def test_results_of_out_have_types_of_their_own(torch: Any) -> Any:
     x = torch.arange(6.0).reshape(2, 3)

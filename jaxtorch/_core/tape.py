@@ -184,7 +184,7 @@ class Node:
             self.metadata_: dict[Any, Any] = {}
             return self.metadata_
 
-    def register_hook(self, fn: Any) -> RemovableHandle:
+    def register_hook(self, fn: Any, /) -> RemovableHandle:
         """Call `fn(grad_inputs, grad_outputs)` after the node has run; it may return other grad_inputs."""
         if self.post_hooks is None:
             self.post_hooks = OrderedDict()
@@ -192,7 +192,7 @@ class Node:
         self.post_hooks[handle.id] = fn
         return handle
 
-    def register_prehook(self, fn: Any) -> RemovableHandle:
+    def register_prehook(self, fn: Any, /) -> RemovableHandle:
         """Call `fn(grad_outputs)` before the node runs; it may return other grad_outputs."""
         if self.node_pre_hooks is None:
             self.node_pre_hooks = OrderedDict()
@@ -433,11 +433,11 @@ class AccumulateGrad:
     def __repr__(self) -> str:
         return f"<AccumulateGrad object at {id(self):#x}>"
 
-    def register_hook(self, fn: Any) -> RemovableHandle:
+    def register_hook(self, fn: Any, /) -> RemovableHandle:
         """Call `fn((), grad_outputs)` once the gradient has been accumulated."""
         return self.variable.register_post_accumulate_grad_hook(NodeHook(fn))
 
-    def register_prehook(self, fn: Any) -> RemovableHandle:
+    def register_prehook(self, fn: Any, /) -> RemovableHandle:
         """Call `fn(grad_outputs)` before accumulation."""
 
         def adapted(grad: Any) -> Any:

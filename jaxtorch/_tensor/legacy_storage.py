@@ -16,11 +16,22 @@ class _LegacyStorageMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
 
-    def __call__(cls, *args: Any, wrap_storage: UntypedStorage | None = None, device: Any = None) -> TypedStorage:
+    def __call__(
+        cls, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None,
+        _internal: Any = None,
+    ) -> TypedStorage:  # fmt: skip
+        for name, given in (("dtype", dtype), ("device", device)):
+            if given is not None:
+                raise RuntimeError(f"{cls.__name__}(): keyword argument '{name}' cannot be specified")
         if wrap_storage is not None:
+            if args:
+                raise RuntimeError(
+                    f"{cls.__name__}() received an invalid combination of arguments: no others go with 'wrap_storage'"
+                )
+            if not isinstance(wrap_storage, UntypedStorage):
+                kind = type(wrap_storage).__name__
+                raise TypeError(f"{cls.__name__}(): argument 'wrap_storage' must be UntypedStorage, not {kind}")
             return TypedStorage(wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
-        if device is not None:
-            raise RuntimeError(f"{cls.__name__}(): keyword argument 'device' cannot be specified")
         return TypedStorage(*args, dtype=cls.dtype, device="cpu", _internal=True)
 
 

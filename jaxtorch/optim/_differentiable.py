@@ -67,4 +67,4 @@ def option(group: dict[str, Any], name: str, divided: bool = False) -> Any:
         check_alpha(x)
     if isinstance(x, Tensor) and x._rg and group.get("differentiable"):
         return x
-    return float(optimizer.number(x)) if divided else optimizer.number(x)
+    return float(optimizer.number(x)) if divided or isinstance(x, np.ndarray) else optimizer.number(x)

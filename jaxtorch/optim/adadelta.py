@@ -35,4 +35,4 @@ class Adadelta(RuleOptimizer):
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         numbers = {"lr": option(group, "lr")}
         decay = decay_of(group, numbers)
-        return (float(group["rho"]), _sent(group["eps"]), decay, bool(group["maximize"])), numbers
+        return (_sent(group["rho"]), _sent(group["eps"]), decay, bool(group["maximize"])), numbers

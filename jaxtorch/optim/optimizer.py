@@ -25,6 +25,7 @@ from .._core.capture import Again
 from .._core.entry import Kernel
 from .._core.parameters import need_kind
 from .._core.removable import RemovableHandle
+from .._core.size import kind_name
 from .._core.sparsity import NoContent, is_sparse
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value, aval_of, check_long, wrap_number
@@ -578,8 +579,13 @@ def number(x: Any) -> float:
 
 
 def _sent(x: Any) -> float:
-    """A number that enters the program; OverflowError for a whole one of more than 64 bits, which no tensor takes."""
+    """A number that enters the program. TypeError, or OverflowError for a whole one of more than 64 bits, for what no tensor
+    takes."""
     x = number(x)
+    if isinstance(x, (np.ndarray, str)):
+        raise TypeError(f"mul_(): argument 'other' (position 1) must be Tensor, not {kind_name(x)}")
+    if x is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     check_long(x)
     return float(x)
 

@@ -94,6 +94,8 @@ class SGD(Optimizer):
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is part of the update's program, and what enters it as numbers."""
         momentum, decay = number(group["momentum"]), option(group, "weight_decay")
+        if momentum:
+            1 - group["dampening"]  # its TypeError
         damped = bool(momentum and group["dampening"])
         numbers = {"lr": option(group, "lr")}
         if decay:
@@ -101,5 +103,5 @@ class SGD(Optimizer):
         if momentum:
             numbers["momentum"] = momentum
             if damped:
-                numbers["dampening"] = group["dampening"]
+                numbers["dampening"] = float(group["dampening"])
         return (decay != 0, damped, bool(group["nesterov"]), bool(group["maximize"])), numbers
