@@ -586,7 +586,7 @@ class Tensor:
         """In-place form of `digamma`."""
     def dim(self) -> _int:
         """The number of dimensions."""
-    def dim_order(self, ambiguity_check: Any = ...) -> tuple[_int, ...]:
+    def dim_order(self, *, ambiguity_check: Any = ...) -> tuple[_int, ...]:
         """The dimensions from the largest stride to the smallest."""
     def dist(self, other: Tensor, p: _Number | None = ...) -> Tensor:
         """The p-norm of the difference of two tensors."""
@@ -1331,7 +1331,7 @@ class Tensor:
     @overload
     def size(self, dim: _int) -> _int: ...
     def slice_inverse(self, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
-        """A tensor as large as `src` of which this one is a slice; RuntimeError unless the whole of it is."""
+        """This tensor's memory with the size, the strides and the offset of `src`, of which it is a slice; nothing else is looked at."""
     def slice_scatter(self, src: Tensor, dim: Any = ..., start: Any = ..., end: Any = ..., step: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with `[start:end:step]` of a dimension replaced."""
     def slogdet(self, *, out: Any = ...) -> return_types.slogdet:
