@@ -540,7 +540,7 @@ def _shown(source: _Source) -> Callable[..., Any]:
     """The function of a text, which shows the signature that PyTorch documents."""
     made = source.function
     others = [alias for alias, _ in source._other_names() if alias not in source.op.also]
-    made.__signature__ = parameters.signature(source.op, others, source.out)
+    made.__signature__ = parameters.Signature(source.op, others, source.out)
     made.source = source
     return made
 

@@ -266,8 +266,30 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
     return renamed
 
 
-def signature(op: Any, others: list[str], out: bool) -> inspect.Signature:
-    """What the function of an operation shows: without what only old or other spelling needs."""
+class Signature(inspect.Signature):
+    """What the function of an operation shows: without what only old or other spelling needs. Worked out when somebody looks."""
+
+    __slots__ = ("_made_of", "_found")
+
+    def __init__(self, op: Any, others: list[str], out: bool) -> None:
+        self._made_of, self._found = (op, others, out), None
+        self._return_annotation = inspect.Signature.empty  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
+    def _parameters(self) -> Any:
+        if self._found is None:
+            self._found = _shown(*self._made_of).parameters
+        return self._found
+
+    def replace(self, **changes: Any) -> inspect.Signature:
+        """Another signature, with these parts changed."""
+        return inspect.Signature(list(self._parameters.values()), __validate_parameters__=False).replace(**changes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return inspect.Signature, (list(self._parameters.values()),)
+
+
+def _shown(op: Any, others: list[str], out: bool) -> inspect.Signature:
     shown, kind = [], inspect.Parameter.POSITIONAL_OR_KEYWORD
     for p in op.params:
         if p.star:
