@@ -65,7 +65,8 @@ class AbsentValue:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self._refuse()
+        api, reason = object.__getattribute__(self, "_absent")
+        raise AbsentAttribute(f"{api}: {reason}")
 
     def __repr__(self) -> str:
         return f"<{self._absent[0]}, which jaxtorch has not>"

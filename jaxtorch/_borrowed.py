@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ._absent import AbsentAttribute as _AbsentAttribute
 from ._absent import absent as _absent
 from ._core.device import device as _device
 from ._core.size import Size as _Size
@@ -27,7 +28,7 @@ class _Classes:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise NotImplementedError(f"torch.classes.{name}: jaxtorch has no classes of compiled extensions")
+        raise _AbsentAttribute(f"torch.classes.{name}: jaxtorch has no classes of compiled extensions")
 
 
 classes = _Classes()
