@@ -249,7 +249,7 @@ def randint(
     if given and isinstance(given[-1], (tuple, list)) and size is None:
         size = given.pop()
     if len(given) == 2 and low is None and high is None and size is not None:
-        low, high = given
+        low, high = _integer(given[0], "randint", "low", 1), given[1]
     elif len(given) == 1 and high is None:
         high = given[0]
     elif len(given) == 1 and low is None:

@@ -98,6 +98,8 @@ def arange(
     given = list(args)
     if len(given) > 3 or (given and end is not None and start is not None):
         raise TypeError("arange() received an invalid combination of arguments: expected (end) or (start, end, step)")
+    if len(given) > 1 and given[0] is None:
+        need_kind("arange", "start", "Number", None)
     if len(given) == 3:
         step = given.pop()
     if len(given) == 2:

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes
+from .._core import dtypes, strides
 from .._core.op import Array, Ints, Number, function, functions, op
 from .._core.parameters import need_kind
 from .._core.size import need_sizes
@@ -142,15 +142,19 @@ def norm(
 
 
 def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: Any) -> Tensor:
+    if dim is not None and not isinstance(dim, int):
+        need_sizes("linalg_matrix_norm", "dim", dim)
     if isinstance(dim, int) or (dim is not None and len(dim) != 2):
         shown = dim if isinstance(dim, int) else ", ".join(map(str, dim))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {shown}")
     x = input if dtype is None else input.to(dtype)
     if x.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if x.dtype.itemsize == 2 and x.dtype.is_floating_point:
+        raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {dtypes.scalar_name(x.dtype)}")
     if dim is None and x.dim() > 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, range(x.dim())))}")
-    rows, columns = (0, 1) if dim is None else [d % x.dim() for d in dim]
+    rows, columns = (0, 1) if dim is None else [strides.wrap_dim(d, x.dim()) for d in dim]
     x = x.movedim((rows, columns), (-2, -1))
     total = functions["svd"](x)[1].sum(-1)
     if keepdim:
