@@ -139,6 +139,17 @@ LINES = {
         "torch.histogram(torch.ones(3), torch.arange(3.).double())",
         "torch.histogram(torch.ones(3), 2, weight=torch.ones(3).double())",
     ],
+    "names of classes": [
+        *[f"torch.Generator().{call}" for call in ("get_offset()", "set_offset(3)", "graphsafe_get_state()")],
+        "torch.optim.SGD.OptimizerPreHook",
+        "torch.optim.Optimizer.OptimizerPostHook",
+        "nn.Module.T_destination",
+    ],
+    "copies of what is no view": [
+        *[f"torch.view_copy(torch.ones(2, 3).t(), {to})" for to in ("(6,)", "(-1,)", "(5,)", "torch.int32", "torch.int16")],
+        "torch.view_copy(torch.ones(1, 2, requires_grad=True).expand(2, 2), (4,))",
+        "torch.view_copy(torch.ones(2, 3).t(), (6,), out=torch.empty(6))",
+    ],
     "texts of errors": [
         "torch.nanquantile(torch.ones(2), torch.tensor(2.))",
         "F.multilabel_margin_loss(torch.ones(1, 2), torch.tensor([[3, 0]]))",

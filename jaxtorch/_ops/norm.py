@@ -212,15 +212,9 @@ def batch_norm(
 
 
 def batch_normed(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
     """`batch_norm` of as few values as there are, with any `eps`."""
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
@@ -307,15 +301,9 @@ def instance_norm(
 
 
 def instance_normed(
-    input: Tensor,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-) -> Tensor:
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None, bias: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float,
+) -> Tensor:  # fmt: skip
     """`instance_norm` of as few values as there are."""
     outs = _instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats:

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, strides, viewstrides
+from .._core import capture, dtypes, strides, viewstrides
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
 from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
@@ -290,6 +290,8 @@ def _copying(name: str, view: Any) -> None:
     def copying(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         if name in ("view", "expand") and args and type(args[0]).__name__ != "dtype":
             need_sizes(name + "_copy", "size", args[0], 2)
+        if name == "view" and not isinstance(args[0] if args else kwargs.get("dtype"), dtypes.dtype):
+            input = input.contiguous()  # whose every shape is a view
         shown = view(input, *args, **kwargs)
         found = copied(shown) if isinstance(shown, Tensor) else tuple([copied(t) for t in shown])
         if out is None:

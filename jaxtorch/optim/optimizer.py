@@ -13,7 +13,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -130,6 +130,8 @@ class Optimizer:
     defaults: the options of groups that do not set their own.
     """
 
+    OptimizerPreHook = Callable[[Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None]
+    OptimizerPostHook = Callable[[Self, tuple[Any, ...], dict[str, Any]], None]
     _optimizer_step_pre_hooks: OrderedDict[int, Any]
     _optimizer_step_post_hooks: OrderedDict[int, Any]
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Any]

@@ -82,6 +82,7 @@ class Module(Registry):
     While no gradient is recorded, pending work runs when the outermost call returns.
     """
 
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])  # the type of `state_dict(destination=)`
     dump_patches: bool = False
     _version: int = 1
     training: bool
