@@ -105,7 +105,54 @@ def leaf_written_in_vmap(t: Any) -> Any:
     return t.func.vmap(lambda y: y.mul_(2))(t.ones(3, requires_grad=True))
 
 
-# -- what functions take
+# -- gradients that leave a mapped function on several ways
+
+
+@case
+def auxiliary_results_of_a_jacobian(t: Any) -> Any:
+    x = t.tensor([1.0, 2.0, 3.0])
+    found = []
+    for randomness in ("error", "different", "same"):
+
+        def both(y: Any, randomness: str = randomness) -> Any:
+            return t.func.jacfwd(lambda z: (z * z, z * z), has_aux=True, randomness=randomness)(y)
+
+        _, back = t.func.vjp(both, x)
+        found.append(back((t.ones(3, 3), t.ones(3))))
+    return found
+
+
+def _mapped_and_not(nested: bool, several: bool) -> Any:
+    def run(t: Any) -> Any:
+        w, x = t.tensor(3.0, requires_grad=True), t.arange(3.0)
+
+        def f(y: Any) -> Any:
+            u, v = (w * t.ones(2)).split(1) if several else (w * 2, w)
+            return y * u * v, v * 3, u * u
+
+        dims = (0, None, None)
+        g = t.func.vmap(f, out_dims=dims)
+        found = t.func.vmap(g, out_dims=dims)(t.stack([x, x])) if nested else g(x)
+        sum(y.sum() for y in found).backward()
+        return w.grad
+
+    return run
+
+
+for _nested in (False, True):
+    for _several in (False, True):
+        SAMPLES[f"mapped_and_not_{_nested}_{_several}"] = _mapped_and_not(_nested, _several)
+
+
+@case
+def closed_over_by_a_jacobian_with_auxiliary_results(t: Any) -> Any:
+    w = t.tensor(3.0, requires_grad=True)
+    first, second = t.func.jacfwd(lambda y: (w * y, w * 2), has_aux=True)(t.arange(3.0))
+    (first.sum() + second.sum()).backward()
+    return w.grad
+
+
+# -- what functions take and give
 
 
 def _pulled(*args: Any, **options: Any) -> Any:
@@ -149,6 +196,23 @@ def checkpoint_debug_with_contexts(t: Any) -> Any:
 @case
 def forward_jacobian_looks_at_inputs_first(t: Any) -> Any:
     return t.autograd.functional.jacobian(lambda x: x, {"a": t.ones(1)}, strategy="forward-mode")
+
+
+@case
+def forward_jacobians_are_lists(t: Any) -> Any:
+    g, x = t.autograd.functional, t.ones(2)
+    options = {"vectorize": True, "strategy": "forward-mode"}
+    return [
+        g.jacobian(lambda x, y: (x * y, x), (x, x), **options),
+        g.jacobian(lambda x: (x, x * 2), x, **options),
+        g.jacobian(lambda x, y: x * y, (x, x), **options),
+        g.hessian(lambda x, y: (x * y).sum(), (x, x), vectorize=True, outer_jacobian_strategy="forward-mode"),
+    ]
+
+
+@case
+def randomness_is_refused_before_types(t: Any) -> Any:
+    return t.func.vmap(lambda x: t.randn_like(x))(t.arange(3))
 
 
 # -- gradcheck

@@ -138,6 +138,22 @@ def repeating(values: list[Value]) -> Iterator[None]:
         sources.again = before
 
 
+def _refuse(source: Any) -> None:
+    if source.randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+            "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+
+
+def refuse_mapping() -> None:
+    """RuntimeError where a `vmap` is at work in which nothing may be drawn."""
+    for source in reversed(sources.stack):
+        if isinstance(source, _Key):
+            return
+        _refuse(source)
+
+
 def draw(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
     """What `generator.engine.method(*args)` draws inside a transformation: a NumPy array or a tracer."""
     stack = sources.stack
@@ -153,11 +169,7 @@ def draw(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
     for source in reversed(stack):
         if isinstance(source, _Key):
             break
-        if source.randomness == "error":
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                "randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+        _refuse(source)
         if source.randomness == "different":
             maps.append(source)
     if not maps:

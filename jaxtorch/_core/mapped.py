@@ -233,8 +233,7 @@ def leave(level: Level, t: Tensor) -> Tensor:
 
 def summed(mode: Any, target: Any, g: Any) -> Any:
     """A gradient on its way along an edge: where it leaves a mapped function that has ended, the sum over all examples."""
-    a = g.array if type(g) is Value else g._read().array if isinstance(g, Tensor) and not is_sparse(g) else None
-    over = None
+    a, over = _array(g), None
     while type(a) is Mapped:
         level: Any = a.level
         if not level.open and (not isinstance(target, tape.Node) or target.seq < level.start):
@@ -243,6 +242,33 @@ def summed(mode: Any, target: Any, g: Any) -> Any:
         a = a.value.array
     if over is None:
         return g
+    return summed(mode, target, _sum(mode, over, g))
+
+
+def alike(mode: Any, grads: list[Any]) -> list[Any]:
+    """Gradients of one value, or of one kernel's outputs. Where some come from a mapped function that has ended, and some do not, the
+    values are the same for all examples: the others are summed over these, lest the rest be counted once for each."""
+    over = [set(_ended(g)) for g in grads if g is not None]
+    for level in set[Any]().union(*over) if len(over) > 1 else ():
+        if not all(level in found for found in over):
+            grads = [g if g is None or level not in _ended(g) else _sum(mode, level, g) for g in grads]
+    return grads
+
+
+def _ended(g: Any) -> list[Level]:
+    a, found = _array(g), []
+    while type(a) is Mapped:
+        if not a.level.open:
+            found.append(a.level)
+        a = a.value.array
+    return found
+
+
+def _array(g: Any) -> Any:
+    return g.array if type(g) is Value else g._read().array if isinstance(g, Tensor) and not is_sparse(g) else None
+
+
+def _sum(mode: Any, level: Level, g: Any) -> Any:
     from .op import functions
 
-    return summed(mode, target, mode.of_tensor(functions["sum"](leave(over, mode.to_tensor(g)), 0)))
+    return mode.of_tensor(functions["sum"](leave(level, mode.to_tensor(g)), 0))

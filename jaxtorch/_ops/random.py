@@ -28,6 +28,7 @@ _CPU = devices.cpu.slot
 
 
 def unsupported(kernel: str, dtype: dtypes.dtype) -> NotImplementedError:
+    draws.refuse_mapping()  # that comes first
     return NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.scalar_name(dtype)}'")
 
 

@@ -273,8 +273,8 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
             else:
                 made = functions["zeros"]((*o.shape, *t.shape), dtype=o.dtype, device=o.device)
             parts.append(made)
-        rows.append(tuple(parts) if several else parts[0])
-    return tuple(rows) if out_several else rows[0]
+        rows.append(parts if several else parts[0])  # PyTorch gives lists here
+    return (rows if several else tuple(rows)) if out_several else rows[0]
 
 
 def _rows(
