@@ -452,14 +452,10 @@ class _MappedWalk(_Walk):
     __slots__ = ()
 
     def visit(self, node: Any, grads: list[Any]) -> None:
-        super().visit(node, mapped.alike(self.mode, grads) if len(grads) > 1 else grads)
+        super().visit(node, mapped.alike(self.mode, grads))
 
     def send(self, target: Any, index: int, g: Any) -> None:
-        g = mapped.summed(self.mode, target, g)
-        slots = self.buffers.get(target) if isinstance(target, Node) else None
-        if slots is not None and slots[index] is not None:
-            slots[index], g = mapped.alike(self.mode, [slots[index], g])
-        super().send(target, index, g)
+        super().send(target, index, mapped.arriving(self.mode, self.buffers, target, index, g))
 
 
 def _of_node(hook: Any) -> bool:

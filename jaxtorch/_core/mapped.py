@@ -245,6 +245,15 @@ def summed(mode: Any, target: Any, g: Any) -> Any:
     return summed(mode, target, _sum(mode, over, g))
 
 
+def arriving(mode: Any, buffers: dict[Any, list[Any]], target: Any, index: int, g: Any) -> Any:
+    """A gradient where an edge has led it, such that it can be added to what has come there before."""
+    g = summed(mode, target, g)
+    slots = buffers.get(target) if isinstance(target, tape.Node) else None
+    if slots is not None and slots[index] is not None:
+        slots[index], g = alike(mode, [slots[index], g])
+    return g
+
+
 def alike(mode: Any, grads: list[Any]) -> list[Any]:
     """Gradients of one value, or of one kernel's outputs. Where some come from a mapped function that has ended, and some do not, the
     values are the same for all examples: the others are summed over these, lest the rest be counted once for each."""
