@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._core import forward
 from .._core.tensor import Tensor
+from ._sparse_ends import carrier
+
+
+def moving(args: tuple[Any, ...]) -> forward.Level | None:
+    """The innermost level at which an argument moves."""
+    return forward.moving([carrier(a)._read() for a in args if isinstance(a, Tensor)])
 
 
 def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward.Level, recorded: Any) -> Any:
-    """Run a Function on tensors with tangents at a level: the user's `jvp` gives the tangents of the outputs."""
+    """Run a Function on tensors with tangents at a level: the user's `jvp` gives the tangents of the outputs. Further out the
+    Function is one again."""
+    from .function import Function, _apply
+
+    if at.outer is not None and cls.setup_context is not Function.setup_context:
+        with forward.beneath(at):
+            if moving(args) is not None:
+                recorded = functools.partial(recorded, output=_apply(cls, args, kwargs))
     ctx = cls._node_class()
     tangents = [forward.tangent_of(a._read(), at) if isinstance(a, Tensor) else None for a in args]
     inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}

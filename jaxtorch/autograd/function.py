@@ -371,8 +371,8 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(own, Tensor):
                 own._value = other._value
         return recorded
-    if forward.level is not None and (at := _moving(args)) is not None:
-        return _along(cls, args, kwargs, at, _recorded)
+    if forward.level is not None and (at := _dual_function.moving(args)) is not None:
+        return _dual_function.apply(cls, args, kwargs, at, _recorded)
     if not state.taped:
         return _recorded(cls, args, kwargs)
     ctx = cls._node_class()
@@ -385,7 +385,7 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
 
     Within a derivative that is taken of each example the user's `backward` (`jvp`) is asked, and the rule gives values only.
     """
-    at = None if forward.level is None else _moving(args)
+    at = None if forward.level is None else _dual_function.moving(args)
     within = state.working and state.working[-1] in (None, "tangents")
     ruled = cls._overrides_vmap()
     if ruled and not within:
@@ -400,24 +400,10 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
             state.grad = before
         recorded = functools.partial(_recorded, output=found)
     if at is not None:
-        return _along(cls, args, kwargs, at, recorded)
+        return _dual_function.apply(cls, args, kwargs, at, recorded)
     ctx = cls._node_class()
     ctx._in_transform = True
     return recorded(cls, args, kwargs, ctx)
-
-
-def _moving(args: tuple[Any, ...]) -> forward.Level | None:
-    """The innermost level at which an argument moves."""
-    return forward.moving([carrier(a)._read() for a in args if isinstance(a, Tensor)])
-
-
-def _along(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward.Level, recorded: Any) -> Any:
-    """The same where arguments move at a level; further out the Function is one again, with the user's derivatives."""
-    if at.outer is not None and cls.setup_context is not Function.setup_context:
-        with forward.beneath(at):
-            if _moving(args) is not None:
-                recorded = functools.partial(_recorded, output=_apply(cls, args, kwargs))
-    return _dual_function.apply(cls, args, kwargs, at, recorded)
 
 
 def _recorded(
