@@ -265,6 +265,7 @@ def _instance_norm(
     if not n and (weight is not None or bias is not None):
         raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
     if not use_input_stats:
+        assert running_mean is not None and running_var is not None
         scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))
         y = (x - running_mean.astype(x.dtype).reshape(shape)) * scale.reshape(shape)
         return (_affine(y, weight, bias, shape).astype(input.dtype),)
