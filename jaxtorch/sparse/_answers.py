@@ -40,7 +40,7 @@ def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     capture.breaks("an operation on a sparse tensor")
     name = public.__name__
     handler = TABLE.get(name)
-    if handler is None:
+    if handler is None or (args and not isinstance(args[0], SparseTensor) and _wants_sparse(handler)):
         unsupported(name, args)
     out = handler(*args, **kwargs)
     if isinstance(out, SparseTensor):
@@ -50,6 +50,11 @@ def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if isinstance(first, SparseTensor) and first is not out and first._parts[-1] is values and values.requires_grad:
             out._parts = (*out._parts[:-1], alias(values))  # a place of its own in the graph
     return out
+
+
+def _wants_sparse(handler: Callable[..., Any]) -> bool:
+    """Is the first argument the sparse one, and no other?"""
+    return next(iter(getattr(handler, "__annotations__", {}).values()), "") == "SparseTensor"
 
 
 answers.append(answer)
