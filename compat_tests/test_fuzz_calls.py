@@ -343,6 +343,7 @@ CALLS = {
     "embedding of a flag": lambda t: t.nn.functional.embedding(t.tensor([0]), False, 0),
     "is_set_to": lambda t: [t.ones(0).is_set_to(t.ones(0)), (lambda x: x.is_set_to(x.view(0)))(t.ones(0))],
     "put by a sparse index": lambda t: t.ones(3).index_fill(0, t.tensor([0]).to_sparse(), 1),
+    "gaussian_nll_loss of two faults": lambda t: t.nn.functional.gaussian_nll_loss(2, t.ones(2), -t.ones(2)),
     "rfftfreq of nothing": lambda t: [t.fft.rfftfreq(n).tolist() for n in (0, -1, -2, -3, 1)],
     "trapz without points": lambda t: t.trapz(t.ones(2, 0, dtype=t.int8), dx=1.5),
     "trapz of flags": lambda t: t.trapz(t.ones(0, 3, dtype=t.bool), dim=0),

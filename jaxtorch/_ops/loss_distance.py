@@ -275,6 +275,8 @@ def gaussian_nll_loss(
         var = var * input.new_ones(input.size())
     if not isinstance(var, Tensor):
         functions["any"](var < 0)  # its error
+    if not isinstance(input, Tensor) and (var < 0).any():
+        raise ValueError("var has negative entry/entries")
     shape, given = tuple(input.size()), tuple(var.size())
     if given != shape:
         if shape[:-1] == given:
