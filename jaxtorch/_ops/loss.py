@@ -285,6 +285,9 @@ def adaptive_log_probability(head: Array, target: Array, clusters: Arrays, cutof
 
     cutoffs: where the clusters begin, then the number of classes.
     """
+    if target.dtype not in (jnp.int32, jnp.int64):
+        refuse("ge_cpu", target, "complex")
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     target = target.astype(jnp.int64)
     if target.size:
         low, high, last = jnp.min(target), jnp.max(target), cutoffs[-1] - 1

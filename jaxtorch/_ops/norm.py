@@ -475,6 +475,8 @@ def cross_map_lrn(input: Array, size: int, alpha: float, beta: float, k: float):
         raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
     for number in (beta, k):
         check_long(number)
+    if kind(input) != "float":
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(input)}")
     channels, reach = input.shape[1], int((size - 1) / 2 + 1)
     square = input * input
     padded = jnp.pad(square, ((0, 0), (reach - 1, reach - 1), (0, 0), (0, 0)))

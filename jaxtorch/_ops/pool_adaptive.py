@@ -84,7 +84,7 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
             axes = tuple(range(x.ndim - n, x.ndim))
             return average(x, axes, keepdims=True)
         if x.size:
-            return _avg_pool(x, n, kernel, kernel, 0, False, True, None)
+            return in_single(lambda v: _avg_pool(v, n, kernel, kernel, 0, False, True, None))(x)
 
     if target() == "meta":
         return jnp.zeros((*x.shape[:-n], *sizes), x.dtype)
@@ -325,6 +325,8 @@ def _define_fractional(n: int) -> Any:
                 f"fractional_max_pool{n}d{'_out' * (n == 3)}(): Expected input to have non-zero size for non-batch dimensions, "
                 f"but got{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty."
             )
+        if kind(input) == "complex":
+            unsupported(f"fractional_max_pool{n}d_out_frame", input)
         x = input[None] if input.ndim == n + 1 else input
         names = ("time", "height", "width")[-n:]
         for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from typing import Any
+
+import numpy as np
 
 from . import constraints
 from ._torch import Tensor, torch
@@ -44,6 +47,8 @@ class Wishart(ExponentialFamily):
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         n = matrix.shape[-1]
+        if not isinstance(df, (Tensor, numbers.Number)) or isinstance(df, np.generic):
+            raise AttributeError(f"'{type(df).__name__}' object has no attribute 'shape'")
         df = df if isinstance(df, Tensor) else torch.tensor(df, dtype=matrix.dtype, device=matrix.device)
         batch_shape = torch.Size(torch.broadcast_shapes(tuple(matrix.shape[:-2]), tuple(df.shape)))
         if df.le(n - 1).any().item():
