@@ -133,7 +133,8 @@ def _mapped_and_not(nested: bool, several: bool) -> Any:
         dims = (0, None, None)
         g = t.func.vmap(f, out_dims=dims)
         found = t.func.vmap(g, out_dims=dims)(t.stack([x, x])) if nested else g(x)
-        sum(y.sum() for y in found).backward()
+        total: Any = sum(y.sum() for y in found)
+        total.backward()
         return w.grad
 
     return run
