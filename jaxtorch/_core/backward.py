@@ -21,18 +21,16 @@ from .capture import unobserved
 from .captured import Capture, edge_of
 from .entry import Entry, Kernel
 from .gradient import GradForm
-from .handed import hand_out, keep, let_go
-from .holders import LISTED, counted
+from .handed import keep, let_go
 from .modes import Anomaly, in_another_thread, no_grad, state, watch
+from .node_hooks import after_node, before_node, copied, copy_entry, graded_outputs, pre_hooks, tensors, through_hooks
 from .program import emit
-from .returned import GradDtype, changed, check_replacement
 from .sparsity import NoContent, SparseValue, add_values, dense_value, is_sparse
 from .tape import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks, refuse_result
 from .value import Aval, Value
 from .views import find_place, own_copy
 
 _sums: dict[Aval, Entry] = {}
-_copies: dict[tuple[Aval, str], Entry] = {}
 
 
 def _sum_entry(aval: Aval) -> Entry:
@@ -42,22 +40,6 @@ def _sum_entry(aval: Aval) -> Entry:
             kernel = Kernel("accumulate", lambda a, b: (a + b,), (aval, aval), aval.slot)
         entry = _sums[aval] = Entry(None, kernel, None)
         entry.grad_name = "AddBackward0"
-    return entry
-
-
-def _copy(g: Any, name: str) -> Any:
-    """A gradient that has a graph as a tensor of its own: `.grad` shares no memory with what hooks and callers hold."""
-    if is_sparse(g):
-        return g.clone()
-    return _tensor.apply_entry(_copy_entry(g._read().aval, name), [g])
-
-
-def _copy_entry(aval: Any, name: str) -> Entry:
-    """The entry that copies a value of one type; name: of its node in a graph."""
-    entry = _copies.get((aval, name))
-    if entry is None:
-        entry = _copies[aval, name] = Entry(None, Kernel("copy", lambda a: (a,), (aval,), aval.slot), None)
-        entry.grad_name = name
     return entry
 
 
@@ -162,7 +144,7 @@ def _readable(form: Any, v: Value, kind: str, k: int) -> Value:
     """A saved value as the node of a gradient may keep it: what PyTorch does not save may have been written over, then as now."""
     if v.guard is None or not getattr(form, "is_unsaved", _checked)(kind, k):
         return v
-    return emit(_copy_entry(v.aval, "").kernel, [v])[0]
+    return emit(copy_entry(v.aval, "").kernel, [v])[0]
 
 
 def _checked(kind: str, k: int) -> bool:
@@ -239,7 +221,7 @@ def run(
         for leaf, g in list(walk.leaves.values()):
             walk.finish_leaf(leaf, g)
         if capture is not None:
-            capture.found = list(_tensors(capture.found, walk.mode))
+            capture.found = list(tensors(capture.found, walk.mode))
         for callback in walk.callbacks:
             callback()
     finally:
@@ -353,12 +335,12 @@ class _Walk:
         if runs and capture is not None:
             capture.take(node, grads)  # as it comes, before hooks: they run as a part of the node
         if node.pre_hooks is not None or node.retains is not None:
-            _before_node(node, grads, mode)
+            before_node(node, grads, mode)
         if not runs and capture is not None:
             capture.take(node, grads)
             return
         if node.node_pre_hooks:
-            _pre_hooks(node, grads, mode)
+            pre_hooks(node, grads, mode)
         own = node.run_values
         if self.lacking and not node.unasked and all(g is None for g in grads):
             results = [None] * len(node.ends)
@@ -372,7 +354,7 @@ class _Walk:
                     g if edge is not None and capture.wants(edge) else None
                     for g, edge in zip(results, node.edges, strict=True)
                 ]
-            results = _after_node(node, grads, results, mode)
+            results = after_node(node, grads, results, mode)
         if not self.retain:
             node.release()
         send, indices = self.send, node.indices
@@ -415,7 +397,7 @@ class _Walk:
         if leaf._hooks:
             hooks = leaf._hooks.values()
             hooks = sorted(hooks, key=_of_node) if alone else [h for h in hooks if not _of_node(h)]
-            g = _through_hooks(hooks, g, mode)
+            g = through_hooks(hooks, g, mode)
         if capture is not None:
             for position in capture.by_leaf[id(leaf)]:
                 capture.found[position] = g
@@ -431,7 +413,7 @@ class _Walk:
         if leaf._post_hooks:
             for hook in sorted(leaf._post_hooks.values(), key=_of_node):
                 if type(hook) is NodeHook:
-                    hook((), _tensors([g], mode))
+                    hook((), tensors([g], mode))
                 elif (result := hook(leaf)) is not None:
                     refuse_result(result)
 
@@ -471,7 +453,7 @@ def accumulate(t: Any, g: Any, mode: Any) -> None:
     elif old is None and watch and not mode.graph:
         t._grad = mode.to_tensor(g).detach()  # as in PyTorch, without the tangent of a dual
     elif old is None:
-        t._grad = _copy(g, "CopyBackwards") if mode.graph else mode.to_tensor(g)
+        t._grad = copied(g, "CopyBackwards") if mode.graph else mode.to_tensor(g)
     elif mode.graph:
         t._grad = g + old if is_sparse(old) else old + g
     else:
@@ -510,96 +492,16 @@ def _run_watched(node: Any, grads: list[Any], mode: Any) -> Any:
     return results
 
 
-def _before_node(node: Any, grads: list[Any], mode: Any) -> None:
-    """Run the hooks on a node's incoming gradients, and store those that `retain_grad` asked for."""
-    for index, hooks in list((node.pre_hooks or {}).items()):
-        grads[index] = _through_hooks(list(hooks.values()), grads[index], mode)
-    for index, ref in list((node.retains or {}).items()):
-        t = ref()
-        if t is not None and grads[index] is not None:
-            g = mode.to_tensor(grads[index])
-            t._grad = t._grad + g if t._grad is not None else _copy(g, "CloneBackward0") if mode.graph else g
-
-
-def _tensors(grads: Any, mode: Any) -> tuple[Any, ...]:
-    return tuple([None if g is None else hand_out(g, mode) for g in grads])
-
-
-def _pre_hooks(node: Any, grads: list[Any], mode: Any) -> None:
-    """Run the hooks on a node itself, before it runs."""
-    shown = _graded_outputs(node)
-    for hook in list(node.node_pre_hooks.values()):
-        given = _tensors([grads[k] for k in shown], mode)
-        result = hook(given)
-        if result is not None:
-            for k, g in zip(shown, changed(hook, result, given, mode), strict=True):
-                grads[k] = g
-
-
-_UPDATING = frozenset({"NativeBatchNormBackward0", "ViewBackward0"})
-"""Nodes of operations whose other outputs are new running statistics."""
-
-
-def _graded_outputs(node: Any) -> range | list[int]:
-    """The outputs that a hook on the node gets gradients of: those that can have one."""
-    form = node.form
-    if form.name in _UPDATING:
-        return [0]
-    floats = getattr(getattr(form, "entry", None), "out_float", None)
-    return range(form.n_out) if floats is None else [k for k in range(form.n_out) if floats[k]]
-
-
-def _through_hooks(hooks: list[Any], g: Any, mode: Any) -> Any:
-    for hook in hooks:
-        if g is None:
-            result = hook(None)
-            if result is not None:
-                check_replacement(hook, result, None)
-            continue
-        given = [hand_out(g, mode)]
-        before = None if mode.graph or is_sparse(given[0]) else given[0]._read()
-        result = [hook(given[0])]
-        if result[0] is not None:
-            if type(hook) is not GradDtype:
-                check_replacement(hook, result[0], given[0])
-            g = mode.of_tensor(result[0])
-            if next(counted(result)) > LISTED + (result[0] is given[0]):
-                g = keep(result[0], g)
-            continue
-        if before is not None and given[0]._read() is not before:
-            g = mode.of_tensor(given[0])  # the hook wrote to its argument in place
-        if next(counted(given)) > LISTED:
-            g = keep(given[0], g)
-    return g
-
-
 def _unshared(g: Any) -> Any:
     """A gradient that somebody outside holds too, as a value of its own: what is written to the one leaves the other's history."""
     return own_copy(g) if g.__class__ is Value else g
-
-
-def _after_node(node: Any, grads: list[Any], results: Any, mode: Any) -> Any:
-    """Run a node's post hooks, which see (gradients of the inputs that are tensors, gradients of the outputs)."""
-    shown, wanted = node.inputs(), node.form.wanted
-    by_input, outs = dict(zip(wanted, results, strict=True)), _tensors([grads[k] for k in _graded_outputs(node)], mode)
-    ins = _tensors([by_input.get(i) for i in shown], mode)
-    for hook in list(node.post_hooks.values()):
-        result = hook(ins, outs)
-        if result is not None:
-            by_input = dict(zip(shown, changed(hook, result, ins, mode), strict=True))
-            ins, result = result, None
-    counts = list(counted(ins))
-    for i, t, count in zip(shown, ins, counts, strict=True):
-        if count > LISTED and by_input.get(i) is not None:
-            by_input[i] = keep(t, by_input[i])
-    return [by_input[i] for i in wanted]
 
 
 def called(node: Node, grads: tuple[Any, ...]) -> Any:
     """What `grad_fn(*grads)` gives: the gradients of a node's inputs, each apart, with a history where gradients are enabled."""
     if node.run_values is not None:
         raise TypeError(f"'{type(node).__name__}' object is not callable")
-    taking = _graded_outputs(node)
+    taking = graded_outputs(node)
     if len(grads) != len(taking):
         raise TypeError(f"expected {len(taking)} arguments, got {len(grads)} instead")
     for i, g in enumerate(grads):
@@ -607,6 +509,6 @@ def called(node: Node, grads: tuple[Any, ...]) -> Any:
             raise TypeError(f"argument {i} is not a Variable")
     mode, given = _way(state.grad), dict(zip(taking, grads, strict=True))
     values = [None if given.get(k) is None else mode.of_tensor(given[k]) for k in range(node.form.n_out)]
-    found = dict(zip(node.form.wanted, _tensors(mode.run(node, values), mode), strict=True))
+    found = dict(zip(node.form.wanted, tensors(mode.run(node, values), mode), strict=True))
     shown = tuple([found.get(i) for i in node.inputs()])
     return shown[0] if len(shown) == 1 else shown

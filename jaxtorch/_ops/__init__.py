@@ -16,6 +16,7 @@ _FAMILIES = (
     "sampling",
     "random",
     "views",
+    "splitting",
     "complex_views",
     "complexes",
     "bitwise",

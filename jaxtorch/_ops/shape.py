@@ -14,8 +14,8 @@ import numpy as np
 from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
 from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.size import as_size, check_long, need_sizes
+from .._core.parameters import need_kind
+from .._core.size import as_size, need_sizes
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.value import python_number
@@ -23,7 +23,7 @@ from .._core.views import _put_back
 from .casting import computed_in
 from .indexing import _content
 from .rules import diagonal_of, refuse
-from .views import _slice, diagonal, select, slice_dim
+from .views import _slice, diagonal, select
 
 # -- repeated
 
@@ -338,98 +338,6 @@ def slice_scatter(
     given = {"dim": d, "length": size[d], "step": step, "start": begin}
     part = jnp.zeros(size, input.dtype)  # only its shape counts
     return _replaced(_slice.op, input, src, part, **given)
-
-
-# -- parts that partition a dimension
-
-
-def _pieces(t: Tensor, parts: list[tuple[int, int]], dim: int) -> tuple[Tensor, ...]:
-    return tuple([slice_dim(t, dim, start, start + length, 1) for start, length in parts])
-
-
-def _numbers(given: Any) -> Any:
-    """Sections or indices as an int or a tuple of ints."""
-    if isinstance(given, Tensor):
-        if given.dtype is not dtypes.int64 or given._value.aval.ndim > 1:
-            raise RuntimeError(
-                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-                "one-dimensional tensor of "
-                f"type Long, but got one of type {dtypes.scalar_name(given.dtype)}"
-            )
-        given = given.tolist()
-    return tuple([int(i) for i in given]) if isinstance(given, (tuple, list)) else int(given)
-
-
-def _the_way(name: str, *ways: Any) -> Any:
-    """The one way to split that is given, among its names: a number of parts, or indices."""
-    given = [x for x in ways if x is not None]
-    if len(given) != 1 or isinstance(given[0], str):
-        kinds = ", ".join(type(x).__name__ for x in given) or "nothing"
-        raise TypeError(f"{name}(): expected an int or a tuple of ints to split by, but got {kinds}")
-    ways_given = given[0] if isinstance(given[0], (list, tuple)) else given[:1]
-    for way in ways_given:
-        if isinstance(way, Tensor) and way.dtype is not dtypes.int64:
-            found = dtypes.scalar_name(way.dtype)
-            raise RuntimeError(f"{name} expected tensor_indices_or_sections to have dtype of long, but got {found}")
-        check_long(way)
-        if way.__class__ is not int and not (isinstance(way, Tensor) and way.ndim):
-            need_kind(name, "indices_or_sections", "int", way)
-    return _numbers(given[0])
-
-
-@function("tensor_split", method=True)
-@numpy_names
-@checked
-def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
-    sections: Any = None, tensor_indices_or_sections: Any = None,
-) -> tuple[Tensor, ...]:  # fmt: skip
-    """Parts of a dimension, cut at indices or into so many sections."""
-    given = _the_way("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
-    size = input._value.aval.shape
-    parts = viewstrides.tensor_split(size, given, dim)
-    return _pieces(input, parts, strides.wrap_dim(dim, len(size)))
-
-
-def _splitting(name: str, least: int, dim: Any) -> None:
-    def split_into(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
-        size = need_tensor(input, name)._value.aval.shape
-        ways = [x for x in (indices_or_sections, indices, sections) if x is not None]
-        for way in ways:
-            if (isinstance(way, Tensor) and (way.ndim or dtypes.category(way.dtype) != 1)) or isinstance(
-                way, (tuple, list)
-            ):
-                need_sizes(name, "indices", way)
-        given = _the_way(name, indices_or_sections, indices, sections)
-        if len(size) < least:
-            raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(size)} "
-                "dimensions!"
-            )
-        d = dim(len(size))
-        if isinstance(given, int) and (given <= 0 or size[d] % given):
-            raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {size[d]} is not "
-                f"divisible by the split_size {given}!"
-            )
-        return _pieces(input, viewstrides.tensor_split(size, given, d), d)
-
-    split_into.__name__ = split_into.__qualname__ = name
-    split_into.__doc__ = "Equal parts of one dimension, or parts cut at indices."
-    function(name)(split_into)
-
-    def one_by_one(self: Tensor, indices_or_sections: Any = None, *more: int, **named: Any) -> Any:
-        given = need_sizes(name, "indices", (indices_or_sections, *more)) if more else indices_or_sections
-        return split_into(self, given, **named)
-
-    one_by_one.__qualname__ = f"Tensor.{name}"
-    one_by_one.__doc__ = split_into.__doc__
-    method(name)(one_by_one)
-
-
-_splitting("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
-_splitting("vsplit", 2, lambda ndim: 0)
-_splitting("dsplit", 3, lambda ndim: 2)
 
 
 @function("unravel_index")

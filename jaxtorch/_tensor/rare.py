@@ -6,8 +6,8 @@ import warnings
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from .._core.backward import GradDtype
 from .._core.dtypes import dtype, scalar_name
+from .._core.returned import GradDtype
 from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
 from ._members import Members

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jax._src import core as _core
 
-from .._core import backward, capture, draws, forward, mapped, strides, tape
+from .._core import backward, capture, draws, forward, mapped, node_hooks, strides, tape
 from .._core.captured import Capture
 from .._core.journal import Journal
 from .._core.layouts import strides_of
@@ -322,7 +322,7 @@ def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
     moving = []
     with forward.beneath(forward.level):
         for p, t in zip(primals, tangents, strict=True):
-            h = backward._copy(p, "CloneBackward0")
+            h = node_hooks.copied(p, "CloneBackward0")
             forward.set_tangent(h._read(), t)
             moving.append(h)
     return moving
