@@ -376,7 +376,8 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
             asked = [y for y in leaves_of(t, out) if y.requires_grad]
             if asked:
                 parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
-                sum(parts[1:], parts[0]).backward()
+                total: Any = sum(parts[1:], parts[0])
+                total.backward()
             for y in (
                 o.w,
                 o.layer.weight,
