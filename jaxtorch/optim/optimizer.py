@@ -586,8 +586,6 @@ def _sent(x: Any) -> float:
     x = number(x)
     if isinstance(x, (np.ndarray, str)):
         raise TypeError(f"mul_(): argument 'other' (position 1) must be Tensor, not {kind_name(x)}")
-    if x is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     check_long(x)
     return float(x)
 
