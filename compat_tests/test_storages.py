@@ -225,3 +225,20 @@ def test_copies_share_what_the_originals_share(torch: Any, way: str, seed: int) 
             return seen
 
         return told(run)
+
+
+@pytest.mark.parametrize("size", [0, 8, 20])
+@pytest.mark.parametrize("read", ["tolist", "sum", "numpy", "clone", "fill_", "view"])
+def test_what_lies_beyond_a_smaller_storage_is_not_read(read: str, size: int) -> None:
+    """PyTorch reads whatever is there, or crashes."""
+    import jaxtorch as torch
+
+    x = torch.arange(6.0)
+    later, arguments = x[4:], {"fill_": (1.0,), "view": (3, 2)}.get(read, ())
+    x.untyped_storage().resize_(size)
+    for t in (x, later):
+        if read != "view" or t is x:
+            with pytest.raises(RuntimeError, match="out of bounds for storage of size"):
+                getattr(t, read)(*arguments).tolist()
+    x.untyped_storage().resize_(24)
+    assert x[: size // 4].tolist() == [float(k) for k in range(size // 4)]

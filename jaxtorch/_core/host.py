@@ -76,7 +76,8 @@ def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
-    """The elements that a size and a layout pick from flat memory, as a writable array."""
+    """The elements that a size and a layout pick from flat memory, as a writable array; RuntimeError where the memory ends before them:
+    the storage has been made smaller since."""
     if layout is None and flat.flags.c_contiguous and 0 < flat.size == math.prod(size):
         return flat.reshape(size)
     stride, offset = layout if layout is not None else (strides.contiguous(size), 0)
@@ -85,6 +86,12 @@ def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.
         return np.lib.stride_tricks.as_strided(flat[offset:], size, [s * item for s in stride])
     if 0 in size:
         return np.empty(size, flat.dtype)
+    extent = offset + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)]) + 1
+    if extent > flat.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
+            f"requiring a storage size of {extent * item} are out of bounds for storage of size {flat.nbytes}"
+        )
     return np.ndarray(size, flat.dtype, flat, offset * item, [s * item for s in stride])
 
 
