@@ -5,6 +5,7 @@ A table for each mechanism; one body.
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from typing import Any
@@ -28,6 +29,10 @@ LINES = {
         f"torch.ones(6, 4)[torch.tensor([0, 5, 7]) * 1, {_INDICES}]",
         f"F.cross_entropy(torch.ones(3, 4), {_INDICES})",
         f"F.nll_loss(torch.ones(1, 4, 3), ({_INDICES})[None])",
+    ],
+    "an index that rows are added to": [
+        f"torch.ones({size}).index_add(0, torch.tensor([0, 5]).{kind}(), torch.ones({size}), alpha={alpha})"
+        for size, kind, alpha in itertools.product(("2", "2, 2"), ("int", "long"), (1, 2))
     ],
     "operands that are fixed in derivatives": [
         *[

@@ -59,7 +59,7 @@ class device:
             if isinstance(index, (bool, np.ndarray)) or not hasattr(index, "__index__"):
                 raise TypeError(f"device(): argument 'index' (position 2) must be int, not {index.__class__.__name__}")
             index = index.__index__()
-        if check_long(index) is not None and index < 0:
+        if index is not None and check_long(index) < 0:
             raise RuntimeError("Device index must not be negative")
         if type not in _KINDS:
             raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {name}")

@@ -76,8 +76,10 @@ def _window(host: HostMemory, t: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.ndarray[Any, Any]:
-    """The elements that a size and a layout pick from flat memory, as a writable array; RuntimeError where the memory ends before them:
-    the storage has been made smaller since."""
+    """The elements that a size and a layout pick from flat memory, as a writable array.
+
+    RuntimeError where the memory ends before them: the storage has been made smaller since.
+    """
     if layout is None and flat.flags.c_contiguous and 0 < flat.size == math.prod(size):
         return flat.reshape(size)
     stride, offset = layout if layout is not None else (strides.contiguous(size), 0)

@@ -84,8 +84,9 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Sca
     input, index, source = _lifted(input, index, source)
     _check_rows("index_add_", input, d, index, source)
     n = input.shape[d]
-    flag_outside(index, 0, n, _outside if len(shape) < 2 else _out_of_bounds(0, n))
-    if not (isinstance(alpha, int) and alpha == 1):
+    once = isinstance(alpha, int) and alpha == 1
+    flag_outside(index, 0, n, _out_of_bounds(0, n) if once and len(shape) > 1 and index.dtype == np.int64 else _outside)
+    if not once:
         source = source * jnp.asarray(alpha).astype(source.dtype)
     at = input.at[_slices(index, d)]
     if input.dtype == np.bool_:

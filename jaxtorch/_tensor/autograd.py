@@ -13,6 +13,7 @@ from .._core.forward import is_dual
 from .._core.mapped import is_mapped_at
 from .._core.modes import finished, no_grad, state
 from .._core.removable import RemovableHandle
+from .._core.returned import GradDtype
 from .._core.sparsity import is_sparse
 from .._core.tape import Node, Nowhere, begun, leaf_hooks, shown
 from .._core.tensor import Tensor, version_of
@@ -111,7 +112,7 @@ def _set_grad(self: Tensor, value: Tensor | None) -> None:
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         mine, other = self._value.aval, value._value.aval
-        asked = None if self._hooks is None else self._hooks.get(engine.GradDtype.KEY)
+        asked = None if self._hooks is None else self._hooks.get(GradDtype.KEY)
         wanted = mine.dtype if asked is None else asked.dtype
         if wanted is not None and wanted is not other.dtype:
             raise RuntimeError(

@@ -205,7 +205,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Do both tensors view the same memory in the same way?"""
     return (
         data_ptr(self) == data_ptr(need_tensor(tensor, "is_set_to", "tensor"))
-        and (self.numel() or self.untyped_storage()._cdata == tensor.untyped_storage()._cdata)
+        and (bool(self.numel()) or self.untyped_storage()._cdata == tensor.untyped_storage()._cdata)
         and shape(self) == shape(tensor)
         and layouts.strides_of(self) == layouts.strides_of(tensor)
     )

@@ -167,8 +167,8 @@ def check_common(lr: Any, eps: Any = None, weight_decay: Any = None, betas: Any 
         raise ValueError(f"Invalid learning rate: {lr}")
     if eps is not None and not eps >= 0.0:
         raise ValueError(f"Invalid epsilon value: {eps}")
-    for i in range(2 if betas is not None else 0):
-        if not 0.0 <= betas[i] < 1.0:
+    for i in range(2):
+        if betas is not None and not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
     if weight_decay is not None:
         check_number("weight_decay", weight_decay)

@@ -417,7 +417,7 @@ def _validate_structured_pruning(t: Tensor) -> None:
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
-    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)  # pyright: ignore[reportReturnType]
 
 
 def _validate_pruning_dim(t: Tensor, dim: int) -> None:
