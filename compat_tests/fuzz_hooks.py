@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import os
-import pickle
+import multiprocessing
 import random
 import sys
 import warnings
@@ -116,20 +115,29 @@ def run(torch: Any, lines: list[str]) -> list[Any]:
     return log
 
 
-def expected(lines: list[str]) -> list[Any] | None:
-    """What PyTorch gives, in a process of its own: some of these programs end it with a segmentation fault (None)."""
+def _tell(writer: Any, lines: list[str]) -> None:
     import torch
 
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        with os.fdopen(writer, "wb") as file:
-            pickle.dump(run(torch, lines), file)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as file:
-        content = file.read()
-    return None if os.waitpid(child, 0)[1] else pickle.loads(content)
+    writer.send(run(torch, lines))
+
+
+def expected(lines: list[str]) -> list[Any] | None:
+    """What PyTorch gives, in a process of its own: some of these programs end it with a segmentation fault (None).
+
+    Forked from a server that has computed nothing: after a fork PyTorch's engine does not work where it had begun threads.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    reader, writer = context.Pipe(duplex=False)
+    child = context.Process(target=_tell, args=(writer, lines))
+    child.start()
+    writer.close()
+    try:
+        found = reader.recv()
+    except EOFError:
+        found = None
+    child.join()
+    return found
 
 
 def differs(lines: list[str]) -> bool:

@@ -12,6 +12,7 @@ import torch as reference
 
 import jaxtorch as torch
 from compile_kit import reasons, variants
+from conftest import Run
 from jaxtorch._core import program
 from jaxtorch._dynamo import exc
 
@@ -409,3 +410,28 @@ def test_programs_made_at_random(seed: int) -> None:
     except BaseException as error:
         error.add_note(f"{text}\n{kind}")
         raise
+
+
+def test_other_tensors_in_the_process_change_nothing(run_python: Run) -> None:
+    """Sparse and quantised tensors, which have no memory of their own, and functions that ask a class with `__torch_function__`."""
+    script = """
+import warnings; warnings.simplefilter("ignore")
+import jaxtorch as torch
+class Asked(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return super().__torch_function__(function, types, args, kwargs or {})
+kept = [Asked([1.0]), torch.eye(3).to_sparse(), torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)]
+kept[0] + 1
+double = torch.compile(lambda x: x * 2 + kept[2].dequantize().sum(), fullgraph=True)
+print([double(torch.ones(2) * k).tolist() for k in range(4)])
+@torch.compile(fullgraph=True)
+def branch(x):
+    return x if float(x) < 9 else -x
+try:
+    branch(torch.ones(()))
+except Exception as error:
+    print(type(error).__name__)
+"""
+    told = run_python("-c", script).stdout.splitlines()
+    assert told == ["[[2.0, 2.0], [4.0, 4.0], [6.0, 6.0], [8.0, 8.0]]", "UserError"]

@@ -34,6 +34,10 @@ LINES = {
         f"torch.ones({size}).index_add(0, torch.tensor([0, 5]).{kind}(), torch.ones({size}), alpha={alpha})"
         for size, kind, alpha in itertools.product(("2", "2, 2"), ("int", "long"), (1, 2))
     ],
+    "sequences that are padded": [
+        f"torch.nn.utils.rnn.pad_sequence([torch.ones({a}), torch.ones({b})], padding_value=5.0)"
+        for a, b in (("3", "2, 4"), ("2, 4", "3"), ("3, 2", "2, 1"), ("3, 2", "2"), ("3, 2, 2", "2, 2"), ("3, 2", "2, 3"))
+    ],
     "operands that are fixed in derivatives": [
         *[
             f"F.{name}(torch.ones(2), torch.ones(2), weight=torch.ones(2, requires_grad=True))"
@@ -164,7 +168,6 @@ LINES = {
     "switches take a bool and nothing else": [
         *[f"torch.backends.cuda.enable_{kind}_sdp(1)" for kind in ("flash", "mem_efficient", "math")],
         "torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp('a')",
-        "setattr(torch.backends.mkldnn, 'allow_tf32', 'a')",
         "torch.backends.nnpack.set_flags('a')",
         "torch.set_warn_always(1)",
         "torch.set_flush_denormal(None)",

@@ -40,7 +40,7 @@ class Border:
             t._read()
             find_place(t)
         known = [*others, *[t._grad for t in [*others, *unique] if t._grad is not None]]
-        elsewhere = {id(t._alias.storage) for t in known if t._alias is not None}
+        elsewhere = {id(t._alias.storage) for t in known if type(t._alias) is Alias}
         self._parts = [
             _Part(t)
             for t in unique

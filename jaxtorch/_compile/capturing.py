@@ -22,7 +22,7 @@ from .._core import program, random, runner
 from .._core.device import _slots
 from .._core.handlers import user_line
 from .._core.holders import LISTED, counted
-from .._core.storage import owned_again
+from .._core.storage import Alias, owned_again
 from .._core.tape import Node
 from .._core.tensor import Tensor, is_inference
 from .._core.value import Value
@@ -280,8 +280,9 @@ def _differ(options: dict[str, Any], before: dict[str, Any]) -> bool:
 
 
 def all_tensors() -> list[Tensor]:
-    """Every tensor there is."""
-    return [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
+    """Every tensor there is that has memory of its own: sparse and quantised ones consist of others."""
+    tensors = [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
+    return [t for t in tensors if t._alias is None or type(t._alias) is Alias]
 
 
 class Captured:

@@ -12,6 +12,8 @@ from threading import get_ident
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_ASKING = os.path.join(_PACKAGE, "_core", "overrides.py")
+"""Whose frames stand between the user's code and a function, once functions ask classes with a `__torch_function__`."""
 
 active: Any = None
 """None, or the capture of the call that runs now; see `_compile/capturing.py`."""
@@ -88,7 +90,9 @@ def refuses_branch(truth: bool) -> None:
     but for an assertion; PyTorch's tracer goes on where the value is only handed on."""
     if not refusing or refusing != get_ident():
         return
-    frame = sys._getframe(2)
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_filename == _ASKING:
+        frame = frame.f_back
     if frame.f_code.co_filename.startswith(("<jaxtorch", _PACKAGE)):
         return
     after = _after(frame.f_code, frame.f_lasti)

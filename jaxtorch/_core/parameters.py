@@ -170,7 +170,7 @@ _SIZE_LIKE = frozenset(
     repeat_interleave.repeats channel_shuffle.groups conv1d.groups conv2d.groups conv3d.groups conv_transpose1d.groups
     conv_transpose2d.groups conv_transpose3d.groups native_group_norm.C native_group_norm.HxW native_group_norm.N nonzero_static.size
     select_scatter.index slice.step as_strided.storage_offset
-    as_strided_scatter.storage_offset narrow.length linalg_vander.N vander.N
+    as_strided_scatter.storage_offset narrow.length linalg_vander.N
     slice_scatter.end slice_scatter.start slice_scatter.step""".split()
 )
 """Whole numbers that PyTorch takes for sizes: a tensor or array with one whole number stands for it."""

@@ -24,7 +24,7 @@ _EXACT = """
     logdet det slogdet native_batch_norm hash_tensor heaviside median nanmedian nonzero_static index_copy index_reduce index_add
 """.split()
 _ELEMENT_BY_ELEMENT = """
-    abs bitwise_not ceil _conj_physical floor frac softplus softshrink gelu round trunc neg sgn sign clamp|numbers fft_ihfftn
+    abs bitwise_not ceil _conj_physical floor frac lerp softplus softshrink gelu round trunc neg sgn sign clamp|numbers fft_ihfftn
 """.split()
 
 

@@ -160,6 +160,20 @@ def pad_packed(
     return _rows_padded(data, index, kept, padding_value), from_host(lengths)
 
 
+def _fitted(s: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """A sequence in the shape that it has among the others, to which it may be expanded."""
+    own = tuple(s.shape)
+    if own == shape:
+        return s
+    for k in range(1, min(len(own), len(shape)) + 1):
+        if own[-k] not in (1, shape[-k]):
+            raise RuntimeError(
+                f"The size of tensor a ({shape[-k]}) must match the size of tensor b ({own[-k]}) at non-singleton dimension "
+                f"{max(len(own), len(shape)) - k}"
+            )
+    return s.expand(shape)
+
+
 def pad_list(sequences: list[Tensor], batch_first: bool, padding_value: float, padding_side: str) -> Tensor:
     """Sequences (L_b, *), padded with `padding_value` to the longest: (T, B, *), or (B, T, *) with `batch_first`."""
     if padding_side not in ("left", "right"):
@@ -170,13 +184,7 @@ def pad_list(sequences: list[Tensor], batch_first: bool, padding_value: float, p
     lengths = np.array([s.size(0) for s in sequences])
     steps = int(lengths.max())
     rest = tuple(sequences[0].shape)[1:]
-    for s in sequences:
-        for dim, (a, b) in enumerate(zip(rest, tuple(s.shape)[1:], strict=False)):
-            if a != b:
-                raise RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{dim + 1}"
-                )
+    sequences = [_fitted(s, (s.size(0), *rest)) for s in sequences]
     starts = steps - lengths if padding_side == "left" else 0 * lengths
     inside = (np.arange(steps) >= starts[:, None]) & (np.arange(steps) < (starts + lengths)[:, None])
     arrays = _on_host(sequences)

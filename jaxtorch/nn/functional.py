@@ -274,12 +274,12 @@ rrelu_ = _activation.rrelu_
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input)), elementwise."""
-    return _op.functions["sigmoid"](input)
+    return input.sigmoid()
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent, elementwise."""
-    return _op.functions["tanh"](input)
+    return input.tanh()
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
