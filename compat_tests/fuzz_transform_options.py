@@ -14,16 +14,27 @@ from __future__ import annotations
 
 import ast
 import collections
-import importlib
 import random
 import re
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fuzz_transforms import Raised, differs, leaves_of, plain, run_cases
 from parity import candidate, reference
 from transform_functions import functions_of
+from transform_kit import (
+    Raised,
+    checkpoint,
+    differs,
+    dual,
+    leaves_of,
+    linearize,
+    mapped,
+    observed,
+    run_cases,
+    scalar,
+    vjp,
+    with_aux,
+)
 
 Make = Callable[..., Any]
 Pair = collections.namedtuple("Pair", "left right")
@@ -278,90 +289,43 @@ def _one(x: Any) -> Any:
 # -- the transformations --- each takes the world, a function of several arguments, these, and options
 
 
-def _scalar(o: _World, f: Make) -> Make:
-    def total(*args: Any) -> Any:
-        ys = [y for y in leaves_of(o.t, f(*args)) if y.is_floating_point() or y.is_complex()]
-        parts = [(o.t.real(y) if y.is_complex() else y).sum() for y in ys]
-        return sum(parts[1:], parts[0]) if parts else leaves_of(o.t, args)[0].sum() * 0 + o.w
-
-    return total
-
-
-def _map(o: _World, fn: Make, out: Any) -> Any:
-    tree = importlib.import_module(f"{o.t.__name__}.utils._pytree")
-    return tree.tree_map(lambda y: fn(y) if isinstance(y, o.t.Tensor) else y, out)
-
-
-def _with_aux(g: Make, f: Make, has_aux: bool) -> Make:
-    return (lambda *a: (g(*a), f(*a))) if has_aux else g
-
-
-def _vjp(o: _World, f: Make, a: Any, has_aux: bool = False) -> Any:
-    out, back, *aux = o.t.func.vjp(_with_aux(f, f, has_aux), *a, has_aux=has_aux)
-    cotangents = _map(o, lambda y: o.t.ones_like(y) * 0.5, out)
-    return out, back(cotangents), *aux
-
-
 def _jvp(o: _World, f: Make, a: Any, has_aux: bool = False, strict: bool = False) -> Any:
-    moves = _map(o, lambda x: o.t.ones_like(x) * 0.5, a)
-    return o.t.func.jvp(_with_aux(f, f, has_aux), a, moves, strict=strict, has_aux=has_aux)
+    moves = mapped(o.t, lambda x: o.t.ones_like(x) * 0.5, a)
+    return o.t.func.jvp(with_aux(f, f, has_aux), a, moves, strict=strict, has_aux=has_aux)
 
 
 def _vmap(o: _World, f: Make, a: Any, in_dims: Any = 0, **options: Any) -> Any:
     each = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(a)
     many = tuple([
-        x if d is None else _map(o, lambda y, d=d: o.t.stack([y, y * 2, y], d), x) for x, d in zip(a, each, strict=True)
+        x if d is None else mapped(o.t, lambda y, d=d: o.t.stack([y, y * 2, y], d), x) for x, d in zip(a, each, strict=True)
     ])  # fmt: skip
     return o.t.func.vmap(f, in_dims=in_dims, **options)(*many)
-
-
-def _linearize(o: _World, f: Make, a: Any) -> Any:
-    out, along = o.t.func.linearize(f, *a)
-    return out, _map(o, lambda y: y.detach(), along(*_map(o, lambda x: o.t.ones_like(x) * 0.5, a)))
 
 
 def _functional(name: str) -> Make:
     def run(o: _World, f: Make, a: Any, v: bool = True, **options: Any) -> Any:
         if name not in ("jvp", "vjp", "jacobian"):
-            f = _scalar(o, f)
+            f = scalar(o, f)
         function = getattr(o.t.autograd.functional, name)
         if name in ("jacobian", "hessian"):
             return function(f, a, **options)
         if name == "vjp":
-            f = _scalar(o, f)
+            f = scalar(o, f)
             return function(f, a, **options)
-        return function(f, a, _map(o, lambda x: o.t.ones_like(x) * 0.5, a) if v else None, **options)
+        return function(f, a, mapped(o.t, lambda x: o.t.ones_like(x) * 0.5, a) if v else None, **options)
 
     return run
 
 
 def _grad(o: _World, f: Make, a: Any, batched: bool = False, outputs: bool = False, **options: Any) -> Any:
-    own = _map(o, lambda x: x if x.requires_grad else x.detach().clone().requires_grad_(), a)
+    own = mapped(o.t, lambda x: x if x.requires_grad else x.detach().clone().requires_grad_(), a)
     with o.t.enable_grad():
-        out = f(*own) if outputs else _scalar(o, f)(*own)
+        out = f(*own) if outputs else scalar(o, f)(*own)
         outs = leaves_of(o.t, out)
         given = [o.t.ones_like(y) * 0.5 for y in outs] if outputs else None
         if batched:
             given = [o.t.stack([o.t.ones_like(y), o.t.ones_like(y) * 2]) for y in outs]
         return o.t.autograd.grad(outs, leaves_of(o.t, own), given, is_grads_batched=batched, **options)
-
-
-def _dual(o: _World, f: Make, a: Any) -> Any:
-    fw = o.t.autograd.forward_ad
-
-    def both(y: Any) -> Any:
-        primal, tangent = fw.unpack_dual(y)
-        return primal, o.t.zeros_like(primal) if tangent is None else tangent
-
-    with fw.dual_level():
-        return _map(o, both, f(*_map(o, lambda x: fw.make_dual(x, o.t.ones_like(x) * 0.5), a)))
-
-
-def _checkpoint(o: _World, f: Make, a: Any, context: bool = False, **options: Any) -> Any:
-    module = importlib.import_module(f"{o.t.__name__}.utils.checkpoint")
-    if context:
-        options["context_fn"] = lambda: (o.t.enable_grad(), o.t.autograd.set_grad_enabled(True))
-    return module.checkpoint(f, *a, **options)
 
 
 def _check(name: str) -> Make:
@@ -371,30 +335,30 @@ def _check(name: str) -> Make:
                 return x
             return x.detach().to(o.t.complex128 if x.is_complex() else o.t.float64).requires_grad_()
 
-        return getattr(o.t.autograd, name)(f, _map(o, exact, a), **options)
+        return getattr(o.t.autograd, name)(f, mapped(o.t, exact, a), **options)
 
     return run
 
 
 TRANSFORMATIONS: dict[str, Callable[..., Any]] = {
     "grad": lambda o, f, a, argnums=0, has_aux=False: o.t.func.grad(
-        _with_aux(_scalar(o, f), f, has_aux), argnums, has_aux
+        with_aux(scalar(o, f), f, has_aux), argnums, has_aux
     )(*a),
     "grad_raw": lambda o, f, a, argnums=0: o.t.func.grad(f, argnums)(*a),
     "grad_and_value": lambda o, f, a, argnums=0, has_aux=False: o.t.func.grad_and_value(
-        _with_aux(_scalar(o, f), f, has_aux), argnums, has_aux
+        with_aux(scalar(o, f), f, has_aux), argnums, has_aux
     )(*a),
-    "vjp": _vjp,
+    "vjp": vjp,
     "jvp": _jvp,
     "jacrev": lambda o, f, a, argnums=0, has_aux=False, **k: o.t.func.jacrev(
-        _with_aux(f, f, has_aux), argnums, has_aux=has_aux, **k
+        with_aux(f, f, has_aux), argnums, has_aux=has_aux, **k
     )(*a),
     "jacfwd": lambda o, f, a, argnums=0, has_aux=False, **k: o.t.func.jacfwd(
-        _with_aux(f, f, has_aux), argnums, has_aux, **k
+        with_aux(f, f, has_aux), argnums, has_aux, **k
     )(*a),
-    "hessian": lambda o, f, a, argnums=0: o.t.func.hessian(_scalar(o, f), argnums)(*a),
+    "hessian": lambda o, f, a, argnums=0: o.t.func.hessian(scalar(o, f), argnums)(*a),
     "vmap": _vmap,
-    "linearize": _linearize,
+    "linearize": linearize,
     "f_vjp": _functional("vjp"),
     "f_jvp": _functional("jvp"),
     "f_vhp": _functional("vhp"),
@@ -402,8 +366,8 @@ TRANSFORMATIONS: dict[str, Callable[..., Any]] = {
     "f_jacobian": _functional("jacobian"),
     "f_hessian": _functional("hessian"),
     "autograd_grad": _grad,
-    "dual": _dual,
-    "checkpoint": _checkpoint,
+    "dual": dual,
+    "checkpoint": checkpoint,
     "gradcheck": _check("gradcheck"),
     "gradgradcheck": _check("gradgradcheck"),
 }
@@ -481,25 +445,8 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
     run: Make = f
     for spec in reversed(case.chain):
         run = _around(o, spec, run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            a = tuple([_argument(t, x) for x in case.arguments.split(", ")])
-            out = run(*a)
-            seen = [plain(t, out), plain(t, a)]
-            asked = [y for y in leaves_of(t, out) if y.requires_grad]
-            if asked:
-                parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
-                total: Any = sum(parts[1:], parts[0])
-                total.backward()
-            for y in (*o.leaves(), *leaves_of(t, a)):
-                seen.append(plain(t, y.detach()))
-                seen.append(plain(t, t.zeros(y.shape, dtype=y.dtype) if not y.is_leaf or y.grad is None else y.grad))
-        except Exception as error:
-            if raising:
-                raise
-            return Raised(type(error).__name__, str(error))
-    return seen
+    a = case.arguments.split(", ")
+    return observed(t, run, lambda: tuple([_argument(t, x) for x in a]), o.leaves(), raising)
 
 
 def compare(case: Case) -> str:

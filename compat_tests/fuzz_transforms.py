@@ -12,19 +12,14 @@ agree, or the type of the exception; then the gradients of what the function clo
 
 from __future__ import annotations
 
-import argparse
 import collections
-import importlib
 import random
 import re
-import sys
-import time
-import traceback
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from parity import candidate, reference
+from transform_kit import checkpoint, differs, dual, linearize, mapped, observed, run_cases, scalar, vjp
 
 Make = Callable[..., Any]
 
@@ -237,69 +232,17 @@ def _argument(t: Any, text: str) -> Any:
 # -- the transformations --- each takes the world and a function of a tensor, and gives another
 
 
-def leaves_of(t: Any, out: Any) -> list[Any]:
-    """The tensors in a structure."""
-    return [
-        x for x in importlib.import_module(f"{t.__name__}.utils._pytree").tree_leaves(out) if isinstance(x, t.Tensor)
-    ]
-
-
-def _scalar(o: _World, f: Make) -> Make:
-    """A function's results as one real number."""
-
-    def total(x: Any) -> Any:
-        leaves = leaves_of(o.t, f(x))
-        parts = [
-            (o.t.real(y) if y.is_complex() else y).sum() for y in leaves if y.is_floating_point() or y.is_complex()
-        ]
-        return sum(parts[1:], parts[0]) if parts else x.sum() * 0 + o.c
-
-    return total
-
-
-def _map(o: _World, fn: Make, out: Any) -> Any:
-    tree = importlib.import_module(f"{o.t.__name__}.utils._pytree")
-    return tree.tree_map(lambda y: fn(y) if isinstance(y, o.t.Tensor) else y, out)
-
-
-def _with_vjp(o: _World, f: Make, x: Any) -> Any:
-    out, back = o.t.func.vjp(f, x)
-    return out, back(_map(o, lambda y: o.t.ones_like(y) * 0.5, out))
-
-
 def _cotangent_derivative(o: _World, f: Make, x: Any) -> Any:
     """The derivative of `vjp`'s function by its argument."""
     out, back = o.t.func.vjp(f, x)
-    given = _map(o, lambda y: o.t.ones_like(y) * 0.5, out)
-    return o.t.func.jacrev(lambda s: back(_map(o, lambda y: y * s, given)))(o.t.tensor(2.0))
+    given = mapped(o.t, lambda y: o.t.ones_like(y) * 0.5, out)
+    return o.t.func.jacrev(lambda s: back(mapped(o.t, lambda y: y * s, given)))(o.t.tensor(2.0))
 
 
 def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
     with o.t.enable_grad():
         y = x if x.requires_grad else x.detach().clone().requires_grad_()
-        return o.t.autograd.grad(_scalar(o, f)(y), y, create_graph=True, allow_unused=True)
-
-
-def _dual(o: _World, f: Make, x: Any) -> Any:
-    fw = o.t.autograd.forward_ad
-
-    def both(y: Any) -> Any:  # PyTorch has None where a tangent is zero, jaxtorch now and then
-        primal, tangent = fw.unpack_dual(y)
-        return primal, o.t.zeros_like(primal) if tangent is None else tangent
-
-    with fw.dual_level():
-        out = f(fw.make_dual(x, o.t.ones_like(x) * 0.5))
-        return _map(o, both, out)
-
-
-def _linearized(o: _World, f: Make, x: Any) -> Any:
-    out, along = o.t.func.linearize(f, x)
-    # detached: PyTorch's has a history that leads nowhere
-    return out, _map(o, lambda y: y.detach(), along(o.t.ones_like(x) * 0.5))
-
-
-def _checkpoint(o: _World, f: Make, x: Any, reentrant: bool) -> Any:
-    return importlib.import_module(f"{o.t.__name__}.utils.checkpoint").checkpoint(f, x, use_reentrant=reentrant)
+        return o.t.autograd.grad(scalar(o, f)(y), y, create_graph=True, allow_unused=True)
 
 
 def _both(o: _World, x: Any) -> Any:
@@ -307,11 +250,11 @@ def _both(o: _World, x: Any) -> Any:
 
 
 TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
-    "grad": lambda o, f, x: o.t.func.grad(_scalar(o, f))(x),
+    "grad": lambda o, f, x: o.t.func.grad(scalar(o, f))(x),
     "grad_raw": lambda o, f, x: o.t.func.grad(f)(x),
-    "grad_aux": lambda o, f, x: o.t.func.grad(lambda y: (_scalar(o, f)(y), f(y)), has_aux=True)(x),
-    "grad_and_value": lambda o, f, x: o.t.func.grad_and_value(_scalar(o, f))(x),
-    "vjp": _with_vjp,
+    "grad_aux": lambda o, f, x: o.t.func.grad(lambda y: (scalar(o, f)(y), f(y)), has_aux=True)(x),
+    "grad_and_value": lambda o, f, x: o.t.func.grad_and_value(scalar(o, f))(x),
+    "vjp": lambda o, f, x: vjp(o, f, (x,)),
     "vjp_of_cotangent": _cotangent_derivative,
     "jvp": lambda o, f, x: o.t.func.jvp(f, (x,), (o.t.ones_like(x) * 0.5,)),
     "jvp_aux": lambda o, f, x: o.t.func.jvp(lambda y: (f(y), f(y)), (x,), (o.t.ones_like(x),), has_aux=True),
@@ -320,7 +263,7 @@ TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
     "jacrev_aux": lambda o, f, x: o.t.func.jacrev(lambda y: (f(y), f(y)), has_aux=True)(x),
     "jacfwd": lambda o, f, x: o.t.func.jacfwd(f)(x),
     "jacfwd_different": lambda o, f, x: o.t.func.jacfwd(f, randomness="different")(x),
-    "hessian": lambda o, f, x: o.t.func.hessian(_scalar(o, f))(x),
+    "hessian": lambda o, f, x: o.t.func.hessian(scalar(o, f))(x),
     "hessian_raw": lambda o, f, x: o.t.func.hessian(f)(x),
     "vmap": lambda o, f, x: o.t.func.vmap(f)(_both(o, x)),
     "vmap_last": lambda o, f, x: o.t.func.vmap(f, in_dims=-1, out_dims=-1)(_both(o, x).movedim(0, -1)),
@@ -328,21 +271,21 @@ TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
     "vmap_chunks": lambda o, f, x: o.t.func.vmap(f, chunk_size=1)(_both(o, x)),
     "vmap_different": lambda o, f, x: o.t.func.vmap(f, randomness="different")(_both(o, x)),
     "vmap_same": lambda o, f, x: o.t.func.vmap(f, randomness="same")(_both(o, x)),
-    "linearize": _linearized,
-    "f_vjp": lambda o, f, x: o.t.autograd.functional.vjp(_scalar(o, f), x, create_graph=True),
+    "linearize": lambda o, f, x: linearize(o, f, (x,)),
+    "f_vjp": lambda o, f, x: o.t.autograd.functional.vjp(scalar(o, f), x, create_graph=True),
     "f_jvp": lambda o, f, x: o.t.autograd.functional.jvp(f, x, o.t.ones_like(x), create_graph=True),
-    "f_vhp": lambda o, f, x: o.t.autograd.functional.vhp(_scalar(o, f), x, o.t.ones_like(x)),
-    "f_hvp": lambda o, f, x: o.t.autograd.functional.hvp(_scalar(o, f), x, o.t.ones_like(x), create_graph=True),
+    "f_vhp": lambda o, f, x: o.t.autograd.functional.vhp(scalar(o, f), x, o.t.ones_like(x)),
+    "f_hvp": lambda o, f, x: o.t.autograd.functional.hvp(scalar(o, f), x, o.t.ones_like(x), create_graph=True),
     "f_jacobian": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, create_graph=True),
     "f_jacobian_vectorized": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, vectorize=True),
     "f_jacobian_forward": lambda o, f, x: o.t.autograd.functional.jacobian(
         f, x, vectorize=True, strategy="forward-mode"
     ),
-    "f_hessian": lambda o, f, x: o.t.autograd.functional.hessian(_scalar(o, f), x, create_graph=True),
+    "f_hessian": lambda o, f, x: o.t.autograd.functional.hessian(scalar(o, f), x, create_graph=True),
     "autograd_grad": _recorded_grad,
-    "dual": _dual,
-    "checkpoint": lambda o, f, x: _checkpoint(o, f, x, False),
-    "checkpoint_reentrant": lambda o, f, x: _checkpoint(o, f, x, True),
+    "dual": lambda o, f, x: dual(o, f, (x,)),
+    "checkpoint": lambda o, f, x: checkpoint(o, f, (x,), use_reentrant=False),
+    "checkpoint_reentrant": lambda o, f, x: checkpoint(o, f, (x,), use_reentrant=True),
     "no_grad": lambda o, f, x: o.t.no_grad()(f)(x),
 }
 
@@ -367,104 +310,7 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
     run: Make = f
     for name in reversed(case.chain):
         run = _around(o, name, run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            x = _argument(t, case.argument)
-            out = run(x)
-            seen = [plain(t, out), plain(t, x)]
-            asked = [y for y in leaves_of(t, out) if y.requires_grad]
-            if asked:
-                parts = [(t.real(y) if y.is_complex() else y).sum() for y in asked]
-                total: Any = sum(parts[1:], parts[0])
-                total.backward()
-            for y in (
-                o.w,
-                o.layer.weight,
-                x,
-            ):  # what a result that requires no gradient depends on has a gradient of zeros
-                seen.append(plain(t, t.zeros(y.shape, dtype=y.dtype) if not y.is_leaf or y.grad is None else y.grad))
-        except Exception as error:
-            if raising:
-                raise
-            return Raised(type(error).__name__, str(error))
-    return seen
-
-
-class Raised(NamedTuple):
-    """An exception."""
-
-    kind: str
-    text: str
-
-
-def plain(t: Any, x: Any) -> Any:
-    if isinstance(x, t.Tensor):
-        if hasattr(x, "_is_zerotensor") and x._is_zerotensor():  # PyTorch's, which have no memory
-            x = t.zeros(x.shape, dtype=x.dtype)
-        values = x.detach().resolve_conj().resolve_neg()
-        return ("tensor", str(x.dtype).split(".")[-1], tuple(x.shape), x.requires_grad, values.tolist())
-    if isinstance(x, dict):
-        return ("dict", list(x), [plain(t, v) for v in x.values()])
-    if isinstance(x, (list, tuple)):
-        return (type(x).__name__, [plain(t, v) for v in x])
-    return x
-
-
-LACKING = re.compile(
-    r"INTERNAL ASSERT|Batching rule not implemented|could not generate a fallback|not implemented for|is not implemented"
-    r"|has not been implemented|not supported by|doesn't support|functorch doesn't|can't allocate memory|ZeroTensors are"
-    r"|escaped from inside|tensor of 0 elements|non-empty TensorList|for tensor of size \[0\]|to be 1, got 0"
-    r"|output 0 of (?:AsStrided|MaskedFill|Exp)|dimension 0 with size 0"
-    r"|index 0 out of range for tensor of size \[(\d+, )*0\]|^tuple index out"
-    r"|would mutate a captured Tensor|Storage size calculation overflowed|^Expected isFloatingType"
-    r"|with two bool tensors is not supported"
-)
-"""What PyTorch says where it lacks something, or comes to grief in itself: there jaxtorch may answer, or raise what it likes."""
-
-
-def differs(ours: Any, theirs: Any) -> str:
-    """How an outcome differs from PyTorch's; empty where it does not."""
-    if isinstance(theirs, Raised):
-        if theirs.kind == "MemoryError" or LACKING.search(theirs.text):
-            return ""
-        if isinstance(ours, Raised):
-            return "" if ours.kind == theirs.kind else f"raises {ours.kind} for {theirs.kind}"
-        return f"takes what raises {theirs.kind}"
-    if isinstance(ours, Raised):
-        return f"raises {ours.kind}"
-    return _differs(ours, theirs)
-
-
-def _differs(a: Any, b: Any) -> str:
-    if isinstance(b, tuple) and b and b[0] == "tensor":
-        if not (isinstance(a, tuple) and a and a[0] == "tensor"):
-            return "structure"
-        for k, what in ((1, "dtype"), (2, "shape")):
-            if a[k] != b[k]:
-                return what
-        return "" if _close(a[4], b[4], b[1]) else "values"
-    if isinstance(b, (list, tuple)):
-        if type(a) is not type(b) or len(a) != len(b):
-            return "structure"
-        for one, other in zip(a, b, strict=True):
-            if found := _differs(one, other):
-                return found
-        return ""
-    return "" if a == b else "structure"
-
-
-def _close(a: Any, b: Any, dtype: str) -> bool:
-    if isinstance(b, list):
-        return len(a) == len(b) and all(_close(x, y, dtype) for x, y in zip(a, b, strict=True))
-    if isinstance(b, complex):
-        return _close(a.real, b.real, dtype) and _close(a.imag, b.imag, dtype)
-    if not isinstance(b, float):
-        return a == b
-    if a != a or b != b:
-        return (a != a) == (b != b)
-    tolerance = {"float16": 3e-3, "float64": 1e-6}.get(dtype, 2e-4)
-    return a == b or abs(a - b) <= tolerance * (1 + abs(b))
+    return observed(t, run, lambda: (_argument(t, case.argument),), (o.w, o.layer.weight), raising)
 
 
 def compare(case: Case) -> str:
@@ -505,39 +351,6 @@ def parse(text: str) -> Case:
     inner, argument = match.groups()  # pyright: ignore[reportOptionalMemberAccess]
     names = inner.rstrip(")").split("(")
     return Case(tuple(names[:-1]), names[-1], argument)
-
-
-def run_cases(doc: str | None, cases: Make, parse: Make, outcome: Make, compare: Make) -> None:
-    """Run the cases that the command line asks for, and count what differs by kind."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--start", type=int, default=0, help="leave out so many first ones")
-    parser.add_argument("--case", help="one case, as it is printed")
-    parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
-    given = parser.parse_args()
-    if given.case:
-        case = parse(given.case)
-        print("PyTorch: ", outcome(reference(), case))
-        try:
-            print("jaxtorch:", outcome(candidate(), case, raising=True))
-        except Exception:
-            traceback.print_exc()
-        return
-    reference().set_num_threads(1)
-    began, kinds, number = time.monotonic(), collections.Counter(), 0
-    for case in cases(given.seed, given.count)[given.start :]:
-        if time.monotonic() - began > given.seconds:
-            break
-        number += 1
-        found = compare(case)
-        if found:
-            kinds[found] += 1
-            print(f"{found}: {case}", flush=True)
-    bad = sum(kinds.values())
-    print(f"{number - bad} of {number} cases agree ({100 * (number - bad) / max(number, 1):.2f} %)", file=sys.stderr)
-    for kind, n in kinds.most_common():
-        print(f"{n:6} {kind}", file=sys.stderr)
 
 
 if __name__ == "__main__":

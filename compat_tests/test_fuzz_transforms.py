@@ -21,7 +21,7 @@ def test_cases_are_distinct_and_can_be_read_back() -> None:
 
 
 def test_a_difference_is_seen() -> None:
-    from fuzz_transforms import Raised, differs
+    from transform_kit import Raised, differs
 
     one = [("tensor", "float32", (1,), False, [1.0])]
     assert differs(one, one) == ""
