@@ -24,15 +24,6 @@ _BY_REASON: dict[str, dict[str, str]] = {
     "PyTorch's second derivative of a norm at 0 is NaN; it is 0 here": {
         "linalg.norm/subgradients_at_zero": "second/float64",
     },
-    "an `out=` that PyTorch refuses is taken": {
-        "diff": "out/float32",
-        "inner": "out/float32",
-        "linalg.matrix_power": "out/float32",
-        "normal/number_mean": "out/float32",
-    },
-    "another exception type for a dimension out of range": {
-        "narrow_copy": "errors/any",
-    },
     "complex32, which XLA lacks": {
         "chalf": (
             "forward/bfloat16 forward/bool forward/complex64 forward/float16 forward/float32 forward/float64 "
@@ -50,18 +41,7 @@ _BY_REASON: dict[str, dict[str, str]] = {
         "nn.functional.scaled_dot_product_attention": "gradient/bfloat16 gradient/float16",
     },
     "rounding: more than twice PyTorch's error": {
-        "__rpow__": "gradient/complex64",
         "cdist": "gradient/float32",
-        "erfinv": "gradient/float32",
-        "matrix_exp": "gradient/float32",
-        "nn.functional.conv_transpose3d": "gradient/complex64 gradient/float32",
-        "special.hermite_polynomial_he": "forward/float32 out/float32",
-        "triangular_solve": "gradient/complex64",
-    },
-    "tensors of more than 64 dimensions cannot be made": {
-        "amax": "errors/any",
-        "amin": "errors/any",
-        "aminmax": "errors/any",
     },
     "whether PyTorch's clamp to [-1, 1] cuts the gradient on the diagonal depends on rounding": {
         "corrcoef": "gradient/bfloat16 gradient/float16",

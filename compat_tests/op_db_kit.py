@@ -228,6 +228,8 @@ def _tensor(value: torch.Tensor) -> Any:
         return c.empty_strided(value.shape, value.stride(), dtype=converted(value.dtype), device="meta")
     if value.is_conj():
         made = _tensor(value.detach().conj()).conj()
+    elif value.ndim > 64:  # which NumPy's arrays have not
+        made = _tensor(value.detach().flatten()).reshape(value.shape)
     elif not value.numel():  # through an array its strides would be 0
         made = c.empty_strided(value.shape, value.stride(), dtype=converted(value.dtype))
     elif value.is_contiguous() and not value.storage_offset():

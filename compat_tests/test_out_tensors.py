@@ -58,6 +58,8 @@ CALLS = {
     "mean": lambda torch, x, out: torch.mean(x, 0, dtype=torch.float32, out=out[0]),
     "cumsum": lambda torch, x, out: torch.cumsum(x, 0, dtype=torch.float32, out=out),
     "cumsum of its own": lambda torch, x, out: torch.cumsum(x, 0, out=out),
+    "diff of order 0": lambda torch, x, out: torch.diff(x, n=0, out=out),
+    "diff of order 0 and more in front": lambda torch, x, out: torch.diff(x, n=0, prepend=x, out=out),
     "hfft": lambda torch, x, out: torch.fft.hfft(x, out=out),
     "irfftn": lambda torch, x, out: torch.fft.irfftn(x, out=out),
     "bmm": lambda torch, x, out: torch.bmm(x.view(1, 1, 2), x.view(1, 2, 1), out=out[:1].view(1, 1, 1)),
@@ -79,6 +81,20 @@ def test_types(torch: Any, name: str, dtype: str) -> Any:
     out = lambda: torch.zeros(2, dtype=getattr(torch, dtype))  # noqa: E731
     found = [texts(lambda: CALLS[name](torch, torch.ones(2, dtype=torch.float64), out()))]
     return [*found, attempt(lambda: CALLS[name](torch, torch.ones(2), out()))]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 3), (3,), (1,), (), (2, 2, 3), (1, 3), (2,), (0, 3)], ids=str)
+@parity_test
+def test_normal_numbers_of_given_means_fill_the_result(torch: Any, shape: Any) -> Any:
+    """`out` is filled and the means are added: both shapes broadcast, and `out` may only grow."""
+    x, found = torch.arange(6.0).view(2, 3), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for mean in (x, x[:0], x[0], x[0, 0]):
+            torch.manual_seed(0)
+            out = torch.ones(shape)
+            found += [attempt(lambda mean=mean, out=out: torch.normal(mean, 1.0, out=out)), out.shape]
+    return found
 
 
 OWN = {

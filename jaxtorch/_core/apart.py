@@ -30,6 +30,7 @@ NAMED = {
     "clamp_min": "'clamp_min' if isinstance(min, _T) else 'clamp|numbers'",
     "clamp_max": "'clamp_max' if isinstance(max, _T) else 'clamp|numbers'",
     "_pow": "'pow'",
+    "diff": "'diff' if n else 'diff|copy'",
     "abs": "'abs|complex' if getattr(input, 'is_complex', bool)() else 'abs'",
 } | {name: repr(name + "|dtype") for name in ACCUMULATING}
 """Operations whose arguments decide which types their `out=` may have: the name to look that up by (`strict_out`)."""

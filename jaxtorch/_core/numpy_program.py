@@ -19,6 +19,7 @@ _CALLS = frozenset(
     ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")
 )
 CALL_COST = 3000.0  # nanoseconds of Python for an equation
+MOST_DIMENSIONS = 64  # that NumPy's arrays have
 _HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
 TYPES = frozenset(
     map(np.dtype, "float32 float64 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool".split())
@@ -99,6 +100,8 @@ class NumpyProgram:
         self.env.append(value)
         kind = getattr(v.aval, "dtype", None)
         self.exact = self.exact and (kind in TYPES or kind in _ONLY)
+        if len(getattr(v.aval, "shape", ())) > MOST_DIMENSIONS:
+            raise NoRule("dimensions")
         self._measure(v)
         return names[v]
 

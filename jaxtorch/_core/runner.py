@@ -472,7 +472,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
             env[s] = np.asarray(a, aval.dtype.np) if aval.wrapped else _placed(a, slot)
         for (kernel, slots, first), dead in zip(plan.steps, plan.last_use, strict=True):
             outs = None
-            if kernel.cold_limit != 0:
+            if kernel.cold_limit != 0 and cold.suits(kernel):
                 arguments = []
                 for s in slots:
                     a = env[s]

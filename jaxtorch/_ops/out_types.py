@@ -52,7 +52,12 @@ def _truth(found: dtypes.dtype, wanted: dtypes.dtype) -> None:
         need_same(found, wanted)
 
 
+def _copied(found: dtypes.dtype, wanted: dtypes.dtype) -> NoReturn:
+    raise RuntimeError(f"expected scalar_type {dtypes.scalar_name(found)} but found {dtypes.scalar_name(wanted)}")
+
+
 strict_out["abs|complex"] = _magnitude
+strict_out["diff|copy"] = _copied
 strict_out["all"] = strict_out["any"] = _truth
 for _name in _ELEMENT_BY_ELEMENT:
     strict_out[_name] = _found

@@ -31,10 +31,18 @@ def one_axis(name: str, dim: Any, ndim: int, argument: str = "dim") -> int:
     return strides.wrap_dim(operator.index(dim), ndim)
 
 
+def need_few_dims(ndim: int) -> None:
+    """RuntimeError where dimensions to reduce are named of a tensor that has more than PyTorch has bits for."""
+    if ndim > 64:
+        raise RuntimeError("only tensors with up to 64 dims are supported")
+
+
 def axes_of(name: str, dim: Any, ndim: int, empty_is_all: bool = True) -> tuple[int, ...]:
     """The axes that `dim` (an int, a tuple or None) names, from the front; none of a 0-d tensor's."""
     if dim is None:
         return tuple(range(ndim))
+    if dim != () or not empty_is_all:
+        need_few_dims(ndim)
     if not isinstance(dim, tuple):
         if isinstance(dim, bool) or not hasattr(dim, "__index__"):
             raise TypeError(f"{name}(): argument 'dim' (position 1) must be tuple of ints, not {type(dim).__name__}")
@@ -362,6 +370,7 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False):
         axes = tuple(range(input.ndim))
     else:
         axis = one_axis("aminmax", dim, input.ndim)
+        need_few_dims(input.ndim)
         need_elements("aminmax", input, axis, ":")
         axes = (axis,) if input.ndim else ()
     low, high = (
@@ -380,6 +389,7 @@ def _index_of(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> 
         out = first_index(input.reshape(-1), 0, largest)
         return out.reshape((1,) * input.ndim if keepdim else ())
     axis = one_axis(name, dim, input.ndim)
+    need_few_dims(input.ndim)
     need_elements(name, input, axis)
     out = first_index(input, axis, largest)
     return out if keepdim or not input.ndim else jnp.squeeze(out, axis)
@@ -412,6 +422,7 @@ def _whole(name: str, reduce: Any, input: Any) -> Any:
 
 def _along(name: str, largest: bool, input: Any, dim: Any, keepdim: bool) -> Any:
     axis = one_axis(name, dim, input.ndim)
+    need_few_dims(input.ndim)
     if kind(input) == "complex":
         raise RuntimeError(f"{name}(): does not support complex input")
     need_elements(name, input, axis)

@@ -292,6 +292,8 @@ def _copying(name: str, view: Any) -> None:
             need_sizes(name + "_copy", "size", args[0], 2)
         if name == "view" and not isinstance(args[0] if args else kwargs.get("dtype"), dtypes.dtype):
             input = input.contiguous()  # whose every shape is a view
+        if name == "narrow":
+            _need_dim(input, *args, **kwargs)
         shown = view(input, *args, **kwargs)
         found = copied(shown) if isinstance(shown, Tensor) else tuple([copied(t) for t in shown])
         if out is None:
@@ -309,6 +311,12 @@ def _copying(name: str, view: Any) -> None:
     copying.__name__ = copying.__qualname__ = name + "_copy"
     copying.__doc__ = f"A copy of what `{name}` shows, contiguous and with its own memory."
     function(name + "_copy", method=name == "narrow")(copying)
+
+
+def _need_dim(input: Tensor, dim: Any = 0, *rest: Any, **named: Any) -> None:
+    """RuntimeError for a dimension beyond the last one, where `narrow` has an IndexError."""
+    if input.ndim and isinstance(dim, int) and dim >= input.ndim:
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
 
 
 def _slice_of(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:

@@ -176,6 +176,10 @@ def normal(
         raise RuntimeError("normal expects standard deviation to be non-complex")
     found = tensors[0]._value.aval.dtype if out is None else out._value.aval.dtype
     check_normal(found)
+    if (
+        isinstance(mean, Tensor) and isinstance(out, Tensor) and not isinstance(std, Tensor)
+    ):  # `out` is filled, then added to
+        mean = mean.expand(strides.broadcast_shapes(mean.shape, out.shape))
     node = f"NormalBackward{3 if len(tensors) == 2 else 1 if isinstance(mean, Tensor) else 2}"
     if _traced(*tensors):
         base = like_filled((tensors[0] + tensors[-1]).detach(), 0, found, None, False, None, "normal")

@@ -22,6 +22,7 @@ from .._core.value import python_number
 from .._core.views import _put_back
 from .casting import computed_in
 from .indexing import _content
+from .reductions import need_few_dims
 from .rules import diagonal_of, refuse
 from .views import _slice, diagonal, select
 
@@ -162,6 +163,7 @@ def roll(input: Array, shifts: Ints, dims: Ints | None = ()):
 @op(star="dims", function=False, out=False, like_input=True)
 def flip(input: Array, dims: Sizes):
     """The order of the elements reversed along dimensions."""
+    need_few_dims(input.ndim)
     wrapped = [strides.wrap_dim(d, input.ndim) for d in _tuple(dims)]
     for d in wrapped:
         if wrapped.count(d) > 1:
