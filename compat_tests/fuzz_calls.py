@@ -247,7 +247,7 @@ def _leaked(error: BaseException) -> bool:
     return (
         not raised
         and not isinstance(error, RuntimeError)
-        and isinstance(error, (KeyError, AttributeError, AssertionError, LookupError, ArithmeticError))
+        and isinstance(error, (KeyError, AttributeError, AssertionError, LookupError, ArithmeticError, NameError))
     )
 
 

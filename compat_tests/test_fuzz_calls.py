@@ -358,6 +358,27 @@ CALLS = {
     "huber_loss's type": lambda t: _mixed(t, "huber_loss", weight=t.ones(2)),
     "huber_loss of flags": lambda t: t.nn.functional.huber_loss(t.ones(2, dtype=t.bool), t.ones(2)),
     "multilabel_soft_margin_loss's type": lambda t: _mixed(t, "multilabel_soft_margin_loss", weight=t.ones(2)),
+    "out of dot": lambda t: t.dot(t.ones(2, dtype=t.complex64), t.ones(2), out=2.0),
+    "out of outer": lambda t: t.outer(t.ones(2, 2), t.ones(2, 2), out=...),
+    "out of linalg.cholesky": lambda t: t.linalg.cholesky(t.ones(()), out=1e300),
+    "out of logcumsumexp": lambda t: t.logcumsumexp(t.ones(2, dtype=t.complex64), 0, out=t.ones(2).to(t.float8_e4m3fn)),
+    "bias beside a sparse weight": lambda t: t.nn.functional.linear(t.ones(()), t.ones(()).to_sparse(), b"ab"),
+    "bias beside a sparse input": lambda t: t.conv_transpose2d(t.ones(2, 1).to_sparse(), t.ones(2, 1, 1, 1), 1e30),
+    "train of dropout_": lambda t: t.dropout_(t.ones(3), -1.0, -1),
+    "reduction that is no word": lambda t: t.nn.functional.binary_cross_entropy(t.ones(2), t.ones(3), reduction=()),
+    "in place on a number": lambda t: t.relu_(3),
+    "removed function": lambda t: t.lstsq(1),
+    "removed method": lambda t: t.ones(2).symeig(1, 2),
+    "removed method without arguments": lambda t: t.ones(2).solve(),
+    "qscheme with an argument": lambda t: t.ones(2).qscheme(1),
+    "sparse_resize_": lambda t: t.ones(2).sparse_resize_(1.0, 2, 3),
+    "resize_as_sparse_": lambda t: t.ones(2).resize_as_sparse_(1),
+    "to_padded_tensor": lambda t: t.ones(2).to_padded_tensor(t.ones(2)),
+    "float8 and integers": lambda t: t.ones(2).to(t.float8_e4m3fn) * t.ones(2, dtype=t.int32),
+    "float8 and flags": lambda t: t.promote_types(t.float8_e5m2, t.bool),
+    "uint16 and float": lambda t: t.hypot(t.ones(2).to(t.uint16), t.ones(2)),
+    "clamp of uint16": lambda t: t.ones(2).to(t.uint16).clamp_max(2.5),
+    "a number and uint16": lambda t: t.remainder(t.tensor(7), t.ones(2).to(t.uint16)),
     "multilabel_margin_loss in half": lambda t: t.nn.functional.multilabel_margin_loss(
         t.ones(2).half(), t.ones(2, dtype=t.int64)
     ),
@@ -369,6 +390,30 @@ CALLS = {
 def test_calls_that_let_strange_errors_out(name: str):
     f = CALLS[name]
     assert repr(ending(lambda: f(jaxtorch))) == repr(ending(lambda: f(torch)))
+
+
+SHORT = """
+import resource, sys
+import {module} as t
+
+with open("/proc/self/statm") as sizes:
+    used = int(sizes.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), used + (2 << 30)))
+for f in (lambda: t.zeros(2**33)[:2].tolist(), lambda: (t.arange(2**34) + 1).sum().item(), lambda: t.randn(2**33)):
+    try:
+        f()
+    except Exception as error:
+        print(type(error) is RuntimeError and "can't allocate memory" in str(error))
+print(t.ones(2).add(1).tolist())
+"""
+
+
+@pytest.mark.parametrize("module", ["torch", "jaxtorch"])
+def test_a_lack_of_memory_is_a_runtime_error(module: str):
+    run = subprocess.run(
+        [sys.executable, "-c", SHORT.format(module=module)], capture_output=True, text=True, timeout=300
+    )
+    assert run.stdout == "True\nTrue\nTrue\n[2.0, 2.0]\n", run.stdout + run.stderr[-2000:]
 
 
 LARGE = 10**9

@@ -275,8 +275,11 @@ def lobpcg(
 # -- removed by PyTorch
 
 
-def _removed(name: str, instead: str) -> Callable[..., NoReturn]:
+def _removed(name: str, instead: str, takes: Callable[..., None]) -> Callable[..., NoReturn]:
+    takes.__name__ = name  # which the error of a call that does not fit has
+
     def raise_removed(*args: Any, **kwargs: Any) -> NoReturn:
+        takes(*args, **kwargs)
         raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {instead}".strip())
 
     raise_removed.__name__ = raise_removed.__qualname__ = name
@@ -284,11 +287,29 @@ def _removed(name: str, instead: str) -> Callable[..., NoReturn]:
     return raise_removed
 
 
-solve = _removed("solve", "`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed.")
-eig = _removed("eig", "`torch.linalg.eig` returns complex tensors.")
-symeig = _removed("symeig", "`torch.linalg.eigh` reads the lower triangle by default, not the upper one.")
-lstsq = _removed("lstsq", "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed.")
-matrix_rank = _removed("matrix_rank", "See `torch.linalg.matrix_rank`.")
+solve = _removed(
+    "solve",
+    "`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed.",
+    lambda input, A, *, out=None: None,
+)
+eig = _removed(
+    "eig",
+    "`torch.linalg.eig` returns complex tensors.",
+    lambda self, eigenvectors=False, *, e=None, v=None: None,
+)
+symeig = _removed(
+    "symeig",
+    "`torch.linalg.eigh` reads the lower triangle by default, not the upper one.",
+    lambda input, eigenvectors=False, upper=True, *, out=None: None,
+)
+lstsq = _removed(
+    "lstsq",
+    "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed.",
+    lambda input, A, *, out=None: None,
+)
+matrix_rank = _removed(
+    "matrix_rank", "See `torch.linalg.matrix_rank`.", lambda input, tol=None, symmetric=False, *, out=None: None
+)
 
 
 def _scaled_mm(

@@ -16,6 +16,7 @@ from .._core import failures, interrupts, modes, packs, program, random, runner
 from .._core.context import at_top, caching, x64
 from .._core.device import cpu
 from .._core.entry import Kernel, define
+from .._core.foreign import of_a_run
 from .._core.holders import LISTED, counted
 from .._core.program import emit
 from .._core.storage import Version, owned_again
@@ -302,7 +303,13 @@ class Replay:
 
     def _run(self, arrays: list[Any]) -> list[Any]:
         call = self._structure.call
-        return runner.run_whole(self.slot, self._structure, arrays) if call is None else at_top(call, arrays)
+        try:
+            return runner.run_whole(self.slot, self._structure, arrays) if call is None else at_top(call, arrays)
+        except Exception as error:
+            told = of_a_run(error, self.slot.name)
+            if told is None:
+                raise
+            raise told from error
 
     def _alone(
         self, arguments: Sequence[Tensor], draws: list[Any], numbers: list[dict[str, float]], careful: bool

@@ -222,8 +222,6 @@ def _promote(a: dtype, b: dtype) -> dtype:
         if d in WITHOUT_STORAGE:
             raise RuntimeError(f"Promotion of torch.{d.name} is not supported, attempted to promote {a} and {b}")
     if a in _FLOAT8 or b in _FLOAT8:
-        if bool_ in (a, b) or not (a.is_floating_point or a.is_complex) or not (b.is_floating_point or b.is_complex):
-            return a if a in _FLOAT8 else b
         raise RuntimeError(
             f"Promotion for Float8 Types is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}"
         )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import opcode
 import os
+import re
 from types import TracebackType
 from typing import Any
 
+import jax
+
 _HOME = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("jax", "numpy", "ml_dtypes", "opt_einsum"))
+_PYTHON = os.path.dirname(os.__file__) + os.sep
 _RAISES = opcode.opmap["RAISE_VARARGS"]
 _OF_CALLS = (
     "unexpected keyword argument",
@@ -37,6 +41,29 @@ def refuse_foreign(
         raise RuntimeError(f"{name}(): {error}") from error
 
 
+class OutOfMemoryError(RuntimeError):
+    """A device has no memory left."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
+
+def of_a_run(error: BaseException, place: str) -> RuntimeError | None:
+    """PyTorch's error for what XLA or NumPy raised while a program ran on a device: a lack of memory, above all."""
+    short = isinstance(error, MemoryError)
+    if not short and not isinstance(error, jax.errors.JaxRuntimeError):
+        return None
+    text = str(error)
+    if not short and not text.startswith("RESOURCE_EXHAUSTED"):
+        return RuntimeError(text)
+    found = re.search(r"(\d+) bytes", text)
+    if place == "cpu":
+        size = f": you tried to allocate {found[1]} bytes" if found else f": {text}"
+        return RuntimeError(f"DefaultCPUAllocator: can't allocate memory{size}. Error code 12 (Cannot allocate memory)")
+    size = f" Tried to allocate {int(found[1]) / 2**30:.2f} GiB." if found else ""
+    return OutOfMemoryError(f"CUDA out of memory.{size} {text}")
+
+
 def is_foreign(error: BaseException) -> bool:
     """Does this error come out of a library below, or of Python in a line of jaxtorch, rather than from a `raise` here or in a
     program's own function?"""
@@ -48,10 +75,15 @@ def is_foreign(error: BaseException) -> bool:
     last: TracebackType | None = None
     while at is not None:
         name = at.tb_frame.f_code.co_filename
-        if not name.startswith((_HOME, "<")) and not any(part in name for part in _LIBRARIES):
+        if not (name.startswith((_HOME, "<")) or any(part in name for part in _LIBRARIES) or _is_python(name)):
             return False  # a program's, which JAX calls
         last, at = at, at.tb_next
     if last is None:
         return False
     code = last.tb_frame.f_code
     return not code.co_filename.startswith((_HOME, "<jaxtorch")) or code.co_code[last.tb_lasti] != _RAISES
+
+
+def _is_python(file: str) -> bool:
+    """Is it a file of Python's own library?"""
+    return file.startswith(_PYTHON) and "-packages" + os.sep not in file

@@ -18,13 +18,13 @@ from . import autocasting, capture, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .dtypes import as_dtype
-from .foreign import refuse_foreign
+from .foreign import is_foreign, of_a_run, refuse_foreign
 from .layouts import lay_channels, lay_like, lay_out
 from .limits import check_common, check_number, computed_in, number_in_program
 from .op import Op
 from .overrides import Stranger, refuse_stranger
 from .parameters import Parameter, freeze, need_kind, refuse_kind, refuse_sizes
-from .size import LONG, check_long
+from .size import LONG, check_long, kind_name
 from .sparsity import NoContent, answers
 from .tensor import Tensor, finish
 from .value import COMPLEX, Value, python_number, wrap_number
@@ -71,8 +71,8 @@ class _Source:
             "_STAR": parameters.star_items, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
-            "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again,
-            "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts, "_NEED_TENSOR": _tensor.need_tensor,
+            "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again, "_BORDER": _border,
+            "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts,
             "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
             "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked, "_RENAMED": parameters.by_other_names,
         }  # fmt: skip
@@ -122,6 +122,7 @@ class _Source:
                     text = text.replace(part, "", 1)
                 for part in ("*_more), out)", ", *, out=None)", ", out=None)"):
                     text = text.replace(part, "*_more))" if "more" in part else ")", 1)
+                text = text.replace(", out, False)", ", None, False)", 1)
             elif self.leading is not None:  # a function takes a number in the first place too, as PyTorch's do
                 text = text.replace(*self.leading)
             made = self._compile(text)
@@ -138,11 +139,11 @@ class _Source:
         self._write()
         # A stranger that wants to be asked (see overrides.py) makes every function ask: call this one again.
         self.lines[1:] = ["    try:", *["    " + line for line in self.lines[1:]], "    except _STRANGER as _error:"]
-        self.add(f"return _AGAIN(_error, _OP, _PUBLIC, ({''.join(p.name + ', ' for p in op.params)}))", 2)
-        if self.inplace:  # whose first lines take it for granted that the first argument is a tensor
-            self.add("except AttributeError:")
-            self.add(f"_NEED_TENSOR({op.params[0].name}, '{op.name}_', {op.params[0].name!r})", 2)
-            self.add("raise", 2)
+        given = f"({''.join(p.name + ', ' for p in op.params)})"
+        self.add(f"return _AGAIN(_error, _OP, _PUBLIC, {given})", 2)
+        self.add("except Exception as _error:")
+        self.add(f"_BORDER(_error, _OP, {given}, {'out' if self.out else None}, {self.inplace})", 2)
+        self.add("raise", 2)
         text = "\n".join(self.lines) + "\n"
         linecache.cache[self.filename] = (len(text), None, text.splitlines(True), self.filename)
         self.text = text
@@ -380,7 +381,33 @@ def _again(error: Stranger, op: Op, public: Callable[..., Any], values: tuple[An
             args.append(value)
         elif p.required or value is not p.default:
             kwargs[p.name] = value
-    return answers[-1](public, args, kwargs) if isinstance(error, NoContent) else public(*args, **kwargs)
+    if not isinstance(error, NoContent):
+        return public(*args, **kwargs)
+    try:
+        return answers[-1](public, args, kwargs)
+    except Exception as other:
+        _border(other, op, values, None, False)
+        raise
+
+
+def _border(error: Exception, op: Op, values: tuple[Any, ...], out: Any, inplace: bool) -> None:
+    """Every error of an operation passes here on its way to the program.
+
+    PyTorch looks at the kinds of all arguments before anything else, so that the first one of another kind is the TypeError; an
+    error that no line of jaxtorch raises is made one of PyTorch's classes. Returns where the error is to be raised as it is.
+    """
+    told = of_a_run(error, "cpu")
+    if told is not None:
+        raise told from error
+    if isinstance(error, TypeError) and not is_foreign(error):
+        return
+    if inplace:  # whose first lines take it for granted that the first argument is a tensor
+        _tensor.need_tensor(values[0], op.name + "_", op.params[0].name)
+    parameters.refuse_arguments(op.name + "_" * inplace, op.params, values)
+    if out is not None and not isinstance(out, (Tensor, tuple, list)):
+        refuse_stranger(out)
+        raise TypeError(f"{op.name.strip('_')}(): argument 'out' must be Tensor, not {kind_name(out)}") from None
+    refuse_foreign(op.name, error)
 
 
 def _numbers_first(op: Op, public: Callable[..., Any], given: tuple[Any, ...], out: Any = None) -> Any:

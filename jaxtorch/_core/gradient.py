@@ -28,6 +28,7 @@ from .capture import unobserved
 from .context import x64
 from .dtypes import scalar_name
 from .entry import Entry, Kernel, unaliased
+from .foreign import refuse_foreign
 from .halves import in_single
 from .tape import node_type
 from .tracing import of_jaxpr, traced, with_results
@@ -384,8 +385,13 @@ def grad_form(entry: Entry, mask: int) -> GradForm:
     form = entry.forms.get(mask)
     if form is None:
         _refuse(entry, mask)
-        with _tracing(entry):
-            form = entry.forms[mask] = GradForm(entry, mask)
+        try:
+            with _tracing(entry):
+                form = entry.forms[mask] = GradForm(entry, mask)
+        except Exception as error:
+            if entry.op is not None:
+                refuse_foreign(entry.op.name, error)
+            raise
     return form
 
 

@@ -116,9 +116,9 @@ class Op:
                 kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
             except Exception as error:
                 if is_foreign(error) or isinstance(error, NotImplementedError):
-                    unimplemented.refuse(self.name, flat, settings)
+                    unimplemented.refuse(self.name, flat, settings, self._promoted(flat, statics))
                 raise
-            unimplemented.refuse(self.name, flat, settings)
+            unimplemented.refuse(self.name, flat, settings, self._promoted(flat, statics))
             if met is not None:
                 met.learn(kernel, lambda key: Body(self, key, inplace))
         kind = body.kind
@@ -195,6 +195,13 @@ class Op:
         if targets is not None and self.opmath:
             bound = self._in_single(bound, plan, flat, promote)
         return into_self(bound, self.name, flat, common) if inplace else bound
+
+    def _promoted(self, flat: list[Aval], statics: tuple[Any, ...]) -> dtypes.dtype | None:
+        """The common type of several operands of which one is of a rare type, where they are converted to it."""
+        if len(flat) < 2 or not any([unimplemented.is_rare(a.dtype) for a in flat]):  # noqa: C419
+            return None
+        promote = self.promote(statics) if callable(self.promote) else self.promote
+        return common_type(flat) if promote else None
 
     def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any) -> list[Any]:
         """The type each operand array is converted to. A `Scalar` takes no part in promotion, and keeps its own type where

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 from . import dtypes
 from .foreign import refuse_foreign
 from .size import check_long, kind_name, need_sizes
+from .value import Value, python_number
 from .value import check_long as check_scalar
-from .value import python_number
 
 _KINDS = {
     "Array": "array",
@@ -76,7 +76,11 @@ def freeze(static: Any, depth: int = 0) -> Any:
     if isinstance(static, slice):
         return ("slice", freeze(static.start), freeze(static.stop), freeze(static.step))
     if isinstance(static, dict):
-        return tuple((k, freeze(v)) for k, v in sorted(static.items()))
+        if depth == _DEEPEST:
+            raise TypeError(
+                "an argument must be a number or a tuple of numbers, but found a dictionary that holds itself"
+            )
+        return tuple((k, freeze(v, depth + 1)) for k, v in sorted(static.items()))
     if hasattr(static, "_value") and hasattr(static, "item") and not isinstance(static, type):
         return static.item()
     hash(static)
@@ -310,8 +314,12 @@ def once_given(function: str, name: str, value: Any, default: Any, other: Any) -
     return other
 
 
+def _may_be_tensor(given: Any) -> bool:
+    return hasattr(given, "_value") or hasattr(type(given), "__torch_function__") or isinstance(given, Value)
+
+
 def _need_tensor(function: str, argument: str, position: int, given: Any) -> None:
-    if not hasattr(given, "_value") and not hasattr(type(given), "__torch_function__"):
+    if not _may_be_tensor(given):
         where = f" (position {position})" * bool(position)
         raise TypeError(f"{function}(): argument '{argument}'{where} must be Tensor, not {kind_name(given)}")
 
@@ -328,6 +336,35 @@ def _look(function: str, p: Parameter, given: Any) -> None:
         need_kind(function, p.name, kind, given)
 
 
+def refuse_arguments(function: str, params: Sequence[Parameter], values: Sequence[Any]) -> None:
+    """TypeError for the first of an operation's arguments that is of another kind than its parameter."""
+    for p, given in zip(params, values, strict=True):
+        if given is MISSING or given is p.default:
+            continue
+        note, _, rest = p.note.partition(" | ")
+        if given is None and rest == "None":
+            continue
+        if p.kind in ("array", "optional"):
+            _need_tensor(function.lstrip("_"), p.name, p.position, given)
+        elif p.kind == "arrays":
+            if isinstance(given, (tuple, list)):
+                for k, item in enumerate(given):
+                    if not _may_be_tensor(item):
+                        raise TypeError(f"expected Tensor as element {k} in argument 0, but got {kind_name(item)}")
+            elif not hasattr(type(given), "__torch_function__"):
+                raise TypeError(
+                    f"{function.lstrip('_')}(): argument '{p.name}' (position {p.position}) must be tuple of Tensors, not "
+                    f"{kind_name(given)}"
+                )
+        elif p.star:
+            continue
+        elif note in ("Sizes", "Ints"):
+            refuse_sizes(function, p, given)
+        elif note in _KNOWN and p.name != "reduction":  # of which any other kind is an unknown word
+            need_kind(function, p.name, note, given)
+
+
+_KNOWN = ("bool", "str", "int", "float", "Real", "Number")
 _LOOKED_AT = ("Tensor", "Sizes", "Ints", "bool", "str", "int", "float")
 
 

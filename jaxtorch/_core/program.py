@@ -23,6 +23,7 @@ from . import ahead, capture, checks, cold, failures, hostmode, interrupts, mode
 from .context import at_top
 from .device import DeviceSlot, _slots
 from .entry import Kernel
+from .foreign import of_a_run
 from .holders import LISTED, counted
 from .value import Mapped, Value, same_content
 
@@ -255,6 +256,9 @@ def _flushed(program: Program) -> None:
     except BaseException as error:
         if interrupts.from_outside(error):
             _run_again(program)
+        told = of_a_run(error, slot.name)
+        if told is not None:
+            raise told from error
         raise
     finally:
         _ended(program, values)

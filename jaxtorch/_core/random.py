@@ -9,6 +9,7 @@ import numpy as np
 
 from . import capture, draws
 from .device import DeviceSlot, cpu, device, jax_devices
+from .foreign import of_a_run
 from .mersenne import MersenneTwister
 
 generators: weakref.WeakSet[Generator] = weakref.WeakSet()
@@ -183,7 +184,10 @@ def draw(generator: Generator | None, method: Any, *args: Any) -> np.ndarray[Any
     if repeating is not None:
         return repeating(generator, method, args)
     engine = generator.engine
-    values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
+    try:
+        values = getattr(engine, method)(*args) if method.__class__ is str else method(engine, *args)
+    except MemoryError as error:
+        raise of_a_run(error, "cpu") or error from error
     if on_draw is not None:
         on_draw(values, generator, method, args)
     return values

@@ -213,13 +213,13 @@ def is_inference(t: Tensor) -> bool:
 
 
 def need_tensor(x: Any, function: str, argument: str = "input", position: int = 1) -> Tensor:
-    """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1."""
+    """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1; 0 where it
+    has none."""
     if not isinstance(x, Tensor):
         kind = type(x).__name__
         kind = f"numpy.{kind}" if type(x).__module__ == "numpy" else kind
-        raise TypeError(
-            f"{function.lstrip('_')}(): argument '{argument}' (position {position}) must be Tensor, not {kind}"
-        )
+        where = f" (position {position})" * bool(position)
+        raise TypeError(f"{function.lstrip('_')}(): argument '{argument}'{where} must be Tensor, not {kind}")
     return x
 
 

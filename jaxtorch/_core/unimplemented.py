@@ -26,6 +26,11 @@ _ELEMENTS = frozenset(
 _WIDE = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
 
 
+def is_rare(kind: dtypes.dtype) -> bool:
+    """Is it an 8-bit float, or an unsigned integer of more than 8 bits?"""
+    return kind in _WIDE or (kind.is_floating_point and kind.itemsize == 1)
+
+
 @cache
 def _kernels() -> tuple[dict[str, str], dict[str, str]]:
     """The missing kernel of each operation: of those of 8-bit floats, and of unsigned integers."""
@@ -40,16 +45,17 @@ def _kernels() -> tuple[dict[str, str], dict[str, str]]:
     return found
 
 
-def refuse(name: str, flat: Sequence[Aval], settings: dict[str, Any]) -> None:
-    """NotImplementedError where PyTorch has no kernel for an operation of these types. settings: its static arguments."""
+def refuse(name: str, flat: Sequence[Aval], settings: dict[str, Any], common: dtypes.dtype | None = None) -> None:
+    """NotImplementedError where PyTorch has no kernel for an operation of these types. settings: its static arguments;
+    common: the type that the operands are converted to, where they are."""
     first = flat[0] if flat else None
-    if first is None or first.wrapped or first.slot.name != "cpu" or settings.get("dtype") is not None:
+    if first is None or (first.wrapped and common is None) or first.slot.name != "cpu":
         return
-    kind = first.dtype
+    if settings.get("dtype") is not None:
+        return
+    kind = common or first.dtype
     wide = kind in _WIDE
-    if not (wide or (kind.is_floating_point and kind.itemsize == 1)) or (
-        name in _ELEMENTS and not all(a.numel for a in flat)
-    ):
+    if not is_rare(kind) or (name in _ELEMENTS and not all(a.numel for a in flat)):
         return
     kernels = _kernels()[wide]
     kernel = kernels.get(name) or (kernels.get(name + "*") if first.ndim else None)

@@ -186,6 +186,12 @@ def _warn_dimensions(name: str, n: int, spatial: int) -> None:
     )
 
 
+def _need_kinds(input: Any, train: Any) -> None:
+    """TypeError for what is no tensor or no flag, which comes before anything that is said of `p`."""
+    need_tensor(input, "dropout")
+    need_kind("dropout", "train", "bool", train)
+
+
 def _torch_forms() -> None:
     """`torch.dropout(input, p, train)`, its variants, and their in-place forms."""
     for name, feature, alpha in (
@@ -196,10 +202,12 @@ def _torch_forms() -> None:
     ):
 
         def plain(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            _need_kinds(input, train)
             check_probability(p, RuntimeError)
             return _drop(input, p, train, False, *_kind)
 
         def changed(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
+            _need_kinds(input, train)
             check_probability(p, RuntimeError)
             return _drop(input, p, train, True, *_kind)
 

@@ -546,7 +546,10 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 @function("outer", method=True, aliases=("ger",))
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The outer product of two vectors."""
-    need_tensor(vec2, "outer", "vec2")
+    need_tensor(input, "outer")
+    need_tensor(vec2, "outer", "vec2", 2)
+    if out is not None:
+        need_tensor(out, "outer", "out", 0)
     if input.ndim != 1:
         raise RuntimeError(f"outer: Expected 1-D argument self, but got {input.ndim}-D")
     if vec2.ndim != 1:

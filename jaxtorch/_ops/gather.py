@@ -207,7 +207,10 @@ def _slices(index: Any, dim: int) -> tuple[Any, ...]:
 
 def need_same(source: dtypes.dtype, target: dtypes.dtype) -> None:
     wanted, given = [
-        f"{C_NAMES[d.name]} int" if d.name in ("int64", "int16") else C_NAMES[d.name] for d in (source, target)
+        f"{C_NAMES[d.name]} int"
+        if d.name in ("int64", "int16")
+        else C_NAMES.get(d.name, f"c10::{dtypes.scalar_name(d)}")
+        for d in (source, target)
     ]
     raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from .._core.op import Sizes
+from .._core.parameters import checked
 from .._core.sparsity import makers
 from .._core.tensor import Tensor
 from .._ops import constants
@@ -143,8 +146,13 @@ for _name, _what in (("coalesce", "coordinate "), ("is_coalesced", "coordinate "
     _refuse(_name, _what)
 
 
-def _refuse_private(name: str) -> None:
+def _refuse_private(name: str, takes: Callable[..., None]) -> None:
+    """A method of sparse tensors alone; takes: a function with its parameters, which are looked at first."""
+    takes.__name__ = name
+    takes = checked(takes)
+
     def ask(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        takes(self, *args, **kwargs)
         raise NotImplementedError(
             f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: the tensor is dense"
         )
@@ -154,16 +162,28 @@ def _refuse_private(name: str) -> None:
     MEMBERS[name] = ask
 
 
-for _name in (
-    "_nnz",
-    "_indices",
-    "_values",
-    "_coalesced_",
-    "sparse_resize_",
-    "sparse_resize_and_clear_",
-    "resize_as_sparse_",
-):
-    _refuse_private(_name)
+def _flag(self: Tensor, coalesced: bool) -> None:
+    """The parameters of `_coalesced_`."""
+
+
+def _sizes(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int) -> None:
+    """The parameters of `sparse_resize_`."""
+
+
+def _sizes_again(self: Tensor, size: Sizes, sparse_dim: int, dense_dim: int) -> None:
+    """The parameters of `sparse_resize_and_clear_`."""
+
+
+def _template(self: Tensor, the_template: Tensor) -> None:
+    """The parameters of `resize_as_sparse_`."""
+
+
+for _name in ("_nnz", "_indices", "_values"):
+    _refuse_private(_name, lambda self: None)
+_refuse_private("_coalesced_", _flag)
+_refuse_private("sparse_resize_", _sizes)
+_refuse_private("sparse_resize_and_clear_", _sizes_again)
+_refuse_private("resize_as_sparse_", _template)
 MEMBERS["_dimI"], MEMBERS["_dimV"] = sparse_dim, dense_dim
 MEMBERS["_to_dense"], MEMBERS["_to_sparse"] = to_dense, to_sparse
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .._core.dtypes import dtype, scalar_name
+from .._core.dtypes import as_dtype, dtype, scalar_name
+from .._core.op import Sizes
+from .._core.parameters import checked
 from .._core.returned import GradDtype
 from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
@@ -239,26 +242,15 @@ def slice_inverse(
     return self.as_strided(src.size(), src.stride(), src.storage_offset())
 
 
-def _removed(name: str, message: str) -> None:
-    def removed(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {message}")
+def _refuse(name: str, error: type[Exception], message: str, takes: Callable[..., None] | None = None) -> None:
+    """A method that raises; takes: a function with its parameters, which are looked at first."""
+    if takes is not None:
+        takes.__name__ = name
+        takes = checked(takes)
 
-    removed.__name__ = name
-    removed.__doc__ = f"RuntimeError: PyTorch has removed it. {message}"
-    MEMBERS[name] = removed
-
-
-for _name, _message in (
-    ("solve", "`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."),
-    ("eig", "`torch.linalg.eig` returns complex tensors."),
-    ("symeig", "`torch.linalg.eigh` reads the lower triangle by default, not the upper one."),
-    ("lstsq", "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."),
-):
-    _removed(_name, _message)
-
-
-def _refuse(name: str, error: type[Exception], message: str) -> None:
     def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        if takes is not None:
+            takes(self, *args, **kwargs)
         raise error(message)
 
     refuse.__name__ = name
@@ -266,14 +258,50 @@ def _refuse(name: str, error: type[Exception], message: str) -> None:
     MEMBERS[name] = refuse
 
 
+_REMOVED = "This function was deprecated since version 1.9 and is now removed. "
+_refuse(
+    "solve",
+    RuntimeError,
+    f"{_REMOVED}`torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed",
+    lambda self, other: None,
+)
+_refuse(
+    "lstsq",
+    RuntimeError,
+    f"{_REMOVED}`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed",
+    lambda self, other: None,
+)
+_refuse(
+    "eig",
+    RuntimeError,
+    f"{_REMOVED}`torch.linalg.eig` returns complex tensors",
+    lambda self, eigenvectors=False: None,
+)
+_refuse(
+    "symeig",
+    RuntimeError,
+    f"{_REMOVED}`torch.linalg.eigh` reads the lower triangle by default, not the upper one",
+    lambda self, eigenvectors=False: None,
+)
+
+
 _refuse("xpu", AssertionError, "Torch not compiled with XPU enabled")
 _refuse("mtia", AssertionError, "Torch not compiled with MTIA enabled")
 _refuse("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")
 _refuse(
-    "to_mkldnn", NotImplementedError, "Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself"
+    "to_mkldnn",
+    NotImplementedError,
+    "Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself",
+    lambda self, dtype=None: None if dtype is None else as_dtype(dtype, "to_mkldnn") and None,
 )
+
+
+def _padded(self: Tensor, padding: float, output_size: Sizes | None = None) -> None:
+    """The parameters of `to_padded_tensor`."""
+
+
 for _name in ("q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme",
               "int_repr", "to_padded_tensor"):  # fmt: skip
-    _what = "nested" if _name == "to_padded_tensor" else "quantised"
+    _what, _takes = ("nested", _padded) if _name == "to_padded_tensor" else ("quantised", lambda self: None)
     _refuse(_name, NotImplementedError,
-            f"Could not run 'aten::{_name}' with arguments from the 'CPU' backend: the tensor is not {_what}")  # fmt: skip
+            f"Could not run 'aten::{_name}' with arguments from the 'CPU' backend: the tensor is not {_what}", _takes)  # fmt: skip

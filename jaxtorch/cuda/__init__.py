@@ -10,6 +10,7 @@ from .. import _accelerators as _shared
 from .._core import random as _random
 from .._core.device import device as _device
 from .._core.device import jax_devices as _jax_devices
+from .._core.foreign import OutOfMemoryError as OutOfMemoryError
 from .._core.tensor import Tensor
 from .._ops.casting import _LEGACY
 from .._ops.legacy import legacy_type as _legacy_type
@@ -26,15 +27,10 @@ __all__ = [
 ]  # fmt: skip
 
 
-class OutOfMemoryError(RuntimeError):
-    """A device has no memory left."""
-
-
 class AcceleratorError(RuntimeError):
     """What PyTorch raises where a device's runtime fails. For `except` clauses: nothing here raises it."""
 
 
-OutOfMemoryError.__module__ = "torch"
 AcceleratorError.__module__ = "torch"
 
 
