@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import jaxtorch
+from parity import parity_test
 
 LIBRARIES = (torch, jaxtorch)
 
@@ -453,6 +454,29 @@ def test_a_compiled_function_takes_duals():
     assert found.tangent is not None
     expected = 2 * np.cos(np.linspace(-1.5, 2, 6)) * np.linspace(1, 2, 6)
     np.testing.assert_allclose(found.tangent.numpy(), expected, rtol=1e-5)
+
+
+@parity_test
+def test_the_tangent_of_a_view_is_a_view_of_the_inputs_tangent(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+
+    def run(forward: Any, jvp: Any, count: int = 1) -> Any:
+        made = type("Made", (torch.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(torch.ones(2, 2), torch.full((2, 2), 3.0)) for _ in range(count)]
+            try:
+                return forward_ad.unpack_dual(made.apply(*duals)).tangent
+            except RuntimeError as error:
+                return str(error)
+
+    rules = [
+        lambda c, g: g.view(4), lambda c, g: g.clone().view(4), lambda c, g: g.t().t().view(4), lambda c, g: (g * 2).view(4),
+        lambda c, g: g.view(4)[:], lambda c, g: g.view(4) * 1, lambda c, g: g.clone().view(4)[:],
+    ]  # fmt: skip
+    found = [run(lambda c, x: x.view(4), rule) for rule in rules]
+    second = [lambda c, g, h: g.view(4), lambda c, g, h: h.view(4), lambda c, g, h: (g + h).view(4)]
+    found += [run(lambda c, x, y: x.view(4), rule, 2) for rule in second]
+    return found + [run(lambda c, x: x[0], rule) for rule in (lambda c, g: g[0], lambda c, g: g.clone()[0])]
 
 
 SAMPLE = """mul pow atan2 logsumexp cumprod index_add scatter_reduce/amax gather where nn.functional.conv2d nn.functional.batch_norm

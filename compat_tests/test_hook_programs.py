@@ -62,6 +62,41 @@ def test_hooks_where_gradients_are_captured(torch: Any) -> Any:
 
 
 @parity_test
+def test_only_what_leads_to_the_inputs_of_backward_runs(torch: Any) -> Any:
+    """A root that leads to none of them does not run, but the hooks of its tensor do; a node whose output is one of them runs."""
+    seen: list[Any] = []
+    nodes: list[Any] = []  # that of a leaf lives no longer than somebody holds it
+
+    def watched(name: str, x: Any) -> Any:
+        x.register_hook(lambda g: seen.append(f"{name}, tensor"))
+        node = torch.autograd.graph.get_gradient_edge(x).node
+        node.register_prehook(lambda *g: seen.append(f"{name}, before"))
+        node.register_hook(lambda *g: seen.append(f"{name}, after"))
+        nodes.append(node)
+        return x
+
+    for roots, inputs in (
+        ("z", "y"),
+        ("z", "x"),
+        ("x", "x"),
+        ("x", "xa"),
+        ("wv", "y"),
+        ("wv", "yx"),
+        ("a", "y"),
+        ("z", "a"),
+    ):
+        a, y = (torch.ones(1, requires_grad=True) for _ in range(2))
+        x = watched("x", watched("a", a) * 2)
+        made = {"a": a, "y": y, "x": x, "z": watched("z", x * 3), "w": watched("w", y * x), "v": watched("v", x * 2)}
+        for name in "xz":
+            made[name].retain_grad()
+        torch.autograd.backward([made[r] for r in roots], inputs=[made[i] for i in inputs])
+        seen.append([roots, inputs, [m.grad for m in (a, y, x, made["z"])]])
+        seen.append(torch.autograd.grad(x, y, allow_unused=True))
+    return seen
+
+
+@parity_test
 def test_sparse_gradients_are_added_in_place(torch: Any) -> Any:
     seen = []
     for first, then in ((True, True), (False, True), (True, False)):

@@ -463,6 +463,20 @@ def test_aten_names_of_what_are_methods_and_attributes_of_tensors(torch: Any) ->
 
 
 @parity_test
+def test_overloads_of_aten(torch: Any) -> Any:
+    """All of each operation, and no others; nor names of functions that are no operations."""
+    names = "add add_ sin sum mm conv2d native_layer_norm select pow _foreach_add index_put item elu max_pool2d_with_indices".split()
+    found: list[Any] = [(name, getattr(torch.ops.aten, name).overloads()) for name in names]
+    for name in "add.nonsense sin.Tensor sum.dim mm.Tensor add_.default select.default relu.out manual_seeds compile no_grad".split():
+        packet, _, overload = name.partition(".")
+        try:
+            found.append(str(getattr(getattr(torch.ops.aten, packet), overload or "default")))
+        except AttributeError as error:
+            found.append(str(error))
+    return found
+
+
+@parity_test
 def test_names_of_operations_that_stand_in_tables(torch: Any) -> Any:
     importlib.import_module(f"{torch.__name__}.distributed")
     functional = torch.ops._c10d_functional

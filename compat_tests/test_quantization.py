@@ -11,7 +11,7 @@ import pytest
 import torch as pytorch
 
 import jaxtorch
-from parity import parity_test
+from parity import attempt, parity_test
 
 
 @pytest.fixture(autouse=True)
@@ -142,6 +142,48 @@ def test_fake_quantize(torch: Any) -> Any:
         other = Q.FakeQuantize(Q.PerChannelMinMaxObserver if made.ch_axis == 0 else Q.MinMaxObserver, **kinds)
         found += [made(x) is x, str(other.load_state_dict(made.state_dict())), other.scale, other.fake_quant_enabled]
     return found
+
+
+@parity_test
+def test_fake_quantize_with_scales_that_are_learnt(torch: Any) -> Any:
+    """Zero points between numbers and outside of the range, and inputs that lie between two steps."""
+    found: list[Any] = []
+    x = torch.cat([torch.arange(-9.0, 10.0) * 0.125, torch.tensor([30.0, -30.0, 3e17, -3e17])])
+    beyond = torch.cat([x, torch.tensor([3e20, float("nan"), float("inf")])])
+    for low, high, zero, factor in [
+        (low, high, z, f)
+        for low, high in ((0, 255), (-8, 20))
+        for z in (1.0, 2.3, 2.5, -2.7, -2.5, -3.5, 300.0)
+        for f in (1.0, 0.5)
+    ]:
+        for fn, given, axis in (
+            (torch._fake_quantize_learnable_per_tensor_affine, beyond, ()),
+            (torch._fake_quantize_learnable_per_channel_affine, torch.stack([x, x / 2]), (0,)),
+        ):
+            leaf = given.clone().requires_grad_()
+            scale = torch.tensor([0.25, 0.03][: len(axis) + 1], requires_grad=True)
+            points = torch.tensor([zero, -zero][: len(axis) + 1], requires_grad=True)
+            y = fn(leaf, scale, points, *axis, low, high, factor)
+            y.nan_to_num().mul(torch.arange(y.shape[-1]) % 5 + 1.0).sum().backward()
+            found += [y, y.grad_fn.name(), leaf.grad, scale.grad, points.grad]
+    return found
+
+
+@parity_test
+def test_what_learnt_scales_refuse(torch: Any) -> Any:
+    one, many = torch._fake_quantize_learnable_per_tensor_affine, torch._fake_quantize_learnable_per_channel_affine
+    x, t = torch.linspace(-3, 3, 10).view(2, 5), torch.tensor
+    calls: list[Any] = [
+        lambda: one(x, t(0.1), t(2.0), 0, 255), lambda: one(x, t([0.1]), t([2.0]), 5, 2),
+        lambda: one(x.long(), t([0.1]), t([2.0]), 0, 9),
+        lambda: one(x.half(), t([0.1]), t([2.0]), 0, 9), lambda: one(x.double(), t([-0.1]), t([2.0]), 0, 9),
+        lambda: one(x, 0.1, 2, 0, 9), lambda: one(x[:0], t([0.1]), t([2.0]), 0, 9), lambda: one(x, t([0.0]), t([2.0]), 0, 9),
+        lambda: many(x, t([0.1, 0.2]), t([2, 3]), 0, 0, 255), lambda: many(x, t([0.1] * 3), t([2.0] * 3), 0, 0, 255),
+        lambda: many(x, t([0.1, 0.2]), t([2.0] * 3), 0, 0, 255), lambda: many(x, t([0.1, 0.2]), t([2.0, 3.0]), 2, 0, 255),
+        lambda: many(x, t([0.1, 0.2]), t([2.0, 3.0]), -2, 0, 255), lambda: many(x, t([[0.1, 0.2]]), t([[2.0, 3.0]]), 0, 0, 255),
+        lambda: many(x, t([0.1, 0.2]), t([2.0, 3.0]), 0, 9, 3), lambda: many(x.long(), t([0.1, 0.2]), t([2.0, 3.0]), 0, 0, 3),
+    ]  # fmt: skip
+    return [attempt(call) for call in calls]
 
 
 def test_what_is_missing_says_so() -> None:

@@ -40,6 +40,14 @@ def test_a_mask_may_not_enlarge_the_scores(torch: Any, lead: Any) -> Any:
     return [attempt(lambda s=s: attention(q, k, k, torch.zeros(s))) for s in sizes]
 
 
+@pytest.mark.parametrize("dropout", [float("nan"), -0.5, -float("inf"), 1.5])
+@parity_test
+def test_a_dropout_that_is_no_probability_of_attention(torch: Any, dropout: float) -> Any:
+    attention, nested = torch.nn.functional.scaled_dot_product_attention, torch.ones(1, 1, 2, 2)
+    found = [attempt(lambda x=x: attention(x, x, x, dropout_p=dropout)) for x in (nested, nested[0], nested.double())]
+    return [*found, attempt(lambda: attention(nested, nested, nested, torch.zeros(2, 2), dropout_p=dropout))]
+
+
 FILLS = {
     "item": lambda torch, t, n: t.__setitem__(0, n) or t,
     "slice": lambda torch, t, n: t.__setitem__(slice(-1, None), n) or t,

@@ -204,6 +204,8 @@ def run(
         state.grad, state.capturing = create_graph, capture is not None
         under_way.append(walk)
         for edge, g in starts:
+            if capture is not None and len(starts) > 1 and not capture.wants(edge):
+                continue  # a root alone has the hooks of its tensor run in any case
             given = walk.mode.of_tensor(g)
             if isinstance(edge[0], Node):
                 walk.send(*edge, keep(g, given, apart=False) if edge[0].pre_hooks else given)
@@ -331,7 +333,7 @@ class _Walk:
 
     def visit(self, node: Any, grads: list[Any]) -> None:
         mode, capture = self.mode, self.capture
-        runs = capture is None or capture.accumulate or id(node) in capture.needed
+        runs = capture is None or id(node) in capture.needed or (capture.accumulate and capture.holds(node))
         if runs and capture is not None:
             capture.take(node, grads)  # as it comes, before hooks: they run as a part of the node
         if node.pre_hooks is not None or node.retains is not None:
@@ -391,13 +393,14 @@ class _Walk:
     def finish_leaf(self, leaf: Any, g: Any) -> None:
         """Give a leaf its gradient, if one came: to `.grad`, or to the caller of `autograd.grad`."""
         mode, capture = self.mode, self.capture
-        if capture is not None and id(leaf) not in capture.by_leaf:
-            return  # the root itself
-        alone = capture is None or capture.accumulate
+        asked = capture is None or id(leaf) in capture.by_leaf  # a root need not be
+        alone = asked and (capture is None or capture.accumulate)
         if leaf._hooks:
             hooks = leaf._hooks.values()
             hooks = sorted(hooks, key=_of_node) if alone else [h for h in hooks if not _of_node(h)]
             g = through_hooks(hooks, g, mode)
+        if not asked:
+            return
         if capture is not None:
             for position in capture.by_leaf[id(leaf)]:
                 capture.found[position] = g

@@ -29,6 +29,10 @@ class Capture:
                 self.by_leaf.setdefault(id(target), []).append(position)
         self.needed: set[int] = set()
 
+    def holds(self, node: Any) -> bool:
+        """Is a gradient of one of the node's outputs wanted?"""
+        return any(key == id(node) for key, _ in self.by_node)
+
     def take(self, node: Any, grads: list[Any]) -> None:
         """Note the gradients of a node's outputs that the caller wants."""
         for index, g in enumerate(grads):

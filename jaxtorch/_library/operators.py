@@ -7,7 +7,9 @@ device; the one for all devices. What is implemented for a device is not looked 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -257,8 +259,16 @@ _LISTS = frozenset(("chunk", "split", "split_with_sizes", "unbind", "unsafe_spli
 """Operations whose results are a list."""
 
 
+@functools.cache
+def overloads() -> dict[str, list[str]]:
+    """The overloads of each of ATen's operations, from the table that `scripts/aten_overloads.py` writes."""
+    lines = Path(__file__).with_name("_overloads.txt").read_text("utf-8").splitlines()
+    pairs = [line.split(": ") for line in lines]
+    return {name: found.split() for found, names in pairs for name in names.split()}
+
+
 class OfEngine:
-    """`torch.ops.aten.add`: an operation of jaxtorch; its overloads, `torch.ops.aten.add.Tensor`, are all one Python function."""
+    """`torch.ops.aten.add`: an operation of jaxtorch; its overloads, `torch.ops.aten.add.Tensor`, are one Python function."""
 
     def __init__(
         self, name: str, fn: Callable[..., Any], packet: OfEngine | None = None, namespace: str = "aten"
@@ -289,10 +299,12 @@ class OfEngine:
         return f"{self.namespace}::" + self.__name__.removesuffix(".default")
 
     def overloads(self) -> list[str]:
-        """NotImplementedError: jaxtorch has no table of the overloads of PyTorch's operations."""
-        raise NotImplementedError(
-            f"torch.ops.{self.namespace}.{self._opname}.overloads(): only those of custom operations are listed"
-        )
+        """The names of the overloads; NotImplementedError for operations outside of ATen."""
+        if self.namespace != "aten" or self._opname not in overloads():
+            raise NotImplementedError(
+                f"torch.ops.{self.namespace}.{self._opname}.overloads(): only those of ATen's and of custom operations are listed"
+            )
+        return list(overloads()[self._opname])
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """NotImplemented: modes are shown the operations that others are made of in the first place."""
@@ -321,6 +333,8 @@ class OfEngine:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self.__dict__.get("_overloadname", True):
             raise AttributeError(name)
+        if self.namespace == "aten" and name not in overloads().get(self._opname, (name,)):
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{name}'")
         overload = OfEngine(f"{self.__name__}.{name}", self._fn, self, self.namespace)
         setattr(self, name, overload)
         return overload
@@ -396,6 +410,8 @@ class Namespace(SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         packet = packets.get((self._name, name))
+        if packet is None and self._name == "aten" and name not in overloads():
+            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
         if packet is None and self._name in ("aten", "prims"):
             fn = _below(name) or _functions.get(name) or _methods.get(name) or _aten(name)
             if fn is not None:

@@ -299,8 +299,8 @@ def scaled_dot_product_attention(
         keep = keep_mask(aval.slot, dropout_p, shape)
     q, k, v = [x._value.aval.shape for x in (query, key, value)]
     masks = is_causal and attn_mask is not None
-    if (masks or dropout_p < 0.0) and keep is None and _by_one_kernel(q, k, v, enable_gqa):
-        if dropout_p < 0.0:
+    if (masks or not dropout_p >= 0.0) and keep is None and _by_one_kernel(q, k, v, enable_gqa):
+        if not dropout_p >= 0.0:
             raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
         if attn_mask is not None and attn_mask.ndim in (2, 4) and not attn_mask.requires_grad:
             attn_mask, is_causal = _causal(attn_mask, q[-2], k[-2]), False  # other kernels of PyTorch refuse both

@@ -18,7 +18,7 @@ from .._core import dtypes, strides
 from .._core.checks import flag
 from .._core.op import Array, function, op
 from .._core.tensor import Tensor
-from .rules import kind, scalar_name, unsupported
+from .rules import derivatives, kind, scalar_name, unsupported
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3, 4))
@@ -106,3 +106,80 @@ def fake_quantize_per_channel_affine(
     if dtypes.from_numpy(zero_point.dtype) is dtypes.int32:
         _in_range(fixed[1], quant_min, quant_max)
     return _rounded(input, *fixed, quant_min, quant_max)
+
+
+# -- scales and zero points that are learnt (Jain et al. 2020, "Trained Quantization Thresholds")
+
+
+def _learnt(x: Any, scale: Any, zero: Any, low: int, high: int, factor: float, nearest: Any) -> Any:
+    """As `_rounded`, with derivatives by the scale and the zero point times `factor`.
+
+    The zero point is brought into the range as a whole number; the derivatives by scales round it with `nearest`.
+    """
+    dtype, wide = x.dtype, x if x.dtype == np.float64 else x.astype(np.float32)
+
+    def scaled(x: Any, scale: Any) -> Any:
+        return x * (1 / scale).astype(x.dtype)
+
+    def whole(x: Any, zero: Any, nearest: Any) -> Any:
+        return jnp.clip(nearest(zero), low, high).astype(x.dtype)
+
+    def place(x: Any, scale: Any, zero: Any) -> Any:
+        """Where an input lies in backward, which adds before it rounds; what no integer holds is the lowest one there."""
+        found = jnp.round(whole(x, zero, nearest) + scaled(x, scale))
+        return jnp.where(jnp.abs(found) < 2.0**63, found, -jnp.inf)
+
+    def of_x(t: Any, ans: Any, x: Any, scale: Any, zero: Any) -> Any:
+        at = place(x, scale, zero)
+        return jnp.where((at >= low) & (at <= high), t, jnp.zeros_like(t))
+
+    def of_scale(t: Any, ans: Any, x: Any, scale: Any, zero: Any) -> Any:
+        at, own = place(x, scale, zero), whole(x, zero, nearest)
+        inside = ((at - own) * scale.astype(x.dtype) - x) / scale.astype(x.dtype)
+        return t * factor * jnp.where(at < low, low - own, jnp.where(at > high, high - own, inside))
+
+    def of_zero(t: Any, ans: Any, x: Any, scale: Any, zero: Any) -> Any:
+        at = place(x, scale, zero)
+        return t * factor * jnp.where((at < low) | (at > high), -scale.astype(x.dtype), jnp.zeros_like(x))
+
+    @derivatives(of_x, of_scale, of_zero)
+    def rounded(x: Any, scale: Any, zero: Any) -> Any:
+        own = whole(x, zero, jnp.round)
+        at = jnp.fmin(jnp.fmax(jnp.round(scaled(x, scale)) + own, low), high)
+        return (at - own) * scale.astype(x.dtype)
+
+    return rounded(wide, scale, zero).astype(dtype)
+
+
+def _toward_zero(zero: Any) -> Any:
+    return jnp.trunc(zero + 0.5)
+
+
+@op(method=False, out=False, grad="FakeQuantizeLearnablePerTensorAffineBackward0")
+def _fake_quantize_learnable_per_tensor_affine(
+    input: Array, scale: Array, zero_point: Array, quant_min: int, quant_max: int, grad_factor: float = 1.0
+):
+    """As `fake_quantize_per_tensor_affine` by a scale and a zero point of shape (1,), which get gradients times `grad_factor`."""
+    _check(input, quant_min, quant_max, "fake_quantize_tensor_cachemask_kernel_type_handling")
+    if not scale.ndim or not zero_point.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    return _learnt(input, scale[0], zero_point[0], quant_min, quant_max, grad_factor, _toward_zero)
+
+
+@op(method=False, out=False, grad="FakeQuantizeLearnablePerChannelAffineBackward0")
+def _fake_quantize_learnable_per_channel_affine(
+    input: Array, scale: Array, zero_point: Array, axis: int, quant_min: int, quant_max: int, grad_factor: float = 1.0
+):
+    """As `_fake_quantize_learnable_per_tensor_affine`, with a scale and a zero point (n) for each index of the dimension `axis`."""
+    if scale.ndim != 1 or zero_point.ndim != 1:
+        raise RuntimeError(f"{'scale' if scale.ndim != 1 else 'zero point'} should be a 1-D tensor")
+    if scale.shape != zero_point.shape:
+        raise RuntimeError("scale and zero-point need to have the same dimensions")
+    strides.wrap_dim(axis, input.ndim)
+    if axis < 0:
+        raise RuntimeError("`axis` must be between 0 and number of dimensions of input")
+    if scale.shape[0] != input.shape[axis]:
+        raise RuntimeError("dimensions of scale and zero-point are not consistent with input tensor")
+    _check(input, quant_min, quant_max, "fake_quantize_channel_cachemask_cpu_type_handling")
+    shape = tuple(-1 if d == axis else 1 for d in range(input.ndim))
+    return _learnt(input, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max, grad_factor, jnp.round)

@@ -62,21 +62,41 @@ def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward.L
                 )
             if inputs.get(id(o), o._version) != o._version and (id(o) not in dirty or (o._alias and o._alias.chain)):
                 raise NotImplementedError(f"jaxtorch: {cls.__name__} writes to a dual tensor; return a new one")
-            outputs[k] = _give_tangent(o, t, at, id(o) in inputs and id(o) not in dirty, cls.__name__)
+            memory = [
+                g._alias.storage
+                for a, g in zip(args, tangents, strict=True)
+                if _share(a, o) and g is not None and g._alias
+            ]
+            outputs[k] = _give_tangent(o, t, at, id(o) in inputs and id(o) not in dirty, cls.__name__, memory)
     return tuple(outputs) if isinstance(output, tuple) else outputs[0]
 
 
-def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, name: str) -> Tensor:
-    """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own."""
+def _share(a: Any, o: Tensor) -> bool:
+    """Is an argument known to share its memory with a result?"""
+    return (
+        isinstance(a, Tensor) and a._alias is not None and o._alias is not None and a._alias.storage is o._alias.storage
+    )
+
+
+def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, name: str, memory: list[Any]) -> Tensor:
+    """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own.
+
+    memory: the storages of the tangents of what the result is a view of; its own tangent must be a view of one.
+    """
     if is_input and forward.tangent_of(o._read(), at) is not None:
         o = o.view_as(o)  # an input handed back
     if tangent is None:
         return o
     if not isinstance(tangent, Tensor) or tangent.shape != o.shape:
         raise RuntimeError(f"{name}: jvp must return tensors of the outputs' shapes, or None, but returned {tangent!r}")
-    if o._alias is not None and o._alias.base is not None and not (tangent._alias and tangent._alias.base is not None):
+    is_view = o._alias is not None and o._alias.base is not None
+    if is_view and not (tangent._alias and tangent._alias.base is not None):
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
+    if is_view and not any(tangent._alias.storage is s for s in memory):
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
         )
     if o._alias is not None and o._alias.chain:
         own = o.detach().clone()

@@ -105,7 +105,7 @@ class GraphModule(Module):
             for target in wanted:
                 if target not in root:
                     raise RuntimeError(f"Node target {target} was referenced but it was not provided in `root`!")
-            for target in sorted(set(wanted), key=lambda t: t.count(".")):
+            for target in sorted(dict.fromkeys(wanted), key=lambda t: t.count(".")):
                 _assign_attr(root[target], self, target)
         else:
             raise RuntimeError(f"Unsupported type {type(root)} passed for root!")

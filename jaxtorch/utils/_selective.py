@@ -48,6 +48,9 @@ def operation(kernel: Kernel, tensors: list[Tensor]) -> tuple[Any, list[Any]] | 
 
 
 def _aten(name: str, overload: str = "default") -> Any:
+    known = [o for o in operators.overloads().get(name, ()) if "out" not in o and "Dimname" not in o]
+    if known and overload not in known:
+        overload = known[0]
     try:
         return getattr(getattr(operators.namespace("aten"), name), overload)
     except AttributeError:
