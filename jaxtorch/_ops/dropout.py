@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatching, strides
+from .._core import dispatching, draws, strides
 from .._core.device import cpu
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
@@ -51,6 +51,8 @@ def check_probability(p: float, error: type[Exception] = ValueError) -> None:
 
 def check_dropped(aval: Any, alpha: bool = False) -> None:
     """Only floating-point numbers can be scaled in their own type."""
+    if kind(aval) != "float":
+        draws.refuse_mapping()  # that comes first
     refuse("bernoulli_scalar_cpu_", aval, "complex")
     if kind(aval) != "float":
         name = "Long" if alpha and kind(aval) == "bool" else scalar_name(aval)
@@ -63,10 +65,10 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         need_kind("feature_dropout" if feature else "dropout", "train", "bool", training)
     if p == 0 or not training or aval.numel == 0:
         return input
-    if p != 1:
-        check_dropped(aval, alpha)
     if feature and aval.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if p != 1:
+        check_dropped(aval, alpha)
     if dispatching.opened and dispatching.active() and not alpha:
         return dispatching.rules["_drop"](input, p, inplace, feature)
     shape = aval.shape

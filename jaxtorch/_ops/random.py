@@ -233,6 +233,7 @@ def _draw_integers(
     slot: Any, generator: Generator | None, low: int, high: int, shape: Any, dtype: dtypes.dtype
 ) -> Tensor:
     if dtype in _COMPLEX:
+        draws.refuse_mapping()
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype in dtypes._FLOAT8:
         raise unsupported("random_update_from_to", dtype)
@@ -418,6 +419,7 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
     high = given.get("to")
     high = None if high is None else _integer(high, "random_", "to", 2)
     if dtype in _COMPLEX:
+        draws.refuse_mapping()
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype in dtypes._FLOAT8:
         raise unsupported("random_update_from_to", dtype)
@@ -428,6 +430,7 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
 def _floating(t: Tensor, title: str, named: Callable[[dtypes.dtype], str]) -> dtypes.dtype:
     dtype = t._value.aval.dtype
     if dtype not in _FLOATS:
+        draws.refuse_mapping()
         raise RuntimeError(
             f"{title} distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {named(dtype)}"

@@ -51,6 +51,7 @@ def _multinomial_on(key: Array, probs: Array, num_samples: int, replacement: boo
 
 def _host(t: Tensor) -> np.ndarray[Any, Any]:
     """The content of a tensor, for a draw on the host."""
+    draws.refuse_mapping()
     _traced(t)
     return known(t._array())
 

@@ -498,7 +498,7 @@ def _plain(o: Tensor, is_input: bool, dirty: bool) -> Tensor:
     o = _handed_back(o) if is_input else o
     if not is_sparse(o) and o._alias is not None and o._alias.no_grad == "no_grad":
         o._alias.no_grad = "no_grad custom"
-    return o
+    return o.detach_() if o._rg and not o._is_view() else o
 
 
 def _handed_back(o: Tensor) -> Tensor:

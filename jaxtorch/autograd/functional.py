@@ -58,6 +58,11 @@ def _require_outputs(outputs: Tensors, strict: bool) -> None:
             )
 
 
+def _require_some(tensors: Tensors) -> None:
+    if not tensors:
+        raise AssertionError("Expected at least one tensor")
+
+
 def _require_dependence(first: Tensors) -> None:
     for i, g in enumerate(first):
         if not g.requires_grad:
@@ -220,6 +225,8 @@ def jacobian(
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
                 "either set `strict=False` or `vectorize=False`."
             )
+        if vectorize:
+            _require_some(outputs)
         rows = tuple([_rows(out, i, given, create_graph, strict, vectorize) for i, out in enumerate(outputs)])
     if not create_graph:
         rows = tuple([tuple([t.detach() for t in row]) for row in rows])
@@ -242,6 +249,7 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
         )
+    _require_some(given)
     out_several, like = False, ()
     columns: list[list[list[Tensor]]] = []  # for each input, for each of its elements: the tangents of the outputs
     for place, t in enumerate(given):
@@ -262,7 +270,7 @@ def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: b
                 [functions["zeros_like"](u.primal.detach()) if u.tangent is None else u.tangent for u in found]
             )
     if not any(columns):
-        with mapping_at(Level(1)):
+        with forward_ad.dual_level(), mapping_at(Level(1)):
             out_several, like = _outputs_of(func, given, "jacobian")
     rows = []
     for j, o in enumerate(like):
@@ -343,7 +351,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(result, product of the Hessian of func with v). The Hessian is symmetric: this is `vhp`."""
+    """(result, product of the Hessian of func with v). A backward pass more than `vhp`, and the same where the Hessian is symmetric."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -361,6 +369,11 @@ def _hessian_product(where: str, func: Function, inputs: Any, v: Any, create_gra
         first = _filled(_gradients(outputs, given, (None,), True), given, strict, False, _INDEPENDENT, "jacobian")
         if strict:
             _require_dependence(first)
-        found = _gradients(first, given, vectors, create_graph)
+        if where == "hvp":  # as in `jvp`
+            dummies = tuple([functions["zeros_like"](g, requires_grad=True) for g in given])
+            pulled = _filled(_gradients(first, given, dummies, True), given, False, False, "", "hvp")
+            found = _gradients(pulled, dummies, vectors, create_graph)
+        else:
+            found = _gradients(first, given, vectors, create_graph)
         product = _filled(found, given, strict, create_graph, _INDEPENDENT, "hessian")
     return _result(outputs, False, create_graph), _result(product, several, create_graph)

@@ -213,11 +213,12 @@ def gradcheck(
                 "to gradcheck."
             )
     try:
+        differentiable = check_backward_ad and _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
         if check_forward_ad:
             _forward_checked(check, atol, rtol)
             if check_batched_forward_grad:
                 batched_tangents(func, given, check.wanted)
-        if check_backward_ad and _run(check, atol, rtol, nondet_tol, check_grad_dtypes):
+        if differentiable:
             if check_batched_grad:
                 batched_gradients(check.outputs(), [given[i] for i in check.wanted])
             if check_undefined_grad:

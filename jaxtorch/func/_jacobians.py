@@ -172,6 +172,8 @@ def jacfwd(
     """A function that returns the Jacobian of `func`, by forward mode."""
 
     def make(outputs: Any, inputs: list[Any]) -> Any:
+        different = randomness == "different" and any(x.size for x in inputs)
+
         def followed(*xs: Any) -> Any:
             with traced.following_tangents():
                 return outputs(*xs)
@@ -179,10 +181,10 @@ def jacfwd(
         def along(tangents: list[Any]) -> Any:
             values, moves, rest = jax.jvp(followed, tuple(inputs), tuple(tangents), has_aux=True)
             found = [tangent_of(v, t) for v, t in zip(values, moves, strict=True)]
-            return ((found, values, rest), ()) if randomness == "different" else (found, (values, rest))
+            return ((found, values, rest), ()) if different else (found, (values, rest))
 
         columns, others = _mapped(along, _basis(inputs), randomness)
-        if randomness == "different":  # the values differ from column to column; those of the first are the function's
+        if different:  # the values differ from column to column; those of the first are the function's
             columns, *several = columns
             others = jax.tree.map(lambda x: x[0], several)
         values, rest = others

@@ -189,6 +189,18 @@ class Problem:
         inside |= seen
         return False
 
+    def reaches_inside(self, t: Tensor) -> bool:
+        """Does a tensor depend on what the function is differentiated by?"""
+        pending, seen = [t._node], {None}
+        while pending:
+            target = pending.pop()
+            if target in self.nodes:
+                return True
+            if target not in seen and isinstance(target, tape.Node):
+                seen.add(target)
+                pending.extend(target.ends)
+        return False
+
     def settled(self, t: Tensor) -> Tensor:
         """A result as it is outside of the function: with its history if that leads there. So is its tangent."""
         if forward.level is not None:
@@ -214,6 +226,9 @@ class Problem:
         roots = [(o, c) for o, c in zip(outs, cotangents, strict=True) if o._rg and c is not None]
         if not roots:
             return [None] * len(self.nodes)
+        for o, _ in roots:
+            if type(o._node) is tape.Nowhere and self.reaches_inside(o._alias.base):  # a view made under no_grad
+                raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         wanted = Capture([(n, 0) for n in self.nodes])
         backward.run(roots, retain_graph=keep, create_graph=graph, capture=wanted)
         return wanted.found

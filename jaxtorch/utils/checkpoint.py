@@ -121,7 +121,12 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The inputs as leaves that require a gradient where the inputs do."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+    return tuple(_leaf(x.detach(), x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+def _leaf(x: Tensor, requires_grad: bool) -> Tensor:
+    x.requires_grad = requires_grad  # unlike `requires_grad_` also where a transformation of `torch.func` goes back through it
+    return x
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:
@@ -308,7 +313,7 @@ class CheckpointFunction(Function):
         values = _behind_barrier([t._read() for t in saved], after)
         args = list(ctx.others)
         for i, t, v in zip(ctx.places, saved, values, strict=True):
-            args[i] = wrap(v).requires_grad_(t.requires_grad)
+            args[i] = _leaf(wrap(v), t.requires_grad)
         with ctx.surroundings.restored(), modes.enable_grad():
             outputs = ctx.run_function(*args)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
@@ -436,7 +441,7 @@ class _Input:
         return tape.current(self.value, None)
 
     def leaf(self, value: Value) -> Tensor:
-        return wrap(value).requires_grad_(self.requires_grad)
+        return _leaf(wrap(value), self.requires_grad)
 
 
 def _unpacked(holder: _Holder) -> Tensor:
