@@ -18,8 +18,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from parity import candidate, reference
-from transform_kit import checkpoint, differs, dual, linearize, mapped, observed, run_cases, scalar, vjp
+from transform_kit import checkpoint, compared, connected, dual, linearize, mapped, observed, run_cases, scalar, vjp
 
 Make = Callable[..., Any]
 
@@ -47,9 +46,9 @@ Pair = collections.namedtuple("Pair", "left right")
 class _World:
     """What the functions of one run close over."""
 
-    def __init__(self, t: Any, seed: int = 0) -> None:
-        self.t = t
-        t.manual_seed(seed)
+    def __init__(self, t: Any, connected: bool = False) -> None:
+        self.t, self.connected = t, connected
+        t.manual_seed(0)
         self.w = t.tensor(1.5, requires_grad=True)
         self.c = t.tensor(0.5)
         self.layer = t.nn.Linear(1, 1)
@@ -242,7 +241,7 @@ def _cotangent_derivative(o: _World, f: Make, x: Any) -> Any:
 def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
     with o.t.enable_grad():
         y = x if x.requires_grad else x.detach().clone().requires_grad_()
-        return o.t.autograd.grad(scalar(o, f)(y), y, create_graph=True, allow_unused=True)
+        return o.t.autograd.grad(connected(o, scalar(o, f)(y), [y]), y, create_graph=True, allow_unused=True)
 
 
 def _both(o: _World, x: Any) -> Any:
@@ -300,9 +299,9 @@ def _around(o: _World, name: str, f: Make) -> Make:
     return run
 
 
-def outcome(t: Any, case: Case, raising: bool = False) -> Any:
+def outcome(t: Any, case: Case, raising: bool = False, connected: bool = False) -> Any:
     """What a case gives on a module: plain data."""
-    o = _World(t)
+    o = _World(t, connected)
 
     def f(x: Any) -> Any:
         return FUNCTIONS[case.function](o, x)
@@ -315,17 +314,43 @@ def outcome(t: Any, case: Case, raising: bool = False) -> Any:
 
 def compare(case: Case) -> str:
     """How jaxtorch differs in a case."""
-    return differs(outcome(candidate(), case), outcome(reference(), case))
+    found = compared(case, outcome)
+    # PyTorch's checkpoints in forward mode raise also where nothing has to be computed again
+    return "" if found == "takes what raises CheckpointError" and not _FORWARD.isdisjoint(case.chain) else found
 
 
 # -- choosing and reporting
 
 
-_INSIDE = {"linearize", "f_jacobian_forward", "dual"}
-"""These stand outermost only: under another transformation PyTorch loses derivatives of theirs, in silence. So does `linearize` of a
-derivative, or of what writes in place."""
-
+_FORWARD = {
+    "jvp",
+    "jvp_aux",
+    "jacfwd",
+    "jacfwd_different",
+    "hessian",
+    "hessian_raw",
+    "linearize",
+    "f_jacobian_forward",
+    "dual",
+}
+_OUTERMOST = {"linearize", "f_jacobian_forward", "dual"}
 _WRITING = {"written", "view_written", "put", "argument_written"}
+
+
+def _left_out(chain: tuple[str, ...], function: str) -> bool:
+    """Is a case of a kind that PyTorch computes wrongly, in silence, or that differs on purpose (docs/differences.md)?"""
+    first = chain[0]
+    return (
+        # inside of another transformation these lose derivatives in PyTorch, as `linearize` of a derivative, or of what writes, does
+        not _OUTERMOST.isdisjoint(chain[1:])
+        or (first == "linearize" and (len(chain) > 1 or function in _WRITING))
+        # `make_dual` copies
+        or (first in ("dual", "f_jacobian_forward") and function == "argument_written")
+        # PyTorch's tangent of a tangent of a Function is 0
+        or (function == "cube_function" and sum([name in _FORWARD for name in chain]) > 1)
+        # PyTorch reads sizes of unmapped results from foreign memory
+        or ("vmap_last" in chain and function in ("unused", "only_closed"))
+    )
 
 
 def cases(seed: int, count: int) -> list[Case]:
@@ -336,11 +361,9 @@ def cases(seed: int, count: int) -> list[Case]:
     while len(found) < count:
         depth = chosen.choice((1, 2, 2, 3, 3, 3))
         chain = tuple(chosen.choices(names, k=depth))
-        if not _INSIDE.isdisjoint(chain[1:]) or (chain[0] == "linearize" and depth > 1):
-            continue
         argument = chosen.choice(ARGUMENTS[:3]) if chosen.random() < 0.5 else chosen.choice(ARGUMENTS)
         function = chosen.choice(functions)
-        if chain[0] != "linearize" or function not in _WRITING:
+        if not _left_out(chain, function):
             found[Case(chain, function, argument)] = None
     return list(found)
 

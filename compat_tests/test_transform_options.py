@@ -278,6 +278,182 @@ for _kind in ("minds", "invents", "reads", "bears"):
         SAMPLES[f"gradcheck_of_a_function_that_{_kind}_{''.join(_options)}"] = _of_function
 
 
+# -- what the generators found
+
+
+def _straight_through(t: Any) -> Any:
+    class Rounded(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            return (x * y).round()
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * y, g * x * x
+
+    return lambda x, y: Rounded.apply(x, y).sum()
+
+
+for _product in ("hvp", "vhp"):
+    for _strict in (False, True):
+
+        def _of_what_is_not_symmetric(t: Any, name: str = _product, strict: bool = _strict) -> Any:
+            x, y = t.tensor([0.5, 1.2]), t.tensor([2.0, 3.0])
+            return getattr(t.autograd.functional, name)(_straight_through(t), (x, y), (y, x), strict=strict)
+
+        SAMPLES[f"{_product}_of_a_gradient_that_is_not_symmetric_{_strict}"] = _of_what_is_not_symmetric
+
+
+@case
+def vectorized_jacobian_without_results(t: Any) -> Any:
+    return t.autograd.functional.jacobian(lambda x: (), t.ones(2), vectorize=True)
+
+
+@case
+def forward_jacobian_without_arguments(t: Any) -> Any:
+    return t.autograd.functional.jacobian(lambda: t.ones(2), (), vectorize=True, strategy="forward-mode")
+
+
+@case
+def forward_jacobians_of_nothing_are_not_nested(t: Any) -> Any:
+    def rows(f: Any, x: Any) -> Any:
+        return t.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode")
+
+    return rows(lambda x: rows(lambda y: y * 2, x), t.ones(0))
+
+
+@case
+def random_columns_of_nothing_in_a_checkpoint(t: Any) -> Any:
+    def rows(x: Any) -> Any:
+        return t.func.jacfwd(lambda y: y * 2, randomness="different")(x)
+
+    x = t.ones(0, requires_grad=True)
+    return checkpoints(t).checkpoint(rows, x, use_reentrant=False).shape
+
+
+_REFUSED = {
+    "dropout": lambda t, x: t.nn.functional.dropout(x),
+    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, 0.5, True),
+    "feature_dropout": lambda t, x: t.nn.functional.feature_alpha_dropout(x, 0.5, True),
+    "exponential": lambda t, x: x.clone().exponential_(),
+    "cauchy": lambda t, x: x.clone().cauchy_(),
+    "multinomial": lambda t, x: t.multinomial(x, 1),
+    "poisson": lambda t, x: t.poisson(x),
+}
+for _name in _REFUSED:
+    for _kind in ("complex64", "int64", "bool", "float32"):
+
+        def _refused(t: Any, name: str = _name, kind: str = _kind) -> Any:
+            return _said(lambda: t.func.vmap(lambda x: _REFUSED[name](t, x))(t.ones(2, 3).to(getattr(t, kind))))
+
+        SAMPLES[f"{_name}_of_{_kind}_in_vmap"] = _refused
+
+
+def _said(f: Any) -> Any:
+    try:
+        return f()
+    except Exception as error:
+        return type(error).__name__, str(error)[:40]
+
+
+_VIEWS = {
+    "of_the_argument": lambda t, x, w: x.view(-1),
+    "of_what_is_computed": lambda t, x, w: x.sin().view(-1),
+    "of_another": lambda t, x, w: w.view(-1),
+    "row": lambda t, x, w: x[0],
+    "pieces": lambda t, x, w: x.split(1),
+}
+for _name in _VIEWS:
+    for _way in ("jacrev", "grad"):
+
+        def _viewed(t: Any, name: str = _name, way: str = _way) -> Any:
+            w = t.ones(3, requires_grad=True)
+
+            def f(x: Any) -> Any:
+                with t.no_grad():
+                    out = _VIEWS[name](t, x, w)
+                return out if way == "jacrev" or name == "row" else t.stack(list(out)).sum()
+
+            return _said(lambda: getattr(t.func, way)(f)(t.ones(3) * 0.4))
+
+        SAMPLES[f"view_under_no_grad_{_name}_{_way}"] = _viewed
+
+
+@pytest.mark.parametrize("order", ["backward", "both"])
+def test_gradcheck_goes_back_first(order: str) -> None:
+    def of(t: Any) -> Any:
+        def f(x: Any) -> Any:
+            return checkpoints(t).checkpoint(lambda y: y**2, x, use_reentrant=True)
+
+        x = t.ones(2, dtype=t.float64, requires_grad=True)
+        return _said(lambda: t.autograd.gradcheck(f, x, check_forward_ad=order == "both"))
+
+    Table({"case": of}).check("case")
+
+
+@case
+def batched_gradients_through_a_checkpoint(t: Any) -> Any:
+    def f(x: Any) -> Any:
+        return checkpoints(t).checkpoint(lambda y: y**2, x, use_reentrant=False)
+
+    return t.autograd.gradcheck(f, t.ones(2, dtype=t.float64, requires_grad=True), check_batched_grad=True)
+
+
+for _kept in ("computed", "leaf", "several"):
+
+    def _inside(t: Any, kept: str = _kept) -> Any:
+        w = t.tensor(1.5, requires_grad=True)
+
+        class Enabled(t.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                with t.enable_grad():
+                    return {"computed": w * x, "leaf": w, "several": (w * x, w * 2)}[kept]
+
+        out = Enabled.apply(t.tensor(2.0))
+        return [(y.requires_grad, y.grad_fn is None) for y in (out if kept == "several" else (out,))], w.requires_grad
+
+    SAMPLES[f"graph_of_a_function_without_gradients_{_kept}"] = _inside
+
+
+@case
+def reentrant_checkpoint_without_gradients(t: Any) -> Any:
+    w = t.tensor(1.5, requires_grad=True)
+    out = checkpoints(t).checkpoint(t.enable_grad()(lambda x: w * x), t.tensor(2.0), use_reentrant=True)
+    return out.requires_grad
+
+
+for _stop in (True, False):
+
+    def _moments(t: Any, stop: bool = _stop) -> Any:
+        norm, x = t.nn.BatchNorm1d(1), t.tensor([[0.4], [0.8], [1.2]], requires_grad=True)
+        checkpoints(t).checkpoint(norm, x, use_reentrant=False, early_stop=stop).sin().sum().backward()
+        return norm.running_mean, norm.running_var, norm.num_batches_tracked, x.grad
+
+    SAMPLES[f"moments_of_a_checkpointed_norm_{_stop}"] = _moments
+
+
+@case
+def arguments_that_do_not_count(t: Any) -> Any:
+    seen: list[Any] = []
+
+    def f(x: Any, y: Any) -> Any:
+        seen.append((x.requires_grad, y.requires_grad))
+        return (x * x * y).sum()
+
+    x, y = t.ones(3, requires_grad=True), t.ones(3, requires_grad=True)
+    t.func.grad(f)(x, y).sum().backward()
+    t.func.jacrev(f, argnums=1)(x, y)
+    t.func.grad(lambda a, b: t.func.grad(lambda c: f(c, b))(a).sum())(x, y)
+    inner = _said(lambda: t.func.grad(lambda a, b: t.autograd.grad((a * b).sum(), b)[0].sum())(x, y))
+    product = _said(
+        lambda: t.func.grad(lambda a, b: t.autograd.functional.vjp(lambda c: (c * a).sum(), b)[1].sum())(x, y)
+    )
+    return seen, x.grad, y.grad, inner, product
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sample(name: str) -> None:
     SAMPLES.check(name)

@@ -41,7 +41,9 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.saved_hooks: list[Any] = []  # pairs (pack, unpack), or the message of an error
-        self.working: list[Any] = []  # the engine's own transformations at work: levels of `vmap`, "tangents", or None
+        self.working: list[
+            Any
+        ] = []  # the engine's own transformations at work: levels of `vmap`, "tangents", ids, or None
 
 
 state = _State()

@@ -12,6 +12,7 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
+from .._core.modes import state
 from .._core.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, need_tensor, write_out
@@ -35,7 +36,7 @@ from .random import keep_mask
 from .resample import _affine_grid, _grid_sample
 from .rules import kind, unsupported
 from .shape import _apart
-from .standardising import moments
+from .standardising import first_of_two, moments
 
 
 def _normal(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
@@ -144,9 +145,12 @@ def native_batch_norm(
 
     In training the running moments, where given, are updated in place.
     """
-    found = _native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
+    found = first_of_two(_native_batch_norm, *given)
     if training:
         store_running(found[3:], running_mean, running_var)
+    if state.saved_hooks:
+        found = _native_batch_norm(*given)
     return found[:3] if out is None else write_out(out, found[:3], "native_batch_norm")
 
 

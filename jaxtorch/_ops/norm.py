@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._core.modes import state
 from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
 from .._core.size import LONG
@@ -21,7 +22,7 @@ from .activation import normal_dim
 from .pool import check_averaged
 from .products import on_cpu
 from .rules import check_subtraction, kind, refuse, scalar_name, to_float, unsupported
-from .standardising import layer_norm_p, moments, standardised
+from .standardising import first_of_two, layer_norm_p, moments, standardised
 from .whole_extremes import largest, smallest
 
 _HALF = (jnp.float16, jnp.bfloat16)
@@ -218,9 +219,10 @@ def batch_normed(
     """`batch_norm` of as few values as there are, with any `eps`."""
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
-    outs = _batch_norm_train(input, running_mean, running_var, weight, bias, momentum, eps)
+    given = (input, running_mean, running_var, weight, bias, momentum, eps)
+    outs = first_of_two(_batch_norm_train, *given)
     store_running(outs[1:], running_mean, running_var)
-    return outs[0]
+    return _batch_norm_train(*given)[0] if state.saved_hooks else outs[0]
 
 
 def store_running(new: Any, *running: Tensor | None) -> None:

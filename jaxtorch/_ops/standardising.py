@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from .._core import native
+from .._core.modes import no_grad, state
 from .primitives import linear_in, natively, primitive, with_tangent
 from .products import averaged
 
@@ -24,6 +25,15 @@ def moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     centred = x - mean
     first, ends = (0,) * x.ndim, [1 if d in axes else n for d, n in enumerate(x.shape)]
     return lax.slice(mean, first, ends), lax.slice(averaged(centred * centred, axes), first, ends)
+
+
+def first_of_two(operation: Any, *given: Any) -> Any:
+    """The results of an operation that also writes to its arguments, without a graph where hooks stand around saved tensors: they may
+    raise (a checkpoint, when it has all that it needs), and what is to be written is by then. The second time is for the graph."""
+    if not state.saved_hooks:
+        return operation(*given)
+    with no_grad():
+        return operation(*given)
 
 
 def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:

@@ -40,12 +40,15 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
 
 
 def _shown_requires_grad(self: Tensor) -> bool:
-    """As PyTorch shows it: to a function that is mapped, or moves along tangents, its arguments' own history is out of sight."""
+    """As PyTorch shows it: to a function that is mapped, or moves along tangents, its arguments' own history is out of sight, and to
+    one that is differentiated that of its other arguments."""
     asked = _get_requires_grad(self)
     if not (asked and state.working) or is_sparse(self):
         return asked
+    if any([type(at) is frozenset and id(self) in at for at in state.working]):  # noqa: C419
+        return False
     at, value = state.working[-1], self._value
-    if at is None:
+    if at is None or type(at) is frozenset:
         return asked
     return not (is_dual(value) if at == "tangents" else is_mapped_at(at, value))
 

@@ -351,7 +351,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """(result, product of the Hessian of func with v). A backward pass more than `vhp`, and the same where the Hessian is symmetric."""
+    """(result, product of the Hessian of func with v). A backward pass more than `vhp`."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 

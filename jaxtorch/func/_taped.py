@@ -79,13 +79,15 @@ def _by_jax(run: Callable[[], Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _at_work(level: Level | None = None, grad: bool = False, along: bool = False) -> Iterator[None]:
+def _at_work(
+    level: Level | None = None, grad: bool = False, along: bool = False, still: frozenset[int] | None = None
+) -> Iterator[None]:
     """Context of the user's function. level: at which it is mapped, or its tangents are. grad: it records gradients in any case.
-    along: it moves along tangents."""
+    along: it moves along tangents. still: the arguments (by id) that it is not differentiated by."""
     before = state.grad
     state.transforms += 1
     state.taped += 1
-    state.working.append("tangents" if along else level)
+    state.working.append("tangents" if along else still or level)
     try:
         state.grad = before or grad
         if level is None:
@@ -142,6 +144,7 @@ class Problem:
         self.after = list(tensors)
         self.values, self.nodes = [], []
         self.running: list[bool] = []
+        self.still = frozenset([id(t) for i, t in enumerate(tensors) if t._rg and i not in moving])
         for i in moving:
             t = tensors[i]
             v = t._read()
@@ -159,7 +162,7 @@ class Problem:
         """Context of the function."""
         self.running.append(True)
         try:
-            with _at_work(grad=True):
+            with _at_work(grad=True, still=self.still):
                 yield
         finally:
             self.running.clear()

@@ -125,7 +125,9 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _leaf(x: Tensor, requires_grad: bool) -> Tensor:
-    x.requires_grad = requires_grad  # unlike `requires_grad_` also where a transformation of `torch.func` goes back through it
+    x.requires_grad = (
+        requires_grad  # unlike `requires_grad_` also where a transformation of `torch.func` goes back through it
+    )
     return x
 
 
