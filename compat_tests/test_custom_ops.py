@@ -6,6 +6,7 @@ import copy
 import importlib
 import itertools
 import typing
+import warnings
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,36 @@ def test_decompositions_are_kept(torch: Any) -> Any:
     plus.__annotations__ = {"x": torch.Tensor, "return": torch.Tensor}
     op = torch.library.custom_op(f"early{next(_NUMBER)}::plus", plus, mutates_args=())
     return decomposition.register_decomposition([op._opoverload])(plus) is plus
+
+
+@pytest.mark.parametrize("key", ["CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd"])
+@parity_test
+def test_kernels_without_a_formula(torch: Any, key: str) -> Any:
+    """What `Library.impl` registers is differentiated by what it calls; only `custom_op` wants a formula."""
+    name = f"parity_kernels{next(_NUMBER)}"
+    library = torch.library.Library(name, "DEF")
+    library.define("f(Tensor x, int n=2) -> Tensor")
+    library.define("add_(Tensor(a!) x) -> ()")
+    library.define("detached(Tensor x, Tensor y) -> (Tensor, Tensor)")
+    library.impl("f", lambda x, n=2: x * n, key)
+    library.impl("add_", lambda x: (x.add_(1), None)[1], key)
+    library.impl("detached", lambda x, y: (x.detach() * 2, y * 3), key)
+    ops = getattr(torch.ops, name)
+    x = torch.ones(2, requires_grad=True)
+    y = x * 1
+    ops.add_(y)
+    found: list[Any] = [
+        ops.f(x),
+        *torch.autograd.grad(ops.f(y, 5).sum(), x, retain_graph=True),
+        attempt(lambda: ops.add_(x)),
+        y,
+    ]
+    lost, kept = ops.detached(x, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if lost.requires_grad:
+            lost.sum().backward(retain_graph=True)
+        found += [lost.detach(), lost.requires_grad, x.grad, "not registered" in str([w.message for w in caught])]
+        (lost + kept).sum().backward()
+    with torch.no_grad():
+        return [*found, kept, x.grad, ops.f(x)]

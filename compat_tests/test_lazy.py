@@ -25,6 +25,7 @@ CASES = lines("""
     called(nn.LazyInstanceNorm1d(), x[0]), called(nn.LazyInstanceNorm2d(affine=False), x), called(nn.LazyInstanceNorm3d(), x[None])
     called(nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.LazyLinear(2)), x)
     m = nn.LazyLinear(3); m.load_state_dict(filled.state_dict()); m, called(m, torch.ones(2, 5))
+    m = nn.LazyLinear(3); m.load_state_dict(filled.state_dict()); m(torch.ones(2, 4))
     m = nn.LazyLinear(3); m.load_state_dict(nn.LazyLinear(3).state_dict()); m
     filled.load_state_dict(nn.LazyLinear(3).state_dict())
     called(copy.deepcopy(nn.LazyLinear(3)), x), called(pickle.loads(pickle.dumps(nn.LazyLinear(3))), x)

@@ -36,7 +36,11 @@ LINES = [
     *[f"x = k.index_reduce(0, z, k, '{r}', include_self=False)" for r in ("mean", "amax", "amin", "prod")],
     *["x = torch.nn.functional.cross_entropy(k, k.real)", "x = torch.nn.functional.cross_entropy(k[None], k.real[None])"],
     *["x = x.lerp(x, 1j)", "x.lerp_(x, 1j)", "x = k.lerp(k, 1j)", "x = x.bfloat16().lerp(x.bfloat16(), 1j)", "x = x.lerp(x, 2)"],
-    *["x = torch.nansum(x, dtype=torch.complex64)", "x = torch.searchsorted(x, 1j)", "x = torch.bucketize(1j, x)"],
+    *["x = torch.nansum(x, dtype=torch.complex64)", "x = torch.searchsorted(x, 1j)", "x = torch.bucketize(b, b)",
+      "x = torch.searchsorted(b, b)", "x = torch.searchsorted(b, x)", "x = torch.searchsorted(b, 1)", "x = torch.bucketize(x, b)",
+      "x = torch.bucketize(1j, x)"],
+    # a power of three
+    *["x = pow(i, 2, 3)", "x = pow(2, i, 3)", "x = pow(x, 2, None)"],
     # names of nodes, views, NumPy's functions
     *["x = r.floor_divide(r)", "x = torch.heaviside(r, r)"],
     *["x = r.sum_to_size(2)", "x = r.sum_to_size(1, 1)", "x = r.sum_to_size(())"],

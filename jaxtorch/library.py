@@ -274,7 +274,7 @@ class CustomOpDef:
         _operators.packets.pop((namespace, name), None)  # a second definition takes the place of the first
         self._lib.define(name + schema, tags=tags or ())
         self._opoverload = _operators.find(self._qualname)
-        self._opoverload.counts_writes = True
+        self._opoverload.custom = True
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"

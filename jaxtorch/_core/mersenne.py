@@ -33,7 +33,7 @@ _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 _RANDPERM_LIMIT = (2**32 - 1) // 20
 _RANDPERM_LOOP = 600  # elements; below this a plain loop beats the vectorised form
 SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
-_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int"}
+_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int"}
 _C_NAMES |= {"uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "unsigned long"}
 _C_NAMES |= {"int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"}
 _C_NAMES |= {"float64": "double"}
@@ -407,7 +407,8 @@ class MersenneTwister(Words):
             raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={stop}")
         for label, value in (("from", low), ("to - 1", stop - 1)):
             if not smallest <= value <= largest:
-                require(digits > 0, f"{label} is out of bounds for {name}")
+                held = digits > 0 and abs(value) <= (65504 if dtype == np.float16 else 2**64)
+                require(held, f"{label} is out of bounds for {name}")
                 warnings.warn(
                     f"{label} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
                     f"{name} can support discrete uniform distribution only within this range.",

@@ -21,6 +21,7 @@ from .._core.op import functions as _functions
 from .._core.op import methods as _methods
 from .._core.op import registry as _registry
 from .._core.tensor import Tensor
+from .._core.warned import warn
 from .._ops import constants as layouts
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
@@ -43,6 +44,24 @@ def _tensors(args: Any) -> Iterator[Tensor]:
             yield from _tensors(x)
 
 
+class WarnNotImplemented(Function):
+    """The way back from a result that an operator's kernel has computed where autograd does not see it."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, result: Tensor, *origins: Tensor) -> Tensor:
+        ctx.operator, ctx.count = name, len(origins)
+        return result.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        warn(
+            f"{ctx.operator}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. "
+            "This may lead to silently incorrect behavior. If the operator is differentiable, register its derivative "
+            "(torch.library.register_autograd)."
+        )
+        return (None,) * (2 + ctx.count)
+
+
 class OpOverload:
     """One operation with one schema, such as `torch.ops.mylib.mul.default`."""
 
@@ -58,7 +77,7 @@ class OpOverload:
         self.vmap: Callable[..., Any] | None = None
         self.casts: dict[str, Any] = {}  # under autocast for a kind of device, the type that its arguments are cast to
         self.tags: list[Any] = []
-        self.counts_writes = False  # each call is a write to the arguments that the schema says are written
+        self.custom = False  # of `custom_op`: calls count as writes, and only a registered formula differentiates them
         self.__name__ = f"{name}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch.ops.{namespace}"
@@ -89,7 +108,7 @@ class OpOverload:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         values, named = self._schema.bind(args, kwargs, self.name())
         result = self._schema.checked(self._run(values, named))
-        if self.counts_writes:
+        if self.custom:
             given = {**dict(zip([a.name for a in self._schema.arguments], values, strict=False)), **named}
             increment_version(list(_tensors([given[a.name] for a in self._schema.arguments if a.is_write])))
         return result
@@ -116,6 +135,8 @@ class OpOverload:
             if key in self.kernels:
                 return self.kernels[key](*values, **named)
         flat = list(_tensors([*values, *named.values()]))
+        if self.backward is None and not self.custom:
+            return self._fallen_through(values, named, flat)
         if (state.grad and any(t.requires_grad for t in flat)) or is_traced(flat):
             return self._graded(values, named)
         with no_grad():
@@ -133,6 +154,22 @@ class OpOverload:
             f"Could not run '{self.name()}' with arguments from the '{kind.upper()}' backend: it has "
             f"{'implementations for ' + ', '.join(self.kernels) if self.kernels else 'no implementation'}"
         )
+
+    def _fallen_through(self, values: list[Any], named: dict[str, Any], flat: list[Tensor]) -> Any:
+        """Run the kernel where nothing is registered for autograd, which sees the operations in it, as in PyTorch. A result that it
+        cannot follow warns in backward and has no gradient."""
+        result = self._kernel(values)(*values, **named)
+        origins = [t for t in flat if t.requires_grad] if state.grad else []
+        if not origins:
+            return result
+
+        def followed(x: Any) -> Any:
+            if isinstance(x, (list, tuple)):
+                return type(x)(map(followed, x))
+            lost = isinstance(x, Tensor) and not x.requires_grad and (x.is_floating_point() or x.is_complex())
+            return WarnNotImplemented.apply(self.name(), x, *origins) if lost and all(x is not t for t in flat) else x
+
+        return followed(result)
 
     def _graded(self, values: list[Any], named: dict[str, Any]) -> Any:
         overload, form = self, []

@@ -61,12 +61,12 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, found: list[Any]) ->
     if depth == len(shape):
         found.append(data)
         return
-    if isinstance(data, Tensor) or not _is_sequence(data):
+    if not _is_sequence(data) or (isinstance(data, Tensor) and not data.dim()):
         raise TypeError("not a sequence")
-    if not isinstance(data, (*_SEQUENCES, np.ndarray)):
-        data = list(data)
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if not isinstance(data, (*_SEQUENCES, np.ndarray)):
+        data = data.unbind(0) if isinstance(data, Tensor) else list(data)
     if isinstance(data, np.ndarray) and data.ndim == len(shape) - depth:
         if data.shape != shape[depth:]:
             raise ValueError(f"expected sequence of length {shape[depth + 1]} at dim {depth + 1} (got {data.shape[1]})")
@@ -125,10 +125,12 @@ def _common_inside(data: Any) -> dtypes.dtype:
 def _number(item: Any, dtype: dtypes.dtype) -> Any:
     """One item as a Python number that fits `dtype`'s category, or PyTorch's error."""
     if isinstance(item, Tensor):
-        if item._value.aval.numel != 1:
-            if dtypes.category(item._value.aval.dtype) < 2:
-                raise TypeError("only integer tensors of a single element can be converted to an index")
+        if dtypes.category(dtype) < 2:
+            operator.index(item)
+        elif item._value.aval.numel != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
+        elif item.is_complex() and dtype.is_floating_point and item.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
         if item._rg and is_grad_enabled():
             warned.scalar_with_gradient()
         return _number(item.item(), dtype)
@@ -190,7 +192,7 @@ def _fast(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any] | None:
         return None
     try:
         array = np.array(data)
-    except ValueError:
+    except (ValueError, TypeError, RuntimeError):  # ragged, or with tensors that are no arrays
         return None
     kind = array.dtype.kind
     if kind == "f":

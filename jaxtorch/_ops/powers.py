@@ -161,8 +161,8 @@ def pow_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     return _pow.inplace(self, exponent)
 
 
-def _power_operator(self: Tensor, other: Any) -> Any:
-    if not isinstance(self, Tensor):
+def _power_operator(self: Tensor, other: Any, modulo: Any = None) -> Any:
+    if not isinstance(self, Tensor) or modulo is not None:
         return NotImplemented
     return pow(self, other) if isinstance(other, (Tensor, *NUMBERS)) else foreign(pow, self, other, "__pow__")
 

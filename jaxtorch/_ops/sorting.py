@@ -199,6 +199,13 @@ def _comparable(rows: Any, values: Any) -> tuple[Any, Any]:
     return rows.astype(common.np), values.astype(common.np)
 
 
+def _refuse_kinds(rows: Any, values: Any) -> None:
+    refuse("searchsorted_out_cpu", rows, "complex")
+    refuse("searchsorted_out_cpu", values, "complex")
+    if kind(values) == "bool":
+        refuse("searchsorted_out_cpu", rows, "bool")
+
+
 def _expect_contiguous(**operands: Any) -> None:
     for name, t in operands.items():
         if isinstance(t, Tensor) and t._layout is not None and not t.is_contiguous():
@@ -256,8 +263,7 @@ def _searchsorted(
             f"{list(values.shape)}"
         )
     if values.size:
-        refuse("searchsorted_out_cpu", rows, "complex", "bool")
-        refuse("searchsorted_out_cpu", values, "complex")
+        _refuse_kinds(rows, values)
     elif rows.dtype == bool or "complex" in (kind(rows), kind(values)):
         return jnp.zeros(values.shape, np.int32 if out_int32 else np.int64)
     if sorter is not None:
@@ -289,8 +295,7 @@ def _bucketize(input: Operand, boundaries: Array, *, out_int32: bool = False, ri
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if not input.size:
         return jnp.zeros(input.shape, np.int32 if out_int32 else np.int64)
-    refuse("searchsorted_out_cpu", boundaries, "complex")
-    refuse("searchsorted_out_cpu", input, "complex")
+    _refuse_kinds(boundaries, input)
     found = insertion_points(*_comparable(boundaries, input), bool(right))
     return found.astype(np.int32) if out_int32 else found
 
