@@ -189,20 +189,52 @@ def embedding_bag(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
     """(bags, the bag of each index, sizes of the bags, indices of the maxima). mode: 0 sum, 1 mean, 2 max.
 
-    The last three, of which PyTorch keeps what its backward needs, are always computed; where it keeps none they differ.
+    Of the last three those are computed that PyTorch's backward needs; the others are empty or 0.
     """
-    name = ("sum", "mean", "max")[mode]
+    need_kind("embedding_bag", "mode", "int", mode)
+    for name, argument, t, dims in (
+        ("weight", "weight", weight, (2,)), ("input", "indices", indices, (1, 2)), ("offsets", "offsets", offsets, (1,)),
+    ):  # fmt: skip
+        if need_tensor(t, "embedding_bag", argument).ndim not in dims:
+            raise RuntimeError(
+                f"{name} has to be a {' or '.join([f'{d}D' for d in dims])} Tensor, but got Tensor of dimension {t.ndim}"
+            )
+    if per_sample_weights is not None and per_sample_weights.ndim != 1:
+        raise RuntimeError("Expected per_sample_weights.value().dim() == 1 to be true, but got false.")
+    if mode not in (0, 1, 2):
+        raise RuntimeError("`mode` must be sum, mean, or max.")
+    if per_sample_weights is not None and per_sample_weights.numel() != indices.numel():
+        raise RuntimeError("Expected per_sample_weights.value().numel() == indices.numel() to be true, but got false.")
+    if per_sample_weights is not None and mode:
+        raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if offsets.dtype is not indices.dtype:
+        common = dtypes.promote(offsets.dtype, indices.dtype)
+        offsets, indices = offsets.to(common), indices.to(common)
+    name, indices = ("sum", "mean", "max")[mode], indices.reshape(-1)
+    if mode == 2 and not weight.requires_grad:  # what concerns gradients alone
+        scale_grad_by_freq = sparse = False
     bags = _embedding.embedding_bag(
         indices, weight, offsets, None, 2, scale_grad_by_freq, name, sparse, per_sample_weights, include_last_offset, padding_idx
     )  # fmt: skip
+    if padding_idx is not None:
+        padding_idx %= weight.shape[0]
     with no_grad():
         count = indices.shape[0]
         starts = offsets[:-1] if include_last_offset else offsets
+        if mode == 0:
+            fast = weight.dtype is not dtypes.float64 and padding_idx is None
+            sizes = functions["zeros_like"](starts if weight.requires_grad else offsets)
+            if fast or not starts.numel():
+                return bags, functions["zeros_like"](indices[:0]), sizes, sizes
+        if not starts.numel():
+            raise RuntimeError("embedding_bag: no bags are begun")
         at = functions["arange"](count, device=indices.device)
         bag = functions["searchsorted"](starts.contiguous(), at, right=True) - 1
         counted = functions["ones_like"](bag) if padding_idx is None else (indices != padding_idx).long()
+        if mode == 0:
+            return bags, bag, sizes, sizes
         sizes = functions["zeros_like"](starts.long()).index_add(0, bag, counted)
-        if mode != 2:
+        if mode == 1:
             return bags, bag, sizes, sizes
         rows = weight[indices]
         hit = (rows == bags[bag]) & (counted[:, None] != 0)
@@ -210,7 +242,7 @@ def embedding_bag(
         first = functions["full"]((starts.shape[0], weight.shape[1]), count, device=weight.device)
         first = first.scatter_reduce(0, bag[:, None].expand_as(order), order, "amin")
         best = indices.long()[first.clamp(max=max(count - 1, 0))]
-        return bags, bag, sizes, functions["where"](first < count, best, -1)
+        return bags, bag, sizes, functions["where"](first < count, best, 0)
 
 
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:

@@ -65,6 +65,8 @@ def edge_of(place: Any) -> tuple[Any, int]:
     """Where gradients of a tensor, or of a GradientEdge, are sent: (node, output number), or (leaf, 0)."""
     if isinstance(place, tuple):
         return (place[0], place[1]) if isinstance(place[0], Node) else (place[0].variable, 0)
+    if not hasattr(place, "_alias"):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(place).__name__}")
     if place._alias is not None:
         check_place(place)
         find_place(place)

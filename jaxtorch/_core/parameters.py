@@ -14,6 +14,7 @@ import numpy as np
 from . import dtypes
 from .foreign import refuse_foreign
 from .size import check_long, kind_name, need_sizes
+from .spelling import TOP
 from .value import Value, python_number
 from .value import check_long as check_scalar
 
@@ -263,6 +264,8 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return fn(*args, **kwargs)
         except Exception as error:
+            if fn.__name__ in TOP:  # in PyTorch, too, the error is Python's
+                raise
             odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
             refuse_foreign(fn.__name__, error, first, args, odd)
             raise

@@ -105,7 +105,7 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
             if type(item) is int:
                 if not -LONG <= item < LONG:
                     refuse_long(function, argument, place)
-            elif not (place and type(item) is bool) and _no_whole_number(item):
+            elif not (place and type(item) is bool) and _no_item(item):
                 refuse_size(function, argument, position, place, item)
     elif type(given) is int and alone:
         check_long(given)
@@ -144,6 +144,13 @@ def kind_name(given: Any) -> str:
     """The name of a value's class in messages; NumPy's have their module's before it."""
     kind = type(given)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def _no_item(given: Any) -> bool:
+    """Is it none of the items of a tuple of sizes, among which an array of NumPy's may stand that is one whole number?"""
+    if isinstance(given, np.ndarray):
+        return given.ndim != 0 or not np.issubdtype(given.dtype, np.integer)
+    return _no_whole_number(given)
 
 
 def _no_whole_number(given: Any) -> bool:

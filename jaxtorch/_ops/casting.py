@@ -15,7 +15,7 @@ from .._core.layouts import normal, suggests
 from .._core.op import Array, common_type, function, functions, method, op
 from .._core.size import kind_name
 from .._core.tensor import Tensor, apply_entry, need_tensor
-from .._core.value import Aval, aval_of, wrap_number
+from .._core.value import Aval, aval_of, python_number, wrap_number
 from .._core.warned import once
 from . import constants
 
@@ -183,24 +183,38 @@ def _invalid(rest: Any) -> TypeError:
     return TypeError(f"to() received an invalid combination of arguments - got ({kinds})")
 
 
+def _is_example(given: list[Any]) -> bool:
+    """Is the first a number that stands for a tensor of its type? A whole number alone is that of a device."""
+    first = given[0]
+    if isinstance(first, bool | float | complex | np.floating):
+        return True
+    return isinstance(first, int) and len(given) > 1 and isinstance(given[1], bool)
+
+
 def to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """(device slot, dtype, copy, memory_format) of the overloads of `Tensor.to`: (dtype), (device, dtype), (other)."""
     given = dict(kwargs)
     copy, layout = given.pop("copy", False), given.pop("memory_format", None)
     device, dtype, non_blocking = given.pop("device", None), given.pop("dtype", None), given.pop("non_blocking", False)
-    other = given.pop("other", None)
+    other = None
     if layout is not None:
         constants.need_format("to", layout)
-    if given or (other is not None and not isinstance(other, Tensor)):
-        raise _invalid([f"{k}={type(v).__name__}" for k, v in given.items()] or [other])
+    if given:
+        raise _invalid([f"{k}={type(v).__name__}" for k, v in given.items()])
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
     elif rest and (isinstance(rest[0], dtypes.dtype) or rest[0] in BUILTIN):
         dtype = rest.pop(0)
-    elif rest and (rest[0] is None or (isinstance(rest[0], (str, Device, int)) and not isinstance(rest[0], bool))):
+        if device is not None:
+            raise _invalid([*args, "device"])
+    elif rest and _is_example(rest):
+        dtype = as_dtype(type(python_number(rest.pop(0))))
+    elif rest and (rest[0] is None or isinstance(rest[0], (str, Device, int, np.integer))):
         device = rest.pop(0)
-        if rest and (isinstance(rest[0], dtypes.dtype) or rest[0] is None or rest[0] in BUILTIN):
+        if rest:
+            if not (isinstance(rest[0], dtypes.dtype) or rest[0] is None or rest[0] in BUILTIN):
+                raise _invalid(args)
             dtype = rest.pop(0)
     elif rest:
         raise _invalid(args)
@@ -320,20 +334,19 @@ def result_type(tensor: Any, other: Any) -> dtypes.dtype:
 @function("promote_types")
 def promote_types(type1: dtypes.dtype, type2: dtypes.dtype) -> dtypes.dtype:
     """The smallest element type both convert to without losing their category."""
-    for i, given in enumerate((type1, type2), 1):
-        if not isinstance(given, dtypes.dtype):
-            raise TypeError(
-                f"promote_types(): argument 'type{i}' (position {i}) must be torch.dtype, not {type(given).__name__}"
-            )
-    return dtypes.promote(type1, type2)
+    both = [_type_or_builtin("promote_types", f"type{i}", i, given) for i, given in enumerate((type1, type2), 1)]
+    return dtypes.promote(*both)
+
+
+def _type_or_builtin(function: str, argument: str, position: int, given: Any) -> dtypes.dtype:
+    if isinstance(given, dtypes.dtype) or (isinstance(given, type) and given in BUILTIN):
+        return as_dtype(given)
+    raise TypeError(
+        f"{function}(): argument '{argument}' (position {position}) must be torch.dtype, not {kind_name(given)}"
+    )
 
 
 @function("can_cast")
 def can_cast(from_: dtypes.dtype, to: dtypes.dtype) -> bool:
     """May results of one element type be stored in another?"""
-    for position, (name, given) in enumerate((("from_", from_), ("to", to)), 1):
-        if not isinstance(given, dtypes.dtype):
-            raise TypeError(
-                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(given).__name__}"
-            )
-    return dtypes.can_cast(from_, to)
+    return dtypes.can_cast(_type_or_builtin("can_cast", "from_", 1, from_), _type_or_builtin("can_cast", "to", 2, to))

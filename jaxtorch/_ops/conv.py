@@ -64,10 +64,12 @@ def _batched(x: Any, n: int, name: str) -> bool:
     return x.ndim == n + 2
 
 
-def _check_types(x: Any, weight: Any, bias: Any, bias_first: bool = False) -> None:
+def _check_types(x: Any, weight: Any, bias: Any, bias_first: bool = False, transposed: bool = False) -> None:
     if bias_first and bias is not None and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({c_name(x)}) and bias type ({c_name(bias)}) should be the same")
     if x.dtype != weight.dtype:
+        if not transposed:
+            refuse("slow_conv3d_cpu" if x.ndim == 5 else "slow_conv2d_cpu", x, "bool")
         raise RuntimeError(f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}")
     if bias is not None and bias.dtype != x.dtype:
         raise RuntimeError(f"Input type ({c_name(x)}) and bias type ({c_name(bias)}) should be the same")
@@ -216,7 +218,7 @@ def _conv_transpose(
         )
     if x.dtype == jnp.bool_:
         unsupported(f"slow_conv_transpose{max(n, 2)}d_out_cpu", x)
-    _check_types(x, weight, bias)
+    _check_types(x, weight, bias, transposed=True)
     stride, dilation = spread(stride, n, "stride"), spread(dilation, n, "dilation")
     padding, extra = spread(padding, n, "padding"), spread(output_padding, n, "output_padding")
     _check_numbers(stride, padding, dilation, groups)

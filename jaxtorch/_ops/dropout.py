@@ -12,7 +12,7 @@ from .._core import dispatching, draws, strides
 from .._core.device import cpu
 from .._core.layouts import strides_of
 from .._core.op import Array, function, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.random import draw
 from .._core.tensor import Tensor, from_host, need_tensor
 from .random import keep_mask
@@ -216,7 +216,7 @@ def _torch_forms() -> None:
         for suffix, fn in (("", plain), ("_", changed)):
             fn.__name__ = fn.__qualname__ = name + suffix
             fn.__doc__ = f"The functional form of torch.nn.functional.{name}, with all arguments."
-            function(name + suffix)(fn)
+            function(name + suffix)(checked(fn))
 
 
 _torch_forms()

@@ -256,7 +256,12 @@ def _embedding_bag(
         best = jax.ops.segment_max(rows, bag, bags)
         empty = segments(counted.astype(jnp.int64)) == 0
         return jnp.where(empty[:, None], 0, _first_of_bag(rows, best, bag, bags))
-    total = segments(jnp.where(counted[:, None], rows, 0))
+    summed = counted
+    if fast and include_last_offset and offsets is not None and offsets.shape[0]:
+        summed = counted & (
+            up_to(index.shape[0]) < offsets[-1]
+        )  # PyTorch's other kernels take the rest for the last bag's
+    total = segments(jnp.where(summed[:, None], rows, 0))
     if mode == "mean":
         total = quotient(total, jnp.maximum(segments(counted.astype(rows.dtype)), 1)[:, None])
     return total.astype(weight.dtype)

@@ -118,6 +118,16 @@ def stft(
     align_to_window: a window shorter than n_fft has its first place at the input's beginning and its last at the end; without
     `center` only.
     """
+    if center:
+        half = n_fft // 2
+        around = (half, half) if half.__class__ is int else (int(half),) * 2
+        extra = (3 - input.dim()) * (1,)
+        padded = pad(input.view(*extra, *input.shape), around, pad_mode)
+        input = padded.view(*padded.shape[-input.dim() :])
+    need_kind("stft", "n_fft", "int", n_fft)
+    for name, given in (("hop_length", hop_length), ("win_length", win_length)):
+        if given is not None:
+            need_kind("stft", name, "int", given)
     for name, given in (("normalized", normalized), ("onesided", onesided), ("return_complex", return_complex)):
         if given is not None or name == "normalized":
             need_kind("stft", name, "bool", given)
@@ -145,10 +155,6 @@ def stft(
             raise RuntimeError(f"stft: expected 0 < n_fft <= {input.shape[-1]}, the input's length, but got {n_fft}")
         before = (n_fft - length) // 2  # the first window, in the middle of its frame, begins where the input does
         input = pad(input, (before, n_fft - length - before))
-    if center:
-        extra = (3 - input.dim()) * (1,)
-        padded = pad(input.view(*extra, *input.shape), (n_fft // 2, n_fft // 2), pad_mode)
-        input = padded.view(*padded.shape[-input.dim() :])
     return _stft(input, window, n_fft, hop, length, bool(normalized), onesided, bool(return_complex))
 
 

@@ -17,7 +17,7 @@ from .._core.structseq import types
 from .._core.tensor import Tensor, need_tensor, write_out
 from .assignment import C_NAMES
 from .division import quotient
-from .rules import kind, unsupported
+from .rules import as_double, kind, unsupported
 from .sorting import insertion_points
 from .underived import underived
 
@@ -56,6 +56,7 @@ def histc(input: Array, bins: int = 100, min: Number = 0, max: Number = 0):
         name = {"bool": "linspace_cpu", "complex": "aminmax_cpu"}.get(kind(input), "histogram_cpu")
         unsupported("histogram_cpu" if min != max else name, input)
     _check_bins("histc", bins)
+    min, max = [as_double(v) for v in (min, max)]
     x = input.reshape(-1)
     low, high = _ends("histc", x, min, max, 1)
     place = jnp.floor(quotient((x - low) * bins, high - low))
@@ -85,7 +86,7 @@ def _check_types(x: Any, edges: Any, weight: Any) -> None:
 
 
 def _into_edges(x: Any, edges: Any, weight: Any, density: bool) -> Any:
-    if kind(x) != "float":
+    if kind(x) != "float" or x.dtype.itemsize < 4:
         unsupported("histogramdd", x)
     _check_types(x, [edges], weight)
     if weight is not None and weight.shape != x.shape:
@@ -111,7 +112,7 @@ def _histogram_edges(input: Array, bins: Array, weight: Array | None, density: b
 
 @op(function=False, method=False, out=False, differentiable=False)
 def _histogram_count(input: Array, bins: int, range: tuple | None, weight: Array | None, density: bool):
-    if kind(input) != "float":
+    if kind(input) != "float" or input.dtype.itemsize < 4:
         unsupported("histogramdd", input)
     _check_bins("histogram", bins)
     if range is not None and len(range) != 2:

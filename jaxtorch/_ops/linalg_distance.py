@@ -12,7 +12,7 @@ import numpy as np
 from .._core.op import Array, function, op
 from .._core.tensor import Tensor
 from .linalg_rules import batches, spread, transpose
-from .rules import kind, scalar_name
+from .rules import kind, scalar_name, unsupported
 from .vector_norm import vector_norm
 
 _MODES = {
@@ -111,4 +111,6 @@ def pdist(input: Array, p: float = 2):
     first, other = np.triu_indices(input.shape[0], 1)
     if not len(first):
         return jnp.zeros(0, input.dtype)
+    if input.dtype.itemsize < 4:
+        unsupported("pdist", input)
     return _lengths(input[first] - input[other], p)

@@ -21,11 +21,12 @@ from .dropout import check_dropped
 from .norm import (
     _affine,
     _channel_shape,
+    _check_both,
     _check_channels,
     _check_float,
     _check_groups,
+    _check_momentum,
     _check_parameters,
-    _check_running,
     _check_vectors,
     _normalised_axes,
     _wide,
@@ -94,7 +95,8 @@ def _native_batch_norm(
     eps: float,
 ):
     """(normalised, saved mean, saved inverse deviation, new running mean, new running variance)."""
-    _check_running("native_batch_norm", running_mean, running_var, momentum)
+    _check_momentum("native_batch_norm", momentum)
+    _check_both(running_mean, running_var)
     _check_float("batch_norm", input)
     channels = input.shape[1]
     _check_parameters(input, weight, bias, running_mean, running_var)

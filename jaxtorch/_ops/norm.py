@@ -1,6 +1,4 @@
-"""Normalisation: batch, layer, group, instance, root mean square, local response; and scaling vectors to
-unit length.
-"""
+"""Normalisation: batch, layer, group, instance, root mean square, local response; scaling vectors to unit length."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._core import strides
 from .._core.modes import state
 from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
@@ -82,19 +81,20 @@ def _check_repeated(n: int, channels: int, **given: Any) -> None:
             raise RuntimeError(f"{name} should contain {n * channels} elements not {n * x.size}")
 
 
-def _check_running(name: str, mean: Any, var: Any, momentum: Any) -> None:
+def _check_both(mean: Any, var: Any) -> None:
     if (mean is None) != (var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
+def _check_momentum(name: str, momentum: Any) -> None:
     if jnp.iscomplexobj(momentum):
         raise TypeError(f"{name}(): argument 'momentum' (position 7) must be float, not complex")
 
 
 def _check_more_than_one(shape: Any) -> None:
-    count = math.prod([n for d, n in enumerate(shape) if d != 1]) if len(shape) > 1 else 0 * shape[0]
-    if count == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
-        )
+    if (math.prod([n for d, n in enumerate(shape) if d != 1]) if len(shape) > 1 else 0 * shape[0]) == 1:
+        size = f"torch.Size({list(shape)})"
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
 def _channel_shape(x: Any) -> tuple[int, ...]:
@@ -140,12 +140,13 @@ def _batch_norm_train(
     eps: float,
 ):
     """(normalised by the batch's own moments, new running mean, new running variance)."""
-    _check_running("batch_norm", running_mean, running_var, momentum)
+    _check_momentum("batch_norm", momentum)
     _check_float("batch_norm", input)
     if input.size:
         _check_parameters(input, weight, bias, running_mean, running_var)
     channels = input.shape[1] if input.ndim > 1 else input.shape[0]
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    _check_both(running_mean, running_var)
     _check_vectors(running_mean, running_var)
     if input.size == 0:
         return (input, *[r for r in (running_mean, running_var) if r is not None])
@@ -200,8 +201,6 @@ def batch_norm(
 
     In training the running moments, where given, are updated in place.
     """
-    if momentum.__class__ is int:
-        momentum = float(momentum)  # however large
     if training is not True and training is not False:
         bool(training)  # its own error first
         need_kind("batch_norm", "training", "bool", training)
@@ -217,6 +216,7 @@ def batch_normed(
     training: bool, momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
     """`batch_norm` of as few values as there are, with any `eps`."""
+    momentum = float(momentum) if momentum.__class__ is int else momentum  # however large
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
     given = (input, running_mean, running_var, weight, bias, momentum, eps)
@@ -255,12 +255,15 @@ def _instance_norm(
     eps: float,
 ):
     """(normalised, new running mean, new running variance); the running moments are means over the batch."""
-    if use_input_stats:
-        _check_running("instance_norm", running_mean, running_var, momentum)
+    _check_momentum("instance_norm", momentum)
+    strides.wrap_dim(0, input.ndim, scalar=False)
+    strides.wrap_dim(1, input.ndim)
     _check_float("batch_norm", input)
     _check_parameters(input, weight, bias, running_var)
     n, channels = input.shape[:2]
     _check_repeated(n, channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if use_input_stats:
+        _check_both(running_mean, running_var)
     x, shape = _wide(input), _channel_shape(input)
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
@@ -294,12 +297,9 @@ def instance_norm(
 ) -> Tensor:
     """Normalise each channel of each sample of (N, C, *) by its own moments, or by the running ones (Ulyanov et al., 2016)."""
     shape = input.size()
-    if momentum.__class__ is int:
-        momentum = float(momentum)
     if use_input_stats and math.prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size torch.Size({list(shape)})"
-        )
+        size = f"torch.Size({list(shape)})"
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {size}")
     return instance_normed(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -308,6 +308,7 @@ def instance_normed(
     use_input_stats: bool, momentum: float, eps: float,
 ) -> Tensor:  # fmt: skip
     """`instance_norm` of as few values as there are."""
+    momentum = float(momentum) if momentum.__class__ is int else momentum
     outs = _instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
     if use_input_stats:
         fresh = iter(outs[1:])

@@ -200,6 +200,8 @@ def _define_adaptive_max(n: int, grad: str) -> Any:
     def adaptive_max_pool(input: Array, output_size: Any) -> Any:
         return _adaptive_max(input, n, output_size)
 
+    if n == 1:  # None keeps no size here
+        adaptive_max_pool.__annotations__["output_size"] = "Ints"
     adaptive_max_pool.__doc__ = f"Maxima, and their flat positions, of windows dividing the last {n} dimensions."
     name = f"adaptive_max_pool{n}d_with_indices"
     public = f"adaptive_max_pool{n}d" if n == 1 else False

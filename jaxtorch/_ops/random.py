@@ -408,6 +408,9 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
     if len(args) > 2 or set(kwargs) - {"from", "to"} or set(kwargs) & set(given):
         raise TypeError("random_() received an invalid combination of arguments: expected at most 'from' and 'to'")
     given.update(kwargs)
+    for name, value in given.items():
+        if isinstance(value, np.ndarray):
+            raise TypeError(f"random_(): argument '{name}' must be int, not numpy.ndarray")
     if not given:
         if dtype not in _INTEGERS and dtype not in _FLOATS and dtype is not dtypes.bool_:
             raise unsupported("random_kernel_cpu", dtype)
@@ -417,7 +420,7 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
     node = "RandomBackward0" if "from" in given else "RandomBackward1"
     low = _integer(given.get("from", 0), "random_", "from", 1)
     high = given.get("to")
-    high = None if high is None else _integer(high, "random_", "to", 2)
+    high = None if high is None and "from" in given else _integer(high, "random_", "to", 2)
     if dtype in _COMPLEX:
         draws.refuse_mapping()
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")

@@ -29,6 +29,15 @@ def kind(x: Any) -> str:
     return ("bool", "int", "float", "complex")[dtypes.category(d)]
 
 
+def as_double(number: Any) -> Any:
+    """A number that is no complex one; RuntimeError where that would lose a part of it."""
+    if not isinstance(number, (complex, np.complexfloating)):
+        return number
+    if number.imag:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return number.real
+
+
 def unsupported(kernel: str, x: Any) -> NoReturn:
     raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_name(x)}'")
 

@@ -134,6 +134,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
         return store(self, _flips(wide, generator, aval.dtype), "BernoulliBackward1")
     if aval.dtype.is_complex:
         raise unsupported("bernoulli_scalar_cpu_", aval.dtype)
+    need_kind("bernoulli_", "p", "float", p)
     p = float(p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")

@@ -14,6 +14,7 @@ from jax import lax
 
 from .._core import dtypes, native, strides
 from .._core.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
+from .._core.parameters import MISSING, need_kind
 from .._core.structseq import types
 from .._core.tensor import Tensor
 from .assignment import C_NAMES
@@ -307,26 +308,27 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int, summed: Any) -> Any:
     return to_float(summed(products.astype(jnp.int64) if kind(products) == "int" else products)) / 2
 
 
-def _check_trapezoid(name: str, x: Any, dx: Any) -> None:
-    if jnp.iscomplexobj(dx):
-        raise TypeError(f"{name}(): argument 'dx' must be float, not complex")
-    if x is not None and dx is not None:
-        bad_call(
-            name,
-            (x,),
-            {"dx": dx},
-            ["Tensor y, Tensor x, *, int dim = -1", "Tensor y, *, Number dx = 1, int dim = -1"],
-        )
+_TRAPEZOIDS = ["Tensor y, Tensor x, *, int dim = -1", "Tensor y, *, Number dx = 1, int dim = -1"]
+
+
+def _integral(name: str, integrate: Any, y: Tensor, x: Any, dx: Any, dim: int) -> Tensor:
+    """What `integrate` gives for points or a distance, either of which may be left out, but not be None."""
+    if x is None or dx is None or (x is not MISSING and dx is not MISSING):
+        bad_call(name, (y,), {k: v for k, v in (("x", x), ("dx", dx)) if v is not MISSING}, _TRAPEZOIDS)
+    if dx is MISSING:
+        return integrate(y, None if x is MISSING else x, dim=dim)
+    if isinstance(dx, (bool, complex)) and name != "trapz":
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+    need_kind(name, "dx", "float", dx)
+    return integrate(y, dx=dx, dim=dim)
 
 
 def _area_name(operand_keys: Any, statics: Any) -> str:
     return "MulBackward1" if operand_keys[1] is None else "DivBackward1"
 
 
-@op(method=False, out=False, aliases=["trapz"], grad=_area_name, unsaved=["y", "x"])
-def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
-    """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
-    _check_trapezoid("trapezoid", x, dx)
+@op(name="trapezoid", function=False, method=False, out=False, grad=_area_name, unsaved=["y", "x"])
+def _trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
     if not y.shape[axis]:
         return jnp.zeros(y.shape[:axis] + y.shape[axis + 1 :], y.dtype)
@@ -341,18 +343,36 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int =
 
 
 @op(
+    name="cumulative_trapezoid",
+    function=False,
     method=False,
     out=False,
     grad=lambda keys, _: "CumsumBackward0" if keys[1] is None else "DivBackward1",
     unsaved=["y", "x"],
 )
-def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
-    """The running integral along a dimension by the trapezoidal rule."""
-    _check_trapezoid("cumulative_trapezoid", x, dx)
+def _cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Scalar = None, dim: int = -1):
     if not y.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     axis = strides.wrap_dim(dim, y.ndim, scalar=False)
     return _areas("cumulative_trapezoid", y, x, 1 if dx is None else dx, axis, lambda a: lax.cumsum(a, axis))
+
+
+@function("trapezoid")
+def trapezoid(y: Tensor, x: Any = MISSING, *, dx: Any = MISSING, dim: int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
+    return _integral("trapezoid", _trapezoid, y, x, dx, dim)
+
+
+@function("trapz")
+def trapz(y: Tensor, x: Any = MISSING, *, dx: Any = MISSING, dim: int = -1) -> Tensor:
+    """`trapezoid`, by its old name."""
+    return _integral("trapz", _trapezoid, y, x, dx, dim)
+
+
+@function("cumulative_trapezoid")
+def cumulative_trapezoid(y: Tensor, x: Any = MISSING, *, dx: Any = MISSING, dim: int = -1) -> Tensor:
+    """The running integral along a dimension by the trapezoidal rule."""
+    return _integral("cumulative_trapezoid", _cumulative_trapezoid, y, x, dx, dim)
 
 
 # -- gradient

@@ -14,7 +14,7 @@ import numpy as np
 from .._core import dtypes, layouts, strides, viewstrides
 from .._core.limits import check_number
 from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
-from .._core.parameters import need_kind
+from .._core.parameters import MISSING, need_kind
 from .._core.size import as_size, need_sizes
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -22,7 +22,7 @@ from .._core.value import python_number
 from .._core.views import _put_back
 from .casting import computed_in
 from .indexing import _content
-from .reductions import need_few_dims
+from .reductions import bad_call, need_few_dims
 from .rules import diagonal_of, refuse
 from .views import _slice, diagonal, select
 
@@ -80,13 +80,15 @@ def _rows_at(input: Array, rows: Array, dim: int):
 @function("repeat_interleave", method=True)
 @numpy_names
 def repeat_interleave(
-    input: Any = None, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Any = MISSING, repeats: Any = MISSING, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
     if output_size is not None:
         need_kind("repeat_interleave", "output_size", "int", output_size)
-    input, repeats = (repeats, None) if input is None else (input, repeats)
-    if repeats is None:
+    input, repeats = (repeats, MISSING) if input is MISSING else (input, repeats)
+    if repeats is None or (repeats is MISSING and dim is not None):
+        bad_call("repeat_interleave", (input, repeats, dim), {}, ["Tensor input, Tensor repeats, int dim = None"])
+    if repeats is MISSING:
         need_tensor(input, "repeat_interleave", "repeats")
         counts = _counts(input)
         places = np.repeat(np.arange(len(counts)), counts)
@@ -126,10 +128,12 @@ def _check_output(given: int | None, found: int) -> None:
 
 
 def _counts(repeats: Tensor) -> np.ndarray:
-    if repeats.dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError("repeats has to be Long or Int tensor")
     if repeats._value.aval.ndim > 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype not in (dtypes.int64, dtypes.int32):
+        raise NotImplementedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{dtypes.scalar_name(repeats.dtype)}'"
+        )
     counts = _content(repeats).reshape(-1)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")

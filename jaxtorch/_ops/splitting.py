@@ -47,6 +47,8 @@ def _even(n: int, size: int) -> tuple[int, ...]:
 @function("split")
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Parts of one size along a dimension (the last may be smaller), or of the sizes in a list."""
+    if not isinstance(tensor, Tensor):  # PyTorch asks it for its method
+        return tensor.split(split_size_or_sections, dim)
     aval = tensor._value.aval
     if isinstance(split_size_or_sections, (list, tuple)):
         return split_with_sizes(tensor, split_size_or_sections, dim)

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
-from .._core.op import function, method
+from .._core.op import Ints, function, method
 from .._core.op import functions as _f
-from .._core.parameters import checked
+from .._core.parameters import MISSING, checked, need_kind
 from .._core.runner import known
+from .._core.size import need_sizes
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.views import detached
 from . import conv as _conv
@@ -138,11 +139,16 @@ def convolution(
 
 
 @function("nuclear_norm")
-def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """The sum of the singular values of matrices in two dimensions."""
+def nuclear_norm(input: Tensor, dim: Any = MISSING, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The sum of the singular values of matrices in two dimensions, the last ones where none are given."""
     if isinstance(dim, bool):
-        dim, keepdim = None, dim
-    dim = (-2, -1) if dim is None and need_tensor(input, "nuclear_norm").dim() > 1 else dim
+        dim, keepdim = MISSING, dim
+    if dim is MISSING:
+        dim = (-2, -1) if need_tensor(input, "nuclear_norm").dim() > 1 else None
+    else:
+        need_sizes("nuclear_norm", "dim", dim, 2, alone=True)
+        dim = tuple(dim) if isinstance(dim, (tuple, list)) else (int(dim), int(dim))  # one stands for both
+    need_kind("nuclear_norm", "keepdim", "bool", keepdim)
     return _f["norm"](input, "nuc", dim, keepdim, out=out)
 
 
@@ -165,13 +171,19 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None
 
 
 @function("frobenius_norm")
-def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
+@checked
+def frobenius_norm(input: Tensor, dim: Ints, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The root of the sum of the squared magnitudes over one or two dimensions."""
+    if isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"Expected at most 2 dimensions, but got {len(dim)} dimensions instead.")
     return _f["norm"](input, "fro", dim, keepdim, out=out)
 
 
 def _each(self: Tensor, fn: Any, others: tuple[Tensor, ...], name: str) -> Tensor:
     """Write what a Python function of the elements gives, one element after the other."""
+    for given in others:
+        if given.dtype is not self.dtype:
+            raise TypeError(f"{name}: expected {self.type()} for 'other' (got {given.type()})")
     if any(t.requires_grad for t in (self, *others)):
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     size = self._value.aval.shape

@@ -62,6 +62,11 @@ def _window(
     return finish_factory(placed(values.astype(found.np), device), None, requires_grad, name)
 
 
+def _float(name: str, argument: str, given: Any) -> float:
+    need_kind(name, argument, "float", given)
+    return float(given)
+
+
 @function("hann_window")
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
@@ -87,6 +92,7 @@ def hamming_window(
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The Hamming window: alpha - beta cos(2 pi n / period)."""
+    alpha, beta = _float("hamming_window", "alpha", alpha), _float("hamming_window", "beta", beta)
     return _window(
         "hamming_window", window_length, periodic, lambda n, p: cosines(n, p, alpha, beta), dtype, layout, device,
         requires_grad, pin_memory,
@@ -122,6 +128,7 @@ def kaiser_window(
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The Kaiser window of shape `beta`."""
+    beta = _float("kaiser_window", "beta", beta)
     return _window(
         "kaiser_window",
         window_length,

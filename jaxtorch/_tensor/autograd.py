@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from typing import Any
 
@@ -302,7 +303,7 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
         inputs = (inputs,) if isinstance(inputs, Tensor) or hasattr(inputs, "_fields") else tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots = make_roots(tensors, gradients, create_graph)
+    roots = make_roots(tensors, gradients, retain_graph, create_graph)
     if inputs is not None:
         for t in inputs:
             if isinstance(t, Tensor):
@@ -316,27 +317,37 @@ def run_backward(tensors: Any, gradients: Any, retain_graph: Any, create_graph: 
             finished.append(True)
 
 
-def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[Any, Tensor]]:
-    """Pairs of root and gradient, with PyTorch's errors for those that do not fit."""
-    if len(gradients) != len(tensors):
+def _check_flag(given: Any) -> None:
+    """Errors of Python's for what is neither a flag nor a small whole number."""
+    if given is not True and given is not False:
+        number = operator.index(given)
+        if not 0 <= number < 256:
+            raise OverflowError(
+                f"unsigned byte integer is {'less than minimum' if number < 0 else 'greater than maximum'}"
+            )
+
+
+def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Tensor]]:
+    """Pairs of root and gradient, with PyTorch's errors for those that do not fit, and for flags that are none."""
+    if len(gradients) < len(tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(gradients)} gradients")
-    roots = []
-    for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
+    roots, ungraded = [], -1
+    for i, (t, g) in enumerate(zip(tensors, gradients, strict=False)):
         if is_sparse(t) and isinstance(g, Tensor):
             from ..autograd._sparse_ends import carrier, to_values
 
             t, g = carrier(t), to_values(g, t)
         if not isinstance(t, Tensor):
             if not isinstance(t, tuple):
-                raise TypeError(
-                    f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type(t).__name__}"
-                )
+                raise AssertionError("Expected output to be a torch.Tensor")
             target, index = engine.edge_of(t)
             aval = target.form.out_avals[index] if isinstance(target, Node) else target._value.aval
         else:
-            if not _get_requires_grad(t) or type(t._node) is Nowhere:
-                raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
             aval = t._value.aval
+            if not _get_requires_grad(t) or type(t._node) is Nowhere:
+                ungraded = i if ungraded < 0 else ungraded
+                if g is None:
+                    continue
         if g is None:
             if aval.numel != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
@@ -364,6 +375,10 @@ def make_roots(tensors: Any, gradients: Any, create_graph: bool) -> list[tuple[A
 
                 g = functions["_cast"](g, aval.dtype)
         roots.append((t, g))
+    for flag in flags:
+        _check_flag(flag)
+    if ungraded >= 0:
+        raise RuntimeError(f"element {ungraded} of tensors does not require grad and does not have a grad_fn")
     return roots
 
 

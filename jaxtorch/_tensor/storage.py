@@ -11,6 +11,7 @@ import numpy as np
 from .._core import apart, capture, dtypes, host, strides, viewstrides
 from .._core.layouts import normal, offset_of, suggests
 from .._core.modes import state
+from .._core.parameters import MISSING, need_kind
 from .._core.size import LONG, as_size, need_sizes
 from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference
@@ -174,32 +175,37 @@ def _wrong_source(given: dtypes.dtype, wanted: dtypes.dtype) -> RuntimeError:
 
 @member
 def set_(
-    self: Tensor, source: Any = None, storage_offset: int | None = None, size: Any = None, stride: Any = None
+    self: Tensor, source: Any = MISSING, storage_offset: Any = MISSING, size: Any = MISSING, stride: Any = MISSING
 ) -> Tensor:
     """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
     capture.uncovers(self)
     tensor = isinstance(source, Tensor)
-    if (source is not None and not tensor and not hasattr(source, "untyped")) or (size is None) is not (
-        storage_offset is None
+    if (source is not MISSING and not tensor and not hasattr(source, "untyped")) or (size is MISSING) is not (
+        storage_offset is MISSING
     ):
         raise TypeError(f"set_() received an invalid combination of arguments - got ({type(source).__name__})")
+    if size is not MISSING:
+        need_kind("set_", "storage_offset", "int", storage_offset)
+        need_sizes("set_", "size", size, 3)
+        if stride is not MISSING:
+            need_sizes("set_", "stride", stride, 4)
     refuse_inference(self)
     dtype, version = self._value.aval.dtype, self._version
     if self._rg and self._node is None and state.grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if self._rg and self._node is not None:
         raise RuntimeError("set_() of a tensor that autograd has a history for is not supported")
-    if source is None:
+    if source is MISSING:
         self._value, self._alias, self._layout = from_host(np.zeros(0, dtype.np))._value, None, None
-    elif isinstance(source, Tensor) and size is None:
+    elif isinstance(source, Tensor) and size is MISSING:
         if source._value.aval.dtype is not dtype:
             raise _wrong_source(source.dtype, dtype)
         seen = source.detach()
         self._value, self._layout, self._alias = seen._value, seen._layout, seen._alias
     else:
-        held, storage_offset = _held_by(source, dtype, storage_offset or 0)
-        size = (held.nbytes() // dtype.itemsize,) if size is None else tuple(size)
-        stride = strides.contiguous(size) if stride is None else tuple(stride)
+        held, storage_offset = _held_by(source, dtype, 0 if storage_offset is MISSING else storage_offset)
+        size = (held.nbytes() // dtype.itemsize,) if size is MISSING else tuple(map(int, size))
+        stride = strides.contiguous(size) if stride is MISSING else tuple(map(int, stride))
         if len(size) != len(stride):
             raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
         viewstrides.as_strided((), (), 0, size, stride, storage_offset)

@@ -123,7 +123,7 @@ def grad(
                 for t, g in zip(inputs, joined, strict=True)
             ]
         )
-    roots = _make_roots(outputs, grads, create_graph)
+    roots = _make_roots(outputs, grads, retain_graph, create_graph, allow_unused)
     for t in inputs:
         if isinstance(t, Tensor) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -9,6 +9,9 @@ import numpy as np
 
 from .._core.modes import state
 from .._core.op import functions
+from .._core.parameters import MISSING, need_kind
+from .._core.size import need_sizes
+from .._core.strides import wrap_dim
 from .._core.tensor import Tensor
 from .._ops import constants
 from .._ops.casting import as_dtype
@@ -108,7 +111,7 @@ def functions_dtype(name: str) -> Any:
 
 
 def sparse_coo_tensor(
-    indices: Any = None, values: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+    indices: Any = MISSING, values: Any = MISSING, size: Any = MISSING, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
     is_coalesced: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
@@ -117,13 +120,21 @@ def sparse_coo_tensor(
     Without values, `sparse_coo_tensor(size)` is an empty one. `size` is read off the indices where it is not given.
     Gradients flow to `values`.
     """
-    if values is None:
-        size = indices if size is None else size
-        if isinstance(size, Tensor):
-            raise TypeError("sparse_coo_tensor(): received indices without values")
-        return empty(tuple(size), COO, dtype, device, requires_grad)
+    for name, flag in (("check_invariants", check_invariants), ("is_coalesced", is_coalesced)):
+        if flag is not None:
+            need_kind("sparse_coo_tensor", name, "bool", flag)
+    need_kind("sparse_coo_tensor", "pin_memory", "bool", pin_memory)
+    if values is MISSING:
+        size = _size(indices if size is MISSING else size, 1, alone=True)
+        return empty(size, COO, dtype, device, requires_grad)
+    if size is not MISSING:
+        size = _size(size, 3, alone=False)
     held = _values(values, dtype, device, requires_grad)
+    if indices is None:
+        raise TypeError("'NoneType' object cannot be interpreted as an integer")
     at = _index(indices, held.device)
+    if size is not MISSING:
+        wrap_dim(0, at.dim(), scalar=False)
     if at.dim() != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(at.shape)}")
     at = at.to(functions_dtype("int64"))
@@ -132,12 +143,11 @@ def sparse_coo_tensor(
     count = held.shape[0] if held.dim() else 1
     sparse, dense = at.shape[0], max(held.dim() - 1, 0)
     checked = _checks(check_invariants)
-    if size is None:
+    if size is MISSING:
         found = host(at)
         check_bounds(found, [np.iinfo(np.int64).max] * sparse)
         size = (*(found.max(1) + 1 if found.shape[1] else [0] * sparse), *held.shape[1:])
     else:
-        size = tuple(size)
         if len(size) != sparse + dense:
             raise RuntimeError(
                 f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {sparse}, "
@@ -154,6 +164,15 @@ def sparse_coo_tensor(
     if is_coalesced and checked:
         _check_merged(host(at))
     return coo(at, held, size, bool(is_coalesced), "SparseCooTensorWithDimsAndTensorsBackward0")
+
+
+def _size(given: Any, position: int, alone: bool) -> tuple[int, ...]:
+    """A size that no tensor has may be negative nowhere."""
+    need_sizes("sparse_coo_tensor", "size", given, position, alone)
+    size = tuple(map(int, given)) if isinstance(given, (tuple, list)) else (int(given),)
+    if any(n < 0 for n in size):
+        raise RuntimeError("numel: integer multiplication overflow")
+    return size
 
 
 def _check_merged(at: np.ndarray[Any, Any]) -> None:
