@@ -562,7 +562,7 @@ def cumprod(input: Tensor, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: 
     """The running product along a dimension; the gradient is exact where there are zeros."""
 def cumsum(input: Tensor, dim: Any, *, dtype: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
     """The running sum along a dimension; integers add up in int64."""
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _Number | None = ..., dim: Any = ..., axis: Any = ...) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Any = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """The running integral along a dimension by the trapezoidal rule."""
 def deg2rad(input: Tensor, *, out: Any = ...) -> Tensor:
     """Degrees in radians."""
@@ -718,7 +718,7 @@ def frac_(input: Any) -> Tensor:
     """In-place form of `frac`."""
 def frexp(input: Tensor, *, out: Any = ...) -> return_types.frexp:
     """The mantissa in [0.5, 1) and the exponent (int32) of each number: `input = mantissa * 2^exponent`."""
-def frobenius_norm(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
+def frobenius_norm(input: Tensor, dim: Any, keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
     """The root of the sum of the squared magnitudes over one or two dimensions."""
 def from_dlpack(ext_tensor: Any, *, device: Any = ..., copy: _bool | None = ...) -> Tensor:
     """A tensor on memory that another library exports through DLPack; shared on the CPU, but for bfloat16 and float8, of which it is a copy."""
@@ -1160,7 +1160,7 @@ def normal(mean: Any, std: Any = ..., size: Any = ..., *, generator: Generator |
 def not_equal(input: Tensor, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
     """`input != other`, broadcast."""
 def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor:
-    """The sum of the singular values of matrices in two dimensions."""
+    """The sum of the singular values of matrices in two dimensions, the last ones where none are given."""
 def numel(input: Tensor) -> _int:
     """How many elements the tensor has."""
 def ones(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
@@ -1247,7 +1247,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = ..., dtype: Any =
     """Standard normal numbers of the input's size and type."""
 def randperm(n: _int, *, generator: Generator | None = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The numbers 0 to n-1 in random order; on the CPU the order that PyTorch draws from the same seed."""
-def range(start: Any = ..., end: Any = ..., step: Any = ..., *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
+def range(start: Any, end: Any, step: Any = ..., *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """The numbers from `start` to `end`, `end` included. Deprecated in PyTorch: use `arange`."""
 def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension."""
@@ -1522,10 +1522,10 @@ def transpose(input: Tensor, dim0: Any, dim1: Any) -> Tensor:
     """Two dimensions exchanged."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Tensor:
     """A copy of what `transpose` shows, contiguous and with its own memory."""
-def trapezoid(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _Number | None = ..., dim: Any = ..., axis: Any = ...) -> Tensor:
+def trapezoid(y: Tensor, x: Any = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
     """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
-def trapz(y: Tensor, x: Tensor | None = ..., *, dx: Tensor | _Number | None = ..., dim: Any = ..., axis: Any = ...) -> Tensor:
-    """The integral along a dimension by the trapezoidal rule, for points `x` or a distance `dx` (1)."""
+def trapz(y: Tensor, x: Any = ..., *, dx: Any = ..., dim: _int = ...) -> Tensor:
+    """`trapezoid`, by its old name."""
 def triangular_solve(input: Tensor, A: Tensor, upper: _bool = ..., transpose: _bool = ..., unitriangular: _bool = ..., *, out: Any = ...) -> return_types.triangular_solve:
     """X of A X = B with triangular A, and a copy of A."""
 def tril(input: Tensor, diagonal: Any = ..., *, out: Any = ...) -> Tensor:

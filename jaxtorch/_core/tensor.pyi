@@ -1292,7 +1292,7 @@ class Tensor:
         """The slice at one index of a dimension, which is dropped."""
     def select_scatter(self, src: Tensor, dim: Any, index: Any, *, axis: Any = ...) -> Tensor:
         """The input with one slice of a dimension replaced."""
-    def set_(self, source: Any = ..., storage_offset: _int | None = ..., size: Any = ..., stride: Any = ...) -> Self:
+    def set_(self, source: Any = ..., storage_offset: Any = ..., size: Any = ..., stride: Any = ...) -> Self:
         """Make the tensor use other memory: that of a tensor, or of a storage with an offset, size and strides in elements."""
     def sgn(self, *, out: Any = ...) -> Tensor:
         """The sign of a real number; of a complex one, the unit circle's point in its direction (0 for 0)."""
