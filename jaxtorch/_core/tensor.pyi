@@ -158,7 +158,7 @@ class Tensor:
     def __or__(self, other: Any) -> Tensor: ...
     def __pos__(self) -> Tensor:
         """The tensor itself; bools are refused."""
-    def __pow__(self, other: Any) -> Tensor: ...
+    def __pow__(self, other: Any, modulo: Any = ...) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
     def __rdiv__(self, other: Any) -> Any: ...
@@ -607,7 +607,7 @@ class Tensor:
     @property
     def dtype(self) -> dtypes.dtype: ...
     def eig(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError: PyTorch has removed it. `torch.linalg.eig` returns complex tensors."""
+        """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eig` returns complex tensors."""
     def element_size(self) -> _int:
         """Bytes of one element."""
     def eq(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
@@ -975,7 +975,7 @@ class Tensor:
     def long(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
     def lstsq(self, *args: Any, **kwargs: Any) -> return_types.linalg_lstsq:
-        """RuntimeError: PyTorch has removed it. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
+        """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
     def lt(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input < other`, broadcast."""
     def lt_(self, other: Tensor | _Number) -> Self:
@@ -1341,7 +1341,7 @@ class Tensor:
     def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
     def solve(self, *args: Any, **kwargs: Any) -> Tensor:
-        """RuntimeError: PyTorch has removed it. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
+        """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
     def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> return_types.sort:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
     def sparse_dim(self) -> _int:
@@ -1407,7 +1407,7 @@ class Tensor:
     def swapdims_(self, dim0: Any, dim1: Any) -> Self:
         """In-place form of `transpose`."""
     def symeig(self, *args: Any, **kwargs: Any) -> Any:
-        """RuntimeError: PyTorch has removed it. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
+        """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
     def t(self) -> Tensor:
         """The transposed matrix; tensors of fewer dimensions as they are."""
     def t_(self) -> Self:

@@ -256,8 +256,7 @@ def _instance_norm(
 ):
     """(normalised, new running mean, new running variance); the running moments are means over the batch."""
     _check_momentum("instance_norm", momentum)
-    strides.wrap_dim(0, input.ndim, scalar=False)
-    strides.wrap_dim(1, input.ndim)
+    strides.wrap_dim(1 if input.ndim else 0, input.ndim, scalar=False)
     _check_float("batch_norm", input)
     _check_parameters(input, weight, bias, running_var)
     n, channels = input.shape[:2]

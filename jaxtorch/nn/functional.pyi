@@ -228,7 +228,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor | _Number, weight:
 def native_channel_shuffle(input: Tensor, groups: Any) -> Tensor:
     """Channels (dimension 1) of (N, C, *) interleaved from `groups` groups."""
 def need_tensor(x: Any, function: _str, argument: _str = ..., position: _int = ...) -> Tensor:
-    """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1."""
+    """An argument that must be a tensor; TypeError if it is none. position: its place among the arguments, from 1; 0 where it has none."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = ..., size_average: Any = ..., ignore_index: Any = ..., reduce: Any = ..., reduction: _str = ...) -> Tensor:
     """Minus the log-probability of the target class: (N, C, *) log-probabilities, (N, *) class numbers."""
 def normalize(input: Tensor, p: _float | None = ..., dim: Any = ..., eps: _float = ..., out: Tensor | None = ...) -> Tensor:
