@@ -379,6 +379,49 @@ CALLS = {
     "uint16 and float": lambda t: t.hypot(t.ones(2).to(t.uint16), t.ones(2)),
     "clamp of uint16": lambda t: t.ones(2).to(t.uint16).clamp_max(2.5),
     "a number and uint16": lambda t: t.remainder(t.tensor(7), t.ones(2).to(t.uint16)),
+    "kind of a whole number": lambda t: t.tril(t.ones(2, 2), ...),
+    "kind of a number": lambda t: t.nn.functional.leaky_relu(t.ones(2), len),
+    "kind of alpha": lambda t: t.add(t.ones(2), t.ones(2), alpha={}),
+    "kind of norm_type": lambda t: t.nn.functional.lp_pool2d(t.ones(4, 4), len, 1),
+    "kind of eps": lambda t: t.nn.functional.pairwise_distance(t.ones(2, 2), t.ones(2, 2), eps=...),
+    "kind before dimensions": lambda t: t.pixel_shuffle(t.ones(1), ...),
+    "sizes twice": lambda t: t.ones(2, 2).flip(0, dims=(1,)),
+    "dim and axis of std": lambda t: t.ones(2, 2).std(0, axis=0),
+    "dim and axis of max": lambda t: t.max(t.ones(2, 2), dim=0, axis=0),
+    "keepdim and keepdims of var": lambda t: t.var(t.ones(2, 2), 0, keepdim=False, keepdims=True),
+    "median without a dimension to keep": lambda t: t.ones(2, 2).median(keepdim=True),
+    "nanmedian of an axis": lambda t: t.nanmedian(t.ones(2, 2), axis=1, keepdims=True).values.tolist(),
+    "repeat_interleave without repeats": lambda t: t.ones(2).repeat_interleave(dim=0),
+    "round to many decimals": lambda t: [
+        t.round(t.tensor([1.5, 0.0, 1e10]), decimals=n).tolist() for n in (5, 38, 39, -40, 2**31 - 1)
+    ],
+    "distance of numbers": lambda t: [
+        t.pairwise_distance(t.tensor(3.0), t.tensor(1.0), keepdim=True).tolist(),
+        t.nn.functional.triplet_margin_with_distance_loss(t.tensor(1.0), t.tensor(2.0), t.tensor(4.0)).tolist(),
+    ],
+    "distance of bytes": lambda t: t.pairwise_distance(t.tensor([[1, 2]]).byte(), t.tensor([[3, 1]]).byte()),
+    "triplet_margin_loss of bytes": lambda t: t.nn.functional.triplet_margin_loss(
+        t.tensor([[1, 2]]).byte(), t.tensor([[3, 1]]).byte(), t.tensor([[0, 3]]).byte(), reduction="none"
+    ),
+    "lcm that overflows": lambda t: t.lcm(t.tensor([2**31 - 1, -7]).int(), t.tensor([2**31 - 3, 2**30]).int()),
+    "baddbmm of vectors": lambda t: t.baddbmm(t.ones(1), t.ones(1).half(), t.ones(1)),
+    "addbmm of vectors": lambda t: t.ones(2).int().addbmm(t.ones(2).int(), t.ones(2).int()),
+    "dimension before type of scatter_add": lambda t: t.ones(2, 2).scatter_add(
+        5, t.zeros(2, 2, dtype=t.int64), t.ones(2, 2).double()
+    ),
+    "dimension before word of scatter_reduce": lambda t: t.ones(2).scatter_reduce(
+        5, t.zeros(2, dtype=t.int64), t.ones(2), "fro"
+    ),
+    "hspmm of dense": lambda t: t.hspmm(t.ones(2), t.ones(2)),
+    "spmm with out": lambda t: t.spmm(t.ones(2, 2), t.ones(2, 2), out=None),
+    "sparse_mask by dense": lambda t: t.ones(2).sparse_mask(t.ones(2)),
+    "lobpcg": lambda t: t.lobpcg(t.ones(3, 2)),
+    "torch.embedding_bag": lambda t: t.embedding_bag(t.ones(2), t.tensor([0]), t.tensor([0])),
+    "dropout_ with more": lambda t: t.dropout_(t.ones(2), 0.5, True, (True, True)),
+    "type with more": lambda t: t.ones(2).type(keepdim=True),
+    "cpu with more": lambda t: t.ones(2).cpu(None),
+    "record_stream": lambda t: t.ones(2).record_stream(0.5),
+    "ParameterDict called": lambda t: t.nn.ParameterDict()(),
     "multilabel_margin_loss in half": lambda t: t.nn.functional.multilabel_margin_loss(
         t.ones(2).half(), t.ones(2, dtype=t.int64)
     ),

@@ -114,7 +114,7 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-def is_vulkan_available() -> bool:
+def is_vulkan_available(*args: Any, **kwargs: Any) -> bool:
     """False: there is no such device."""
     return False
 
@@ -277,7 +277,7 @@ def lobpcg(
     """
     m = A.shape[-1]
     if A.dim() < 2 or A.shape[-2] != m:
-        raise RuntimeError(f"lobpcg: expected square matrices, but got {list(A.shape)}")
+        raise AssertionError(f"A must be square, got shape {A.shape}")
     if tracker is not None:
         raise NotImplementedError("lobpcg: jaxtorch does not iterate, so there is nothing for a tracker to see")
     count = (1 if X is None else X.shape[-1]) if k is None else k

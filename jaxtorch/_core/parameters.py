@@ -167,6 +167,13 @@ def refuse_kind(op: str, p: Parameter, given: Any) -> None:
         need_kind(op, p.name, wanted, given)
 
 
+def _is_number(given: Any) -> bool:
+    """Is it a number, something that stands for a whole one, or an array of JAX?"""
+    if isinstance(given, (int, float, complex, np.generic)):
+        return True
+    return hasattr(type(given), "__index__") or hasattr(given, "aval") or hasattr(type(given), "__torch_function__")
+
+
 _SIZE_LIKE = frozenset(
     """embedding.padding_idx fft_fft.n fft_hfft.n fft_ifft.n fft_ihfft.n fft_irfft.n fft_rfft.n kthvalue.k nll_loss.ignore_index
     cross_entropy.ignore_index split_with_sizes.split_sizes topk.k tril.diagonal triu.diagonal local_response_norm.size
@@ -193,7 +200,7 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
     elif isinstance(given, np.ndarray) and f"{function.lstrip('_')}.{argument}" in _SIZE_LIKE:
         bad = given.ndim or not np.issubdtype(given.dtype, np.integer)
     else:
-        bad = given is None or type(given) is object or isinstance(given, _REFUSED[wanted])
+        bad = given is None or isinstance(given, _REFUSED[wanted]) or not _is_number(given)
     if wanted == "int":
         check_long(given)
     elif wanted in ("Number", "Real"):
@@ -216,6 +223,8 @@ MISSING = _Missing()
 def star_items(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
     """The value of a parameter that takes its items one by one or as one sequence."""
     if items:
+        if keyword is not MISSING:
+            raise TypeError(f"{op}() got multiple values for argument '{name}'")
         if len(items) == 1 and isinstance(items[0], (tuple, list)):
             return tuple(items[0])
         for item in items:

@@ -266,7 +266,7 @@ for _name, _dtype in {
 
 
 @method("cpu")
-def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+def cpu(self: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor on the CPU."""
     return move(self, Device("cpu").slot)
 
@@ -297,6 +297,8 @@ LEGACY_TYPES = {name: d for d, name in _LEGACY.items()}
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
     """The name of the tensor's legacy type, or the tensor converted to one; `torch.Tensor` stands for the default element type."""
     aval = self._value.aval
+    if kwargs.keys() - {"async"}:
+        raise TypeError(f"type() got an unexpected keyword argument '{next(iter(kwargs))}'")
     if dtype in BUILTIN:
         raise ValueError(f"invalid type: '{dtype.__name__}'")
     if dtype is None:

@@ -188,35 +188,20 @@ def _warn_dimensions(name: str, n: int, spatial: int) -> None:
     )
 
 
-def _need_kinds(input: Any, train: Any) -> None:
-    """TypeError for what is no tensor or no flag, which comes before anything that is said of `p`."""
-    need_tensor(input, "dropout")
-    need_kind("dropout", "train", "bool", train)
+def _torch_form(name: str, feature: bool, alpha: bool, inplace: bool) -> None:
+    """`torch.dropout(input, p, train)`, a variant of it, or an in-place form."""
+
+    def dropped(input: Tensor, p: float, train: bool) -> Tensor:
+        check_probability(p, RuntimeError)
+        return _drop(input, p, train, inplace, feature, alpha)
+
+    dropped.__name__ = dropped.__qualname__ = name + "_" * inplace
+    dropped.__doc__ = f"The functional form of torch.nn.functional.{name}, with all arguments."
+    function(dropped.__name__)(checked(dropped))
 
 
-def _torch_forms() -> None:
-    """`torch.dropout(input, p, train)`, its variants, and their in-place forms."""
-    for name, feature, alpha in (
-        ("dropout", False, False),
-        ("feature_dropout", True, False),
-        ("alpha_dropout", False, True),
-        ("feature_alpha_dropout", True, True),
-    ):
-
-        def plain(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
-            _need_kinds(input, train)
-            check_probability(p, RuntimeError)
-            return _drop(input, p, train, False, *_kind)
-
-        def changed(input: Tensor, p: float, train: bool, _kind: Any = (feature, alpha)) -> Tensor:
-            _need_kinds(input, train)
-            check_probability(p, RuntimeError)
-            return _drop(input, p, train, True, *_kind)
-
-        for suffix, fn in (("", plain), ("_", changed)):
-            fn.__name__ = fn.__qualname__ = name + suffix
-            fn.__doc__ = f"The functional form of torch.nn.functional.{name}, with all arguments."
-            function(name + suffix)(checked(fn))
-
-
-_torch_forms()
+for _inplace in (False, True):
+    _torch_form("dropout", False, False, _inplace)
+    _torch_form("feature_dropout", True, False, _inplace)
+    _torch_form("alpha_dropout", False, True, _inplace)
+    _torch_form("feature_alpha_dropout", True, True, _inplace)

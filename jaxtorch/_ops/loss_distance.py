@@ -501,8 +501,10 @@ def triplet_margin_loss(
 
     def distance(a: Any, b: Any) -> Any:
         check_subtraction(a, b)
-        a, b = [to_float(x) for x in _pair(a, b)]
-        return vector_norm(a - b + np.asarray(eps, a.dtype), p, -1)
+        a, b = _pair(a, b)
+        apart = to_float(a - b)  # whole numbers are subtracted as such, and may wrap
+        apart = apart + np.asarray(eps, apart.dtype)
+        return vector_norm(apart, p, -1) if apart.ndim else vector_norm(apart.reshape(1), p, -1)
 
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from .._core import dtypes
 from .._core.op import Array, Scalar, op
-from .._core.strides import broadcast_shapes
+from .._core.strides import broadcast_shapes, wrap_dim
 from .products import times
 from .rules import unsupported
 
@@ -296,6 +296,8 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: Scalar = 1, alpha: Scal
 @op(inplace=True, numbers_first=["beta", "alpha"])
 def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (batch1 @ batch2)` for each matrix of the batches."""
+    wrap_dim(1, batch1.ndim)
+    wrap_dim(2, batch2.ndim)
     if input.dtype != batch1.dtype:
         kinds = ", ".join(
             [f"{k}: {_C_NAMES.get(_word(x), _word(x))}" for k, x in (("batch1", batch1), ("batch2", batch2))]
@@ -312,6 +314,8 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alp
 @op(inplace=True, numbers_first=["beta", "alpha"])
 def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * sum_i(batch1[i] @ batch2[i])`."""
+    wrap_dim(1, batch1.ndim)
+    wrap_dim(2, batch2.ndim)
     _check_batches("addbmm", batch1, batch2)
     if input.dtype != batch1.dtype or batch1.dtype != batch2.dtype:
         other = batch1 if input.dtype != batch1.dtype else batch2

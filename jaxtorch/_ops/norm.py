@@ -596,5 +596,9 @@ def _check_difference(a: Any, b: Any, *_: Any) -> None:
 )
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    x1, x2 = _broadcast(to_float(x1), to_float(x2))
-    return vector_norm(x1 - x2 + np.asarray(eps, x1.dtype), p, -1, keepdims=keepdim)
+    x1, x2 = _broadcast(x1, x2)
+    apart = to_float(x1 - x2)  # whole numbers are subtracted as such, and may wrap
+    apart = apart + np.asarray(eps, apart.dtype)
+    if not apart.ndim:  # has one dimension to name, and none to keep
+        return vector_norm(apart.reshape(1), p, -1)
+    return vector_norm(apart, p, -1, keepdims=keepdim)

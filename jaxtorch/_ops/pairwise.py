@@ -195,7 +195,7 @@ def gcd(input: Array, other: Array):
 @op(promote=True, inplace=True, broadcast=True)
 def lcm(input: Array, other: Array):
     """The least common multiple of integers, broadcast; never negative."""
-    return jnp.lcm(*_natural("lcm_cpu", input, other))
+    return jnp.abs(jnp.lcm(*_natural("lcm_cpu", input, other)))  # which may have wrapped
 
 
 def no_product_at_zero(x: Any, y: Any, log: Any) -> Any:

@@ -457,7 +457,8 @@ def _nearest(x: Any) -> Any:
 
 @in_single
 def _round_decimals(x: Any, decimals: int) -> Any:
-    scale = jnp.asarray(10.0 ** abs(decimals), x.dtype)
+    fits = abs(decimals) <= math.log10(float(jnp.finfo(x.dtype).max))
+    scale = jnp.asarray(10.0 ** abs(decimals) if fits else math.inf, x.dtype)
     if decimals > 0:
         return quotient(_nearest(x * scale), scale)
     return _nearest(quotient(x, scale)) * scale

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core import dtypes, strides
 from .._core.op import Array, Ints, function, functions, method, op
+from .._core.parameters import once_given
 from .._core.size import as_size
 from .._core.structseq import types
 from .._core.symbols import scalar
@@ -476,11 +477,11 @@ def _extreme_overloads(name: str, whole: Any, along: Any, pairwise: str) -> Call
         axis: Any = UNSET, keepdims: Any = UNSET, x2: Any = UNSET,
     ) -> Any:  # fmt: skip
         if x2 is not UNSET:
-            other = x2
+            other = once_given(name, "other", other, UNSET, x2)
         if axis is not UNSET:
-            dim = axis
+            dim = once_given(name, "dim", dim, UNSET, axis)
         if keepdims is not UNSET:
-            keepdim = keepdims
+            keepdim = once_given(name, "keepdim", keepdim, UNSET, keepdims)
         if dim is UNSET and keepdim is UNSET and other is UNSET:
             found = whole(input)
         elif dim.__class__ is int or (dim is not UNSET and not isinstance(dim, Tensor) and hasattr(dim, "__index__")):

@@ -307,7 +307,8 @@ def _times_at(x: Any, src: Any, at: Any) -> Any:
     return _product_at(x, src, at, True)
 
 
-def _check_source(input: Any, index: Any, src: Any) -> None:
+def _check_source(input: Any, dim: int, index: Any, src: Any) -> None:
+    strides.wrap_dim(dim, input.ndim)
     if input.dtype != src.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     if index.ndim and not src.ndim and index.size:
@@ -316,7 +317,7 @@ def _check_source(input: Any, index: Any, src: Any) -> None:
 
 @op(name="_scatter_src", function=False, method=False, out=False, inplace=True, grad="ScatterBackward0")
 def _scatter_src(input: Array, dim: int, index: Array, src: Array):
-    _check_source(input, index, src)
+    _check_source(input, dim, index, src)
     return _scattered("scatter", input, dim, index, src, set_at)
 
 
@@ -337,7 +338,7 @@ _underived = no_derivative(RuntimeError, "derivative for aten::scatter is not im
 
 @op(name="_scatter_src_reduce", function=False, method=False, out=False, inplace=True, grad="NotImplemented")
 def _scatter_src_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str):
-    _check_source(input, index, src)
+    _check_source(input, dim, index, src)
     found = _scattered("scatter", input, dim, index, src, _writer(reduce))
     return _underived(found, input, src)
 
@@ -401,17 +402,18 @@ def scatter_(
 @op(inplace=True, saved={"index": "src"})
 def scatter_add(input: Array, dim: int, index: Array, src: Array):
     """The input with elements of `src` added where `index` says along a dimension."""
-    _check_source(input, index, src)
+    _check_source(input, dim, index, src)
     return _scattered("scatter", input, dim, index, src, _add_at)
 
 
 @op(inplace=True, saved=["input", "src", "result"])
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True):
     """Elements of `src` reduced ('sum', 'prod', 'mean', 'amax', 'amin') into where `index` says."""
+    strides.wrap_dim(dim, input.ndim)
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    _check_source(input, index, src)
+    _check_source(input, dim, index, src)
     if index.size and reduce not in ("sum", "prod"):
         refuse(f"scatter_gather_tensor_cpu_reduce_{reduce}", input, "bool" if reduce == "mean" else "complex")
 

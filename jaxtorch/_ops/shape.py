@@ -90,6 +90,8 @@ def repeat_interleave(
         bad_call("repeat_interleave", (input, repeats, dim), {}, ["Tensor input, Tensor repeats, int dim = None"])
     if repeats is MISSING:
         need_tensor(input, "repeat_interleave", "repeats")
+        if dim is not None:
+            raise TypeError("repeat_interleave() received an invalid combination of arguments: there are no repeats")
         counts = _counts(input)
         places = np.repeat(np.arange(len(counts)), counts)
         return from_host(places.astype(input.dtype.np), input.device)

@@ -12,7 +12,7 @@ from jax import lax
 from .._core import dtypes
 from .._core.checks import flag
 from .._core.op import Array, Ints, Number, Operand, function, numpy_names, op
-from .._core.parameters import need_kind
+from .._core.parameters import need_kind, once_given
 from .._core.structseq import types
 from .._core.symbols import scalar
 from .._core.tensor import Tensor, write_out
@@ -135,9 +135,9 @@ def _spread_overloads(name: str, inner: Callable[..., Any]) -> Callable[..., Any
         correction: Any = UNSET, out: Tensor | None = None, axis: Any = UNSET, keepdims: Any = UNSET,
     ) -> Any:  # fmt: skip
         if axis is not UNSET:
-            dim = axis
+            dim = once_given(name, "dim", dim, None, axis)
         if keepdims is not UNSET:
-            keepdim = keepdims
+            keepdim = once_given(name, "keepdim", keepdim, UNSET, keepdims)
         if out is not None and (
             name.endswith("mean") or dim.__class__ is bool or (dim is None and unbiased is not UNSET)
         ):
@@ -257,15 +257,16 @@ def _nanmedian_along(input: Array, dim: int, keepdim: bool):
 
 def _median_overloads(name: str, whole: Any, along: Any) -> Callable[..., Any]:
     def middle(
-        input: Tensor, dim: Any = UNSET, keepdim: bool = False, *, out: Any = None, axis: Any = UNSET,
+        input: Tensor, dim: Any = UNSET, keepdim: Any = UNSET, *, out: Any = None, axis: Any = UNSET,
         keepdims: Any = UNSET,
     ) -> Any:  # fmt: skip
         if axis is not UNSET:
-            dim = axis
-        keepdim = keepdim if keepdims is UNSET else keepdims
-        if dim is UNSET and out is not None:
+            dim = once_given(name, "dim", dim, UNSET, axis)
+        if keepdims is not UNSET:
+            keepdim = once_given(name, "keepdim", keepdim, UNSET, keepdims)
+        if dim is UNSET and (out is not None or keepdim is not UNSET):
             raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
-        found = whole(input) if dim is UNSET else along(input, dim, keepdim)
+        found = whole(input) if dim is UNSET else along(input, dim, keepdim is not UNSET and keepdim)
         return found if out is None else write_out(out, found, name)
 
     middle.__name__ = middle.__qualname__ = name

@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 from .._absent import absent as _absent
+from .._core.op import functions as _functions
 from .._core.parameters import once_given
 from .._core.tensor import Tensor, need_tensor, write_out
-from .._core.tensor import Tensor as _Tensor
 from . import _methods as _methods
 from ._convert import coo_to_csr, csr_to_coo
 from ._create import (
@@ -97,7 +97,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 FUNCTIONS: dict[str, Any] = {
-    "dsmm": _Tensor.mm, "hsmm": hspmm, "hspmm": hspmm, "saddmm": sspaddmm, "smm": smm, "spmm": _Tensor.mm,
+    "dsmm": _functions["mm"], "hsmm": hspmm, "hspmm": hspmm, "saddmm": sspaddmm, "smm": smm, "spmm": _functions["mm"],
     "sspaddmm": sspaddmm, "sparse_bsc_tensor": sparse_bsc_tensor, "sparse_bsr_tensor": sparse_bsr_tensor,
     "sparse_compressed_tensor": sparse_compressed_tensor, "sparse_coo_tensor": sparse_coo_tensor,
     "sparse_csc_tensor": sparse_csc_tensor, "sparse_csr_tensor": sparse_csr_tensor,

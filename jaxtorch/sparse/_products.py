@@ -140,6 +140,12 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
 
 def hspmm(mat1: Any, mat2: Any) -> Tensor:
     """Sparse times dense, as a COO tensor of one sparse and one dense dimension: the rows that are not empty."""
+    need_tensor(mat1, "hspmm", "mat1")
+    need_tensor(mat2, "hspmm", "mat2", 2)
+    if not isinstance(mat1, SparseTensor):
+        raise NotImplementedError(
+            "Could not run 'aten::hspmm' with arguments from the 'CPU' backend: the first matrix is dense"
+        )
     _check("hspmm", mat1, mat2)
     a = coalesce(to_coo(mat1))
     rows, inverse = np.unique(host(a._parts[0])[0], return_inverse=True)
@@ -293,7 +299,7 @@ def sparse_mask(t: Tensor, mask: Any) -> Tensor:
     """The elements of `t` at the places of `mask`, in the mask's layout."""
     need_tensor(mask, "sparse_mask", "mask")
     if not isinstance(mask, SparseTensor):
-        raise RuntimeError(f"sparse_mask(): expected mask to have a sparse layout, but got {mask.layout}")
+        raise NotImplementedError(f"sparse_mask(): expected mask to have a sparse layout, but got {mask.layout}")
     if t.shape != mask.shape:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(t.shape)} but mask has size "

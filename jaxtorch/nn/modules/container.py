@@ -402,6 +402,9 @@ class ParameterDict(_ParameterContainer):
         if parameters is not None:
             self.update(parameters)
 
+    def __call__(self, input: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called.")
+
     def _key_to_attr(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
