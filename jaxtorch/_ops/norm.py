@@ -599,6 +599,4 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, ke
     x1, x2 = _broadcast(x1, x2)
     apart = to_float(x1 - x2)  # whole numbers are subtracted as such, and may wrap
     apart = apart + np.asarray(eps, apart.dtype)
-    if not apart.ndim:  # has one dimension to name, and none to keep
-        return vector_norm(apart.reshape(1), p, -1)
-    return vector_norm(apart, p, -1, keepdims=keepdim)
+    return vector_norm(apart, p, -1, keepdims=keepdim) if apart.ndim else vector_norm(apart.reshape(1), p, -1)
