@@ -73,6 +73,47 @@ def has_halves(jaxpr: Any) -> bool:
     )
 
 
+_MOVES = frozenset(
+    """broadcast_in_dim concatenate convert_element_type copy copy_p dynamic_slice gather pad reshape rev select_n slice split squeeze
+    transpose""".split()
+)
+
+
+def reduces(jaxpr: Any) -> bool:
+    """Does it reduce dimensions?"""
+    return any(
+        eqn.primitive.name.startswith("reduce_") or any(map(reduces, _core.jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
+
+
+def computes(jaxpr: Any) -> bool:
+    """Does it do more than move and convert?"""
+    return any(
+        any(map(computes, inner))
+        if (inner := list(_core.jaxprs_in_params(eqn.params)))
+        else eqn.primitive.name not in _MOVES
+        for eqn in jaxpr.eqns
+    )
+
+
+def rounded(kernel: Any, slots: Sequence[int], first: int, env: list[Any], computed: set[int]) -> list[Any]:
+    """The operands of a kernel with half precision, at these places, which stands in a larger program; `computed`: the places of
+    what its kernels computed before, to which this one's results are added.
+
+    YNNPACK reduces what it multiplies and adds in the same loop, and leaves the rounding to bfloat16 in between out.
+    """
+    given = [env[s] for s in slots]
+    if any(s in computed for s in slots) or kernel.facts().computes:
+        computed.update(range(first, first + len(kernel.out_avals)))
+    if not kernel.facts().reduces:
+        return given
+    return [
+        jax.lax.reduce_precision(x, 8, 7) if s in computed and x.dtype == jax.numpy.bfloat16 else x
+        for s, x in zip(slots, given, strict=True)
+    ]
+
+
 def sizes(jaxpr: Any, seen: set[int] | None = None) -> tuple[int, int]:
     """How many equations it has, those of loops' bodies once: in all, and without those of functions that it calls again."""
     seen = set() if seen is None else seen

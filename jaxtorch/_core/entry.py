@@ -27,13 +27,26 @@ def define(text: str, scope: dict[str, Any], name: str) -> Any:
 class _Facts:
     """What is known of a kernel's jaxpr: see `Kernel`."""
 
-    __slots__ = ("size", "size_once", "by_older_emitters", "deep", "halves", "has_effects", "lowered", "tables")
+    __slots__ = (
+        "size",
+        "size_once",
+        "by_older_emitters",
+        "deep",
+        "halves",
+        "has_effects",
+        "lowered",
+        "tables",
+        "reduces",
+        "computes",
+    )
 
     def __init__(self, jaxpr: Any, on_cpu: bool) -> None:
         self.size, self.size_once = emitters.sizes(jaxpr)
         self.by_older_emitters = on_cpu and not emitters.has_loops(jaxpr)
         self.deep = on_cpu and emitters.is_deep(jaxpr)
         self.halves = emitters.has_halves(jaxpr)
+        self.reduces = on_cpu and self.halves and emitters.reduces(jaxpr)
+        self.computes = self.halves and emitters.computes(jaxpr)
         self.has_effects = bool(jaxpr.effects) or emitters.calls_python(jaxpr)
         self.lowered = on_cpu and lowering.has_convolution(jaxpr)
         self.tables = tables.Facts(jaxpr)

@@ -523,8 +523,10 @@ def _until(structure: Structure, call: Any, runs: int) -> Any:
 
 def evaluate(plan: Plan, env: list[Any]) -> list[Any]:
     """The live results of a plan whose inputs stand in `env`, at their slots."""
+    computed: set[int] = set()
     for kernel, slots, first in plan.steps:
-        for k, o in enumerate(kernel.jitted(*[env[s] for s in slots])):
+        given = emitters.rounded(kernel, slots, first, env, computed) if kernel.halves else [env[s] for s in slots]
+        for k, o in enumerate(kernel.jitted(*given)):
             env[first + k] = o
     return [env[s] for s in plan.live]
 

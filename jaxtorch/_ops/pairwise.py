@@ -208,7 +208,6 @@ def _xlogy_x(t: Any, ans: Any, x: Any, y: Any) -> Any:
 
 
 @derivatives(_xlogy_x, lambda t, ans, x, y: t * (x / y))
-@in_single
 def _xlogy(x: Any, y: Any) -> Any:
     return no_product_at_zero(x, y, jnp.log(y))
 

@@ -17,7 +17,7 @@ from .._core.op import Array, function, op
 from .._core.structseq import types
 from .division import quotient
 from .primitives import natively, primitive, with_tangent
-from .rules import derivatives, in_single, kind, masked, no_derivative, real_only, refuse, unbroken, zeros_mask
+from .rules import HALVES, derivatives, in_single, kind, masked, no_derivative, real_only, refuse, unbroken, zeros_mask
 
 # -- complex functions at their cuts: on which side a number lies is told by the sign of zero, which JAX's functions do not see
 
@@ -50,6 +50,7 @@ def sqrt(input: Array):
 
 
 @derivatives(lambda t, ans, x: t * (-0.5 * (ans * ans * ans)))
+@in_single
 def _rsqrt(x: Any) -> Any:
     return 1 / complex_sqrt(x) if kind(x) == "complex" else lax.rsqrt(x)
 
@@ -87,6 +88,7 @@ def exp2(input: Array):
 
 
 @derivatives(lambda t, ans, x: t * (ans + 1))
+@in_single
 def _expm1(x: Any) -> Any:
     return lax.expm1(x)
 
@@ -158,7 +160,15 @@ def _exact_log1p(x: Any) -> Any:
     return jnp.where((x > -0.5) & (x < -0.3), jnp.log(1 + x), lax.log1p(x))
 
 
+@derivatives(lambda t, ans, x: t / (x + 1))
+@in_single
+def _half_log1p(x: Any) -> Any:
+    return lax.log1p(x)
+
+
 def log1p_of(x: Any) -> Any:
+    if x.dtype in HALVES:
+        return _half_log1p(x)
     return _log1p_p.bind(x) if x.dtype == np.float64 else lax.log1p(x)
 
 
@@ -167,14 +177,20 @@ with_tangent(_log1p_p, lambda moved, x: moved[0] / (1 + x))
 batching.defvectorized(_log1p_p)
 
 
+@derivatives(lambda t, ans, x: t * (ans * (1 - ans)))
+@in_single
+def _half_sigmoid(x: Any) -> Any:
+    """XLA's programs would round each step."""
+    return lax.logistic(x)
+
+
 @op(promote="float", inplace=True)
 def sigmoid(input: Array):
     """`1 / (1 + exp(-input))`."""
-    return lax.logistic(input)
+    return _half_sigmoid(input) if input.dtype in HALVES else lax.logistic(input)
 
 
 @derivatives(lambda t, ans, x: t * jnp.where((x < 0) | (x > 1), jnp.nan, 1 / (x * (1 - x))))
-@in_single
 def _logit(x: Any) -> Any:
     return jnp.log(x / (1 - x))
 
@@ -221,13 +237,20 @@ with_tangent(_sine_p, lambda moved, x: moved[0] * _cosine_p.bind(x))
 with_tangent(_cosine_p, lambda moved, x: -moved[0] * _sine_p.bind(x))
 
 
+@derivatives(lambda t, ans, x: t * (1 + ans * ans))
+@in_single
+def _half_tan(x: Any) -> Any:
+    return lax.tan(x)
+
+
 @op(promote="float", inplace=True)
 def tan(input: Array):
     """The tangent."""
-    return lax.tan(input)
+    return _half_tan(input) if input.dtype in HALVES else lax.tan(input)
 
 
 @derivatives(lambda t, ans, x: t * lax.rsqrt(1 - x * x))
+@in_single
 def _asin(x: Any) -> Any:
     return _upper(lax.asin, x) if kind(x) == "complex" else lax.asin(x)
 
@@ -239,6 +262,7 @@ def asin(input: Array):
 
 
 @derivatives(lambda t, ans, x: -t * lax.rsqrt(1 - x * x))
+@in_single
 def _acos(x: Any) -> Any:
     return _upper(lax.acos, x) if kind(x) == "complex" else lax.acos(x)
 
@@ -309,14 +333,19 @@ def tanh(input: Array):
 
 
 @derivatives(lambda t, ans, x: t * lax.rsqrt(x * x + 1))
-def _complex_asinh(x: Any) -> Any:
-    return _right(lax.asinh, x)
+@in_single
+def _asinh(x: Any) -> Any:
+    return _right(lax.asinh, x) if kind(x) == "complex" else lax.asinh(x)
+
+
+def _asinh_of(x: Any) -> Any:
+    return _asinh(x) if kind(x) == "complex" or x.dtype in HALVES else lax.asinh(x)
 
 
 @op(promote="float", aliases=["arcsinh"])
 def asinh(input: Array):
     """The inverse hyperbolic sine."""
-    return _complex_asinh(input) if kind(input) == "complex" else lax.asinh(input)
+    return _asinh_of(input)
 
 
 def _acosh_slope(x: Any) -> Any:
@@ -325,6 +354,7 @@ def _acosh_slope(x: Any) -> Any:
 
 
 @derivatives(lambda t, ans, x: t * _acosh_slope(x))
+@in_single
 def _acosh(x: Any) -> Any:
     return _upper(lax.acosh, x) if kind(x) == "complex" else lax.acosh(x)
 
@@ -336,6 +366,7 @@ def acosh(input: Array):
 
 
 @derivatives(lambda t, ans, x: t / (1 - x * x))
+@in_single
 def _atanh(x: Any) -> Any:
     if kind(x) == "complex":
         return _upper(lax.atanh, x)
@@ -373,7 +404,7 @@ def _without_derivative(fn: Any) -> None:
         function(f"{form}_")(made.inplace)
 
 
-_INVERSES: dict[str, Any] = {"asinh": lambda x: _complex_asinh(x) if kind(x) == "complex" else lax.asinh(x)}
+_INVERSES: dict[str, Any] = {"asinh": _asinh_of}
 _INVERSES |= {"acosh": _acosh, "atanh": _atanh}
 for _fn in (asinh, acosh, atanh):
     _without_derivative(_fn)
@@ -404,14 +435,14 @@ def sinc(input: Array):
 def deg2rad(input: Array):
     """Degrees in radians."""
     real_only("deg2rad is not supported for complex tensors.", input)
-    return input * (math.pi / 180)
+    return in_single(lambda x: x * (math.pi / 180))(input)
 
 
 @op(promote="float", inplace=True)
 def rad2deg(input: Array):
     """Radians in degrees."""
     real_only("rad2deg is not supported for complex tensors.", input)
-    return input * (180 / math.pi)
+    return in_single(lambda x: x * (180 / math.pi))(input)
 
 
 # -- rounding

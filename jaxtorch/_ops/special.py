@@ -16,6 +16,7 @@ from .pairwise import no_product_at_zero
 from .pointwise import log1p_of
 from .primitives import primitive, with_tangent
 from .rules import (
+    HALVES,
     derivatives,
     full_precision,
     in_double,
@@ -116,7 +117,9 @@ def erfcx(input: Array):
 def ndtr(input: Array):
     """The share of the normal distribution below each element."""
     refuse("erf_vml_cpu", input, "complex")
-    return in_single(lambda x: _erfc(x * -math.sqrt(0.5)) * 0.5)(input)
+    if input.dtype in HALVES:  # each step is rounded
+        return (1 + in_single(lax.erf)(in_single(lambda x: x * math.sqrt(0.5))(input))) * 0.5
+    return _erfc(input * -math.sqrt(0.5)) * 0.5
 
 
 @derivatives(lambda t, ans, x: t * (math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))))
@@ -432,7 +435,6 @@ def i1e(input: Array):
 
 
 @derivatives(lambda t, ans, x: t * (-jnp.log(x) - 1))
-@in_single
 def _entr(x: Any) -> Any:
     value = jnp.where(x > 0, -x * jnp.log(jnp.where(x > 0, x, 1)), jnp.where(x == 0, 0, -jnp.inf))
     return jnp.where(jnp.isnan(x), x, value)
@@ -449,7 +451,6 @@ def entr(input: Array):
     lambda t, ans, x, y: masked(~((x == 0) & (y <= -1)), t, log1p_of(y)),
     lambda t, ans, x, y: t * (x / (y + 1)),
 )
-@in_single
 def _xlog1py(x: Any, y: Any) -> Any:
     return no_product_at_zero(x, y, log1p_of(y))
 
