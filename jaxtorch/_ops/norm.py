@@ -585,15 +585,8 @@ def _check_difference(a: Any, b: Any, *_: Any) -> None:
     check_subtraction(a, b)
 
 
-@op(
-    promote=True,
-    method=False,
-    out=False,
-    check=_check_difference,
-    grad="NormBackward1",
-    unsaved=["x1", "x2"],
-    saved=["result"],
-)
+@op(promote=True, method=False, out=False, check=_check_difference, grad="NormBackward1",
+    unsaved=["x1", "x2"], saved=["result"])  # fmt: skip
 def pairwise_distance(x1: Array, x2: Array, p: float = 2, eps: float = 1e-06, keepdim: bool = False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
     x1, x2 = _broadcast(x1, x2)
