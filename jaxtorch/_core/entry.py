@@ -228,7 +228,7 @@ class Entry:
     """A kernel with what a call needs besides: how to pack its outputs, and its gradients."""
 
     __slots__ = ("op", "kernel", "in_avals", "static", "pack", "n_out", "forms", "out_float", "grad_name", "_full",
-                 "operand_names", "saved", "unsaved", "steps", "_sources", "_used", "blank", "derived")  # fmt: skip
+                 "operand_names", "saved", "unsaved", "steps", "_sources", "_used", "blank", "derived", "inplace")  # fmt: skip
 
     def __init__(self, op: Any, kernel: Kernel, pack: Callable[[list[Any]], Any] | None, static: Any = ()) -> None:
         self.op = op
@@ -249,6 +249,7 @@ class Entry:
         self._sources: tuple[frozenset[int], ...] | None = None
         self._used: frozenset[int] | None = None
         self.derived = False  # is it the derivative of another?
+        self.inplace = False  # is its first operand written to?
         self.blank: frozenset[int] = (
             frozenset()
         )  # of a derivative's derivative: outputs for what the derivative is not computed from

@@ -127,6 +127,7 @@ class Op:
         if kernel.checks:
             kernel.guards = guards(body.raised, names)
         entry = Entry(self, kernel, None if kind is None else _packer(kind), statics)
+        entry.inplace = inplace
         if not self.differentiable and not inplace:
             entry.out_float = (False,) * entry.n_out
         elif self.name in _APART:

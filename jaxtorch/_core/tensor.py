@@ -352,7 +352,8 @@ def attend(node: Any, operands: Any) -> None:
     if any(isinstance(t, Tensor) and is_inference(t) for t in kept):
         raise RuntimeError(INFERENCE_SAVED)
     if state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
-        node.saved = pack(node.saved, {id(t._read()): t for t in operands if isinstance(t, Tensor)})
+        given = operands[1:] if form.entry.inplace else operands  # what is overwritten is kept apart from its tensor
+        node.saved = pack(node.saved, {id(t._read()): t for t in given if isinstance(t, Tensor)})
     if Anomaly.enabled:
         node.note_traceback()
 
