@@ -454,6 +454,38 @@ def arguments_that_do_not_count(t: Any) -> Any:
     return seen, x.grad, y.grad, inner, product
 
 
+# -- what is overwritten is saved as it was, also where hooks pack it
+
+
+_OVERWRITING: dict[str, tuple[Any, ...]] = {
+    "abs_": (), "cos_": (), "digamma_": (), "erf_": (), "log_": (), "log1p_": (), "sin_": (), "square_": (),
+    "atan2_": ("y",), "clamp_": ("y", "y"), "div_": ("y",), "float_power_": (2.0,), "hypot_": ("y",), "lerp_": ("y", "y"),
+    "mul_": ("y",), "pow_": (2.0,), "xlogy_": ("y",), "addmv_": ("m", "y"), "cumprod_": (0,), "fmod_": ("y",), "__imul__": ("y",),
+    "index_reduce_": (0, "i", "y", "prod"), "__ipow__": ("y",), "masked_fill_": ("b", 0.5),
+}  # fmt: skip
+for _name in _OVERWRITING:
+    for _way in ("hooks", "checkpoint", "view"):
+
+        def _overwritten(t: Any, name: str = _name, way: str = _way) -> Any:
+            x, y = (t.tensor(v, requires_grad=True) for v in ([0.4, 0.6, 0.8], [0.3, 0.5, 0.45]))
+
+            def f(x: Any, y: Any) -> Any:
+                given = {"y": y, "m": y.outer(y), "i": t.tensor([0, 1, 0]), "b": t.tensor([True, False, True])}
+                z = (x * 1).to(t.float64) if name == "float_power_" else x * 1
+                getattr(z.view(3) if way == "view" else z, name)(*[given.get(a, a) for a in _OVERWRITING[name]])
+                return (z * z * x).sum()
+
+            if way in ("checkpoint", "view"):
+                out = checkpoints(t).checkpoint(f, x, y, use_reentrant=False)
+            else:
+                with t.autograd.graph.saved_tensors_hooks(lambda v: v, lambda v: v):
+                    out = f(x, y)
+            out.backward()
+            return x.grad, y.grad
+
+        SAMPLES[f"{_name}_saved_{_way}"] = _overwritten
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sample(name: str) -> None:
     SAMPLES.check(name)
