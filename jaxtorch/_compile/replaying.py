@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -32,6 +32,24 @@ from .trees import numbers_in, put_together
 
 class Stale(Exception):
     """An optimizer's options have changed so that they make another program. Nothing has been done yet."""
+
+
+def _marker(sources: Iterable[Source], owners: Iterable[Tensor]) -> Any:
+    """`mark(arguments, mark)`: marks what a replay has written, at these sources and as the gradients of `owners`."""
+    scope: dict[str, Any] = {}
+    lines = []
+    for i, (kind, of) in enumerate([*((s.kind, s.of) for s in sources), *(("grad", p) for p in owners)]):
+        scope[f"s{i}"] = of
+        lines.append(f"t = {_tensor(kind, i, of)}")
+        lines.append("(t._value if t._alias is None else t._read()).fails = M")
+    return define("def mark(A, M):\n    " + ("\n    ".join(lines) or "pass"), scope, "mark")
+
+
+def _tensor(kind: str, i: int, of: Any) -> str:
+    """What stands for a source's tensor in generated code, where the source itself is `s{i}` and the arguments are `A`."""
+    return (
+        f"A[{of}]" if kind == "argument" else {"tensor": f"s{i}", "grad": f"s{i}._grad", "place": f"s{i}.now()"}[kind]
+    )
 
 
 def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) -> tuple[Any, list[int]]:
@@ -60,9 +78,7 @@ def _generated(sources: list[Source], donors: list[int], packed: Sequence[int]) 
                 lines.append(f"{v} = s{i}.value")
             case _:
                 scope[f"s{i}"] = source.of
-                tensor = {
-                    "argument": f"A[{source.of}]", "tensor": f"s{i}", "grad": f"s{i}._grad", "place": f"s{i}.now()",
-                }[source.kind]  # fmt: skip
+                tensor = _tensor(source.kind, i, source.of)
                 if source.kind != "tensor":
                     lines.append(f"t = {tensor}")
                     tensor = "t"
@@ -113,6 +129,7 @@ class Replay:
         for k in {*views, *roots}:
             held.pop(k, None)
         self._grad_of: list[Any] = [held.get(k) if k not in returned else None for k in range(len(self.tensors))]
+        self._mark = _marker([s for s, _, _ in self.writes], [p for p in self._grad_of if p is not None])
         self._views = sorted(views, key=lambda k: len(self.tensors[k].shared.steps))
         self._settle_packs(made)
 
@@ -151,6 +168,17 @@ class Replay:
         away = self._packed_tensors if self.gradients is not None else []
         self._renewed = [(k, p) for k, p in enumerate(self._grad_of) if p is not None and k not in away]
         self._writes = [w for w in self.writes if w[1] in self._out]
+        new = [
+            (k, self.at[t.slot], t.aval)
+            for k, t in enumerate(self.tensors)
+            if isinstance(t, Result) and t.slot is not None
+        ]
+        self._apart = [(k, self._out[i], aval) for k, i, aval in new if i in self._out]
+        self._every = [*enumerate(self.tensors)], self.grads
+        self._besides = (
+            [(k, t) for k, t in self._every[0] if k not in away],
+            [(p, k) for p, k in self.grads if k not in away],
+        )
         left = [w for w in quick or () if w[1] in self._out]
         place = {position: n for n, position in enumerate(self.single)}
         self._quick = (
@@ -198,7 +226,7 @@ class Replay:
                 v.program = None
             flags, current.checks = current.checks, []
             current.values, current.code, current.inputs, current.state = [], [], [], "done"
-        if flags and failures.around().regions:
+        if flags and failures.anything_around():
             try:
                 failures.settle(flags)
             except Exception:
@@ -224,7 +252,7 @@ class Replay:
 
     def _again(self, arguments: Sequence[Tensor]) -> Any:
         counts: list[tuple[Tensor, Value]] = []
-        careful = bool(self.flags) and bool(failures.around().regions)
+        careful = bool(self.flags) and failures.anything_around()
         if careful:
             states = [
                 (state[name], again.counts)
@@ -316,7 +344,7 @@ class Replay:
     ) -> Any:
         """careful: a handler stands around the call, and it has flags: nothing is written before they have been looked at."""
         values, arrays, owned, others = self.read(arguments, draws, numbers)
-        failed = [] if failures.clean else [(0, f) for v in (*values, *others) if (f := failures.failure_of(v))]
+        run = None if failures.clean else failures.Run(None, [], (*values, *others, *self._resident()))
         owned = owned and not careful
         exclusive = owned and self._only_here(values, arrays)
         if owned and not exclusive and any([owned_again(self.sources[i].tensor(arguments)) for i in self._viewable]):  # noqa: C419
@@ -337,11 +365,12 @@ class Replay:
         spare = {} if careful else self._spare_gradients()
         outs = self._run(arrays)
         arrays = None
-        run = self._run_of(outs, failed) if self.flags or failed else None
-        if careful and run is not None:
-            checks = list(run.checks)
-            run.read()
-            failures.settle(checks)
+        if self.flags:
+            run = failures.Run(None, [], ()) if run is None else run
+            run.checks = checks = self._checks(outs)
+            if careful:
+                run.read()
+                failures.settle(checks)
         if state is not None:
             state.put(outs[0], here, self._write)
         place = self._out
@@ -352,21 +381,20 @@ class Replay:
                 t = source.tensor(arguments)
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         made = self._made(outs)
-        if run is not None and (run.checks or run.failed):
+        if run is not None and (run.unread or run.failed):
             failures.started(run, [v for v in made if v is not None])
             result = self._hand_out(arguments, made, spare=spare)
-            again = [source.tensor(arguments) for source, _, _ in self.writes] + [
-                p._grad for p in self._grad_of if p is not None
-            ]
-            for t in again:
-                t._read().fails = run, 0
+            self._mark(arguments, (run, 0))
             return result
         return self._hand_out(arguments, made, spare=spare)
 
-    def _run_of(self, outs: list[Any], failed: list[tuple[int, failures.Failure]]) -> failures.Run:
-        """What is to be said of the results of a replay with flags, or with operands that have failed."""
-        flags = [failures.Check(_owned(outs[self._out[k]], FLOAT), make, around) for k, make, around in self.flags]
-        return failures.Run(None, flags, failed)
+    def _resident(self) -> list[Value]:
+        """The values of what travels in a pack."""
+        return [] if self.state is None else [t._read() for t in self.state.tensors]
+
+    def _checks(self, outs: list[Any]) -> list[failures.Check]:
+        """The flags of a replay."""
+        return [failures.Check(_owned(outs[self._out[k]], FLOAT), make, around) for k, make, around in self.flags]
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
         """Are the donors' values held by their tensors alone, and their arrays by these values?"""
@@ -404,13 +432,10 @@ class Replay:
 
     def _made(self, outs: list[Any]) -> list[Any]:
         """The values of the new tensors; gradients that stay in their pack get their new content here, and None."""
-        at, place, grads = self.at, self._out, self.gradients
-        made = [
-            _owned(outs[place[at[t.slot]]], t.aval)
-            if isinstance(t, Result) and t.slot is not None and at[t.slot] in place
-            else None
-            for t in self.tensors
-        ]
+        grads = self.gradients
+        made: list[Any] = [None] * len(self.tensors)
+        for k, i, aval in self._apart:
+            made[k] = _owned(outs[i], aval)
         if grads is not None:
             vector = outs[self.state is not None]
             if grads.here():
@@ -498,18 +523,20 @@ class Replay:
 
         spare: gradients that take the new content, instead of a new tensor; None if none may, not even those in a pack.
         """
-        tensors: list[Any] = []
-        for k, (value, t, p) in enumerate(zip(made, self.tensors, self._grad_of, strict=True)):
-            if spare is not None and p is not None and value is None:  # it has its new content, in its pack
-                tensors.append(p._grad)
-                continue
+        tensors: list[Any] = [None] * len(made)
+        stayed = spare is not None and self.gradients is not None and made[self._packed_tensors[0]] is None
+        new_tensors, new_grads = (
+            self._besides if stayed else self._every
+        )  # gradients in a pack have their new content there
+        for k, t in new_tensors:
+            value = made[k]
             if spare and k in spare:
                 g = spare[k]
                 g._value.array = value.array
-                tensors.append(g)
+                tensors[k] = g
                 continue
             if isinstance(t, Source):
-                tensors.append(t.tensor(arguments))
+                tensors[k] = t.tensor(arguments)
                 continue
             new = wrap(value)  # a view gets its content below
             new._layout = t.layout
@@ -517,14 +544,14 @@ class Replay:
                 new._rg, new._node, new._index = True, t.node, t.index
             if t.inferred is not modes.state.inference:
                 new._inferred = t.inferred
-            tensors.append(new)
+            tensors[k] = new
         if self._views:
             silent: dict[int, Version] = {}
             for k in self._views:
                 self.tensors[k].shared.place(tensors[k], made[k], self.tensors[k].aval, tensors, silent)
         if outs is not None:
             self.graph.attach(tensors, outs, values, self._order, arguments)
-        for p, k in self.grads:
+        for p, k in new_grads:
             if k is None or tensors[k] is not p._grad:
                 p._grad = None if k is None else tensors[k]
         if spare is not None and self.gradients is not None:

@@ -80,16 +80,48 @@ class Run:
 
     code: its code, which tells what depends on what; None: all results on all flags.
     checks: its flags that nobody has looked at. failed: (slot, failure) of what its results may depend on.
+    earlier: (slot, run, slot in that run) of operands that come from runs whose flags nobody had looked at when this one was started.
     """
 
-    __slots__ = ("code", "checks", "failed", "_reach", "__weakref__")
+    __slots__ = ("code", "checks", "failed", "earlier", "_reach", "__weakref__")
 
-    def __init__(self, code: Sequence[Any] | None, checks: list[Check], failed: list[tuple[int, Failure]]) -> None:
-        self.code, self.checks, self.failed = code, checks, failed
+    def __init__(self, code: Sequence[Any] | None, checks: list[Check], operands: Iterable[Value]) -> None:
+        self.code, self.checks = code, checks
+        self.failed: list[tuple[int, Failure]] = []
+        self.earlier: list[tuple[int, Run, int]] = []
         self._reach: dict[int, set[int]] = {}
+        if not clean:
+            self._inherit(operands)
+
+    def _inherit(self, operands: Iterable[Value]) -> None:
+        whole, last = self.code is None, None
+        for v in operands:
+            mark: tuple[Run, int] | None = getattr(v, "fails", None)
+            if mark is None:
+                continue
+            run, slot = mark
+            if run is last and whole and run.code is None:
+                continue
+            last = run
+            at = 0 if whole else v.slot
+            if run.unread:
+                self.earlier.append((at, run, slot))
+            elif (failure := run.failure(slot)) is not None:
+                self.failed.append((at, failure))
+
+    @property
+    def unread(self) -> bool:
+        """Has it flags, its own or those of its operands, that nobody has looked at?"""
+        return bool(self.checks or self.earlier)
 
     def read(self) -> None:
-        """Look at the flags; waits for the program."""
+        """Look at the flags, and at those of the operands; waits for the program."""
+        earlier, self.earlier = self.earlier, []
+        for at, run, slot in earlier:
+            if run.unread:
+                run.read()
+            if run.failed and (failure := run.failure(slot)) is not None:
+                self.failed.append((at, failure))
         checks, self.checks = self.checks, []
         for check in checks:
             array = check.value.array if check.value.pack is None else packs.unpack(check.value)
@@ -144,6 +176,11 @@ def around() -> handlers.Around:
     return found if waiting else found.alone()
 
 
+def anything_around() -> bool:
+    """Does a handler stand around the user's call?"""
+    return waiting and handlers.anything()
+
+
 def is_caught(around: handlers.Around, graded: bool) -> bool:
     """Must an error be raised at its call, which these stand around? Not where it would end a loop of training steps before anything
     catches it: the optimizer's step raises it, in the same loop."""
@@ -173,17 +210,16 @@ def ran(
     code: Sequence[Any] | None, checks: list[Check], inputs: Iterable[Value], values: Any, live: Sequence[int]
 ) -> None:
     """A program has been started: mark its results (the `live` ones of `values`) if it has flags or has read what failed."""
-    failed = []
-    if not clean:
-        for v in inputs:
-            if (failure := failure_of(v)) is not None:
-                failed.append((v.slot, failure))
-    elif all([type(c.value.array) is ndarray and not c.value.array for c in checks]):  # noqa: C419
+    if clean and all([type(c.value.array) is ndarray and not c.value.array for c in checks]):  # noqa: C419
         return  # on the host, and all is well
-    run = Run(code, checks, failed)
-    if checks and all(not hasattr(c.value.array, "is_ready") and c.value.pack is None for c in checks):
+    run = Run(code, checks, inputs)
+    if (
+        checks
+        and not run.earlier
+        and all(not hasattr(c.value.array, "is_ready") and c.value.pack is None for c in checks)
+    ):
         run.read()  # they are on the host
-    if not (run.checks or run.failed):
+    if not (run.unread or run.failed):
         return
     flags = {check.value.slot for check in checks}
     started(run, [values[slot] for slot in live if slot not in flags])
@@ -193,7 +229,7 @@ def started(run: Run, values: Iterable[Value]) -> None:
     """A program has been started that may have failed, or has: mark its results."""
     for v in values:
         v.fails = run, v.slot
-    if run.checks:
+    if run.unread:
         if len(_unread) >= MOST:
             read(MOST // 2)
         _unread.append(run)
@@ -227,8 +263,9 @@ def failure_of(value: Value) -> Failure | None:
     if mark is None:
         return None
     run, slot = mark
-    if run.checks:
-        read()
+    if run.unread:
+        read(_unread.index(run) + 1 if run in _unread else 0)
+        run.read()
     return run.failure(slot)
 
 
@@ -292,7 +329,7 @@ def forget() -> None:
     """Drop what nobody has been told of: for tests, where one test's error must not surface in the next, and for forked children,
     whose parent is told."""
     for run in _unread:
-        run.checks = []
+        run.checks, run.earlier = [], []
     _unread.clear()
     _untold.clear()
     _watched.clear()

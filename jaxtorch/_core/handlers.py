@@ -271,6 +271,18 @@ def around() -> Around:
     return Around(tuple(regions), between or {}, in_loops, loops, code, at)
 
 
+def anything() -> bool:
+    """Does any handler stand around the caller? What `around().regions` says, for where nothing else is asked."""
+    places_of = _places.get
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        places = places_of(id(frame.f_code), _UNKNOWN)
+        if places is not None and ((found := places.get(frame.f_lasti)) is None or found[0]):
+            return bool(around().regions)
+        frame = frame.f_back
+    return (hasattr(sys, "ps1") or bool(sys.flags.interactive)) and _prompt() is not None
+
+
 _UNKNOWN: dict[int, Any] = {}
 
 

@@ -63,6 +63,8 @@ def check_alpha(x: Any) -> None:
 def option(group: dict[str, Any], name: str, divided: bool = False) -> Any:
     """An option as a number; the tensor itself where autograd shall reach it. divided: a whole number may be of any size."""
     x = group[name]
+    if x.__class__ is float:
+        return x
     if name == "weight_decay" and not group.get("decoupled_weight_decay"):
         check_alpha(x)
     if isinstance(x, Tensor) and x._rg and group.get("differentiable"):
