@@ -460,8 +460,8 @@ import jaxtorch as torch
 from jaxtorch._core import failures
 from torch import nn
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 def step(x, y):
     optimizer.zero_grad()
     scores = model(x)
@@ -470,17 +470,17 @@ def step(x, y):
     optimizer.step()
     return loss
 step = {step}
-x, y, losses = torch.randn(5, 4), torch.arange(5) % 3, []
-for k in range(12):
-    losses.append(step(x * 1e6 if k == 8 else x, y))
+x, y, losses = torch.randn(64, 64), torch.arange(64) % 3, []
+for k in range(60):
+    losses.append(step(x * 1e6 if k == 50 else x, y))
 assert len(failures._unread) > 6, len(failures._unread)
-for t in [losses[8], losses[11], model[0].bias, model[0].bias.grad]:
+for t in [losses[50], losses[59], model[0].bias, model[0].bias.grad]:
     try:
         t.tolist()
         raise SystemExit("read")
     except IndexError as error:
         assert "is out of bounds" in str(error), error
-assert losses[7].item() > 0
+assert losses[49].item() > 0
 """
 
 
