@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 import jaxtorch
 from parity import parity_test
@@ -92,3 +95,12 @@ def test_signatures_stay_after_the_first_call():
     jaxtorch.fmax(jaxtorch.ones(1), jaxtorch.ones(1))
     assert inspect.signature(jaxtorch.fmax) == before
     assert pickle.loads(pickle.dumps(jaxtorch.fmax)) is jaxtorch.fmax
+
+
+@pytest.mark.parametrize("path", ["special", "fft", "linalg", "nn.functional", "signal.windows"])
+@parity_test
+def test_functions_can_be_pickled(torch: Any, path: str) -> Any:
+    module = functools.reduce(getattr, path.split("."), torch)
+    names = "entr zeta airy_ai fft fft2 rfftn det matrix_norm relu hardtanh cosine erf expit xlogy logsumexp".split()
+    found = {name: getattr(module, name) for name in names if hasattr(module, name)}
+    return {name: pickle.loads(pickle.dumps(f)) is f for name, f in found.items()}

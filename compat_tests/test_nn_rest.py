@@ -327,3 +327,17 @@ def test_pictures_of_bytes_are_resized_exactly(torch: Any, mode: str, antialias:
                     torch.nn.functional.interpolate(x, mode=mode, antialias=antialias, align_corners=corners, **given)
                 )
     return found
+
+
+@pytest.mark.parametrize("blank", [0, 3])
+@pytest.mark.parametrize(
+    "targets", [[[1, 0, 3], [0, 2, 0]], [[0, 0, 3], [3, 3, 3]], [[0, 1, 0], [1, 1, 0]], [[3, 2, 3], [0, 0, 0]]]
+)
+@parity_test
+def test_targets_of_ctc_that_hold_the_blank(torch: Any, targets: Any, blank: int) -> Any:
+    scores = (torch.arange(7 * 2 * 4.0).reshape(7, 2, 4) * 0.37).sin().double().requires_grad_()
+    given = torch.tensor(targets), torch.tensor([7, 6]), torch.tensor([3, 2])
+    losses = torch.nn.functional.ctc_loss(scores.log_softmax(2), *given, blank=blank, reduction="none")
+    losses.sum().backward()
+    last = targets[0][2], targets[1][1]
+    return losses, [scores.grad[:, i] for i in range(2) if last[i] != blank]  # where it is, PyTorch's leaves a part out

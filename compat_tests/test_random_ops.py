@@ -12,6 +12,7 @@ import jaxtorch
 from expressions import outcome, rows, same
 from jaxtorch._core import random as core_random
 from jaxtorch.random import fork_rng
+from parity import parity_test
 
 SAME = rows(r"""
 torch.binomial(torch.full((300,), 3.), torch.full((300,), 0.3))
@@ -370,3 +371,14 @@ def test_drawing_on_a_device_takes_a_key_that_moves_on():
     assert abs(drawn("exponential", 2.0, 0.0).mean() - 0.5) < 0.02
     assert abs(drawn("geometric", 0.25, 0.0).mean() - 4) < 0.2
     assert sorted(drawn("randperm", 0.0, 0.0, jaxtorch.int64).tolist()) == list(range(20000))
+
+
+@pytest.mark.parametrize("own", [True, False])
+@parity_test
+def test_probabilities_of_bernoulli_in_place_have_a_gradient_of_zero(torch, own):
+    p = torch.tensor([0.0, 1.0], requires_grad=True)
+    x = torch.ones(2, requires_grad=own)
+    y = x * 1
+    y.bernoulli_(p)
+    (y * 3).sum().backward()
+    return y, y.requires_grad, type(y.grad_fn).__name__, p.grad, x.grad

@@ -20,6 +20,7 @@ arguments, so it may check and normalise its arguments at leisure. How a paramet
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -391,11 +392,17 @@ def _alias_form(made: Any, name: str, module: str = "jaxtorch") -> Any:
 
 
 def names_of_its_own(space: dict[str, Any], names: Sequence[str]) -> None:
-    """Make functions of a module that `torch` or `Tensor` has as well its own: `torch.linalg.det` is not `torch.det`."""
+    """Make functions of a module that `torch` or `Tensor` has as well its own: `torch.linalg.det` is not `torch.det`.
+
+    The others can be pickled: they are found where they say.
+    """
     shared = {id(f) for f in (*functions.values(), *methods.values())}
     for n in names:
-        if type(space[n]) is FunctionType and id(space[n]) in shared:
-            space[n] = _alias_form(space[n], n, space["__name__"])
+        if type(space[n]) is FunctionType:
+            if id(space[n]) in shared:
+                space[n] = _alias_form(space[n], n, space["__name__"])
+            else:
+                vars(sys.modules[space[n].__module__]).setdefault(space[n].__qualname__, space[n])
 
 
 def _offer_in_place(made: Op, names: Sequence[str], inplace: bool | str, function: bool, method: bool) -> Any:

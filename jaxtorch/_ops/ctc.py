@@ -57,7 +57,9 @@ def _ctc(
     longest = labels.shape[1]
     extended = jnp.full((batch, 2 * longest + 1), blank, labels.dtype).at[:, 1::2].set(labels)
     states = extended.shape[1]  # one where no target has a label
-    skip = jnp.pad((extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2]), [(0, 0), (2, 0)])[:, :states]
+    skip = jnp.pad(extended[:, 2:] != extended[:, :-2], [(0, 0), (2, 0)])[
+        :, :states
+    ]  # never to a blank between two labels
     low = -jnp.inf
     emitted = jnp.take_along_axis(scores, jnp.clip(extended, 0, classes - 1)[None], axis=2)  # (T, N, 2S + 1)
     first = jnp.where(np.arange(2 * longest + 1) < 2, emitted[0], low)

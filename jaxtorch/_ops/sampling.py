@@ -130,8 +130,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if isinstance(p, Tensor):
         if p._value.aval.dtype not in _FLOATS:
             raise unsupported("bernoulli_tensor_cpu_p_", p._value.aval.dtype)
-        wide = p.expand(aval.shape)
-        return store(self, _flips(wide, generator, aval.dtype), "BernoulliBackward1")
+        values = _flips(p.expand(aval.shape), generator, aval.dtype)
+        return store(self, with_history([p], values, "BernoulliBackward1"), "BernoulliBackward1")
     if aval.dtype.is_complex:
         raise unsupported("bernoulli_scalar_cpu_", aval.dtype)
     need_kind("bernoulli_", "p", "float", p)

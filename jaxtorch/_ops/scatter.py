@@ -74,15 +74,21 @@ def _check_rows(name: str, input: Any, d: int, index: Any, source: Any) -> None:
         )
 
 
+def _rows_into(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any, Any, Any]:
+    """The dimension from the front and the operands, of one dimension at least, of slices that go where an index says."""
+    d = strides.wrap_dim(dim, input.ndim)
+    if index.ndim < 2 and input.dtype == source.dtype:
+        _check_ranks(name, input, index, source)
+    input, index, source = _lifted(input, index, source)
+    _check_rows(name, input, d, index, source)
+    return d, input, index, source
+
+
 @op(inplace=True, saved={"index": "source", "source": "source"})
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Scalar = 1):
     """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
     shape = input.shape
-    d = strides.wrap_dim(dim, input.ndim)
-    if index.ndim < 2 and input.dtype == source.dtype:
-        _check_ranks("index_add_", input, index, source)
-    input, index, source = _lifted(input, index, source)
-    _check_rows("index_add_", input, d, index, source)
+    d, input, index, source = _rows_into("index_add_", input, dim, index, source)
     n = input.shape[d]
     once = isinstance(alpha, int) and alpha == 1
     flag_outside(index, 0, n, _out_of_bounds(0, n) if once and len(shape) > 1 and index.dtype == np.int64 else _outside)
@@ -232,11 +238,7 @@ def index_reduce(input: Array, dim: int, index: Array, source: Array, reduce: st
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     once("index_reduce() is in beta and the API may change at any time.")
     shape = input.shape
-    d = strides.wrap_dim(dim, input.ndim)
-    if index.ndim < 2 and input.dtype == source.dtype:
-        _check_ranks("index_reduce_", input, index, source)
-    input, index, source = _lifted(input, index, source)
-    _check_rows("index_reduce_", input, d, index, source)
+    d, input, index, source = _rows_into("index_reduce_", input, dim, index, source)
     if reduce in ("amax", "amin"):
         refuse("index_func_", input, "complex")
     elif reduce == "mean":

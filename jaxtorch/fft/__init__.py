@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._core.op import names_of_its_own as _names_of_its_own
 from .._core.tensor import Tensor
 from .._ops.fft import (
     fft2,
@@ -53,3 +54,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_names_of_its_own(globals(), __all__)
