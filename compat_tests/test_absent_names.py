@@ -290,3 +290,22 @@ def test_what_the_processor_can_do(torch: Any) -> Any:
     found = torch.cpu.get_capabilities()
     asked = (torch.cpu._is_avx2_supported, torch.cpu._is_avx512_supported, torch.cpu._is_vnni_supported)
     return [(n, found[n]) for n in sorted(names)], [f() for f in asked]
+
+
+def test_names_of_types_stand_in_annotations() -> None:
+    """What PyTorch has as an alias of a type can be part of another type, made while the program runs."""
+    utils = importlib.import_module("jaxtorch.ao.quantization.utils")
+    for kind in (jaxtorch.ao.quantization.QConfigAny, utils.Pattern, utils.NodePattern):
+        assert (kind | None) == (None | kind) and dict[str, kind] and (kind | int) != (kind | str)
+
+
+@parity_test
+def test_types_without_a_sign(torch: Any) -> Any:
+    found = []
+    for name in "qint8 quint8 qint32 quint4x2 quint2x4 bits8 bits1x8 float8_e8m0fnu float8_e5m2 bool uint8 int8 complex64".split():
+        try:
+            found.append((name, getattr(torch, name).is_signed))
+        except RuntimeError as error:
+            found.append((name, str(error)))
+    events = importlib.import_module(f"{torch.__name__}.autograd.profiler_util").EventList()
+    return found, torch.ones(1).to(torch.float8_e8m0fnu).is_signed(), events.table(), len(events)

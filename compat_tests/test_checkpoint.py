@@ -190,3 +190,29 @@ def test_less_memory(reentrant: bool):
     else:
         saved = _peak(lambda layer, y: checkpoint(layer, y, use_reentrant=False))
     assert saved < 0.65 * plain, (saved, plain)
+
+
+@pytest.mark.parametrize("kind", ["tensor", "parameter", "subclass", "view"])
+def test_what_the_second_run_is_given(kind: str):
+    """Tensors of the same classes, with their attributes and the order of their dimensions."""
+    found = []
+    for t in (reference, candidate()):
+        seen: list[object] = []
+
+        class Marked(t.Tensor):  # pyright: ignore[reportGeneralTypeIssues]
+            pass
+
+        def run(x, seen=seen):
+            scale = getattr(x, "scale", 1.0)
+            seen.append((type(x).__name__, scale, getattr(x, "later", None), x.requires_grad, x.is_contiguous()))
+            return (x * scale).sin() * 2
+
+        leaf = t.nn.Parameter(t.ones(2, 3)) if kind == "parameter" else t.ones(2, 3, requires_grad=True)
+        x = {"subclass": lambda: leaf.clone().as_subclass(Marked), "view": leaf.t}.get(kind, lambda: leaf)()  # noqa: B023
+        x.scale = 3.0
+        y = t.utils.checkpoint.checkpoint(run, x, use_reentrant=False)
+        x.later = 1
+        y.sum().backward()
+        found.append((seen, leaf.grad.tolist()))
+    assert found[0][0] == found[1][0]
+    assert found[1][1] == [pytest.approx(row, rel=1e-5) for row in found[0][1]]

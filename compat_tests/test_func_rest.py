@@ -175,3 +175,40 @@ def test_samplers_that_cannot_give_all_examples_the_same(name: str) -> None:
         f = {"binomial": lambda p: t.binomial(p, p), "multinomial": lambda p: t.multinomial(p, 2, replacement=True)}  # noqa: B023
         with pytest.raises(RuntimeError, match="does not currently support same randomness with a batched tensor"):
             t.func.vmap(f.get(name, getattr(t, name)), randomness="same")(t.ones(2, 3))
+
+
+SPARSE: dict[str, Any] = {
+    "grad": lambda t, s, w: t.func.grad(lambda s: (s.to_dense() ** 2).sum())(s),
+    "of a product": lambda t, s, w: t.func.grad(lambda s: t.sparse.mm(s, t.ones(2, 1)).sum())(s),
+    "of a sparse function": lambda t, s, w: t.func.grad(lambda s: t.sparse.sum(s * 3))(s),
+    "by two": lambda t, s, w: t.func.grad(lambda x, s: (t.sparse.mm(s, x) ** 2).sum(), (0, 1))(w, s),
+    "by a dense one": lambda t, s, w: t.func.grad(lambda x, s: (t.sparse.mm(s, x) ** 2).sum())(w, s),
+    "in a dict": lambda t, s, w: t.func.grad(lambda d: (d["s"].to_dense() ** 2).sum())({"s": s}),
+    "aux": lambda t, s, w: t.func.grad_and_value(lambda s: ((s.to_dense() ** 2).sum(), s), has_aux=True)(s),
+    "of a constant": lambda t, s, w: t.func.grad(lambda s: t.ones(()))(s),
+    "of no scalar": lambda t, s, w: t.func.grad(lambda s: s.to_dense())(s),
+    "of numbers": lambda t, s, w: t.func.grad(lambda s: s.to_dense().sum())(s.long()),
+    "history": lambda t, s, w: t.func.grad_and_value(lambda s: (s.to_dense() ** 2).sum())(s.clone().requires_grad_()),
+    "history of another": lambda t, s, w: (lambda w: t.func.grad_and_value(lambda s: (s.to_dense() * w).sum())(s))(
+        w.requires_grad_()
+    ),
+    "vjp": lambda t, s, w: t.func.vjp(lambda s: s.to_dense() * 2, s)[0],
+    "vjp, pulled back": lambda t, s, w: t.func.vjp(lambda s: s.to_dense() * 2, s)[1](t.ones(2, 2)),
+    "vjp by two": lambda t, s, w: t.func.vjp(lambda s, x: t.sparse.mm(s, x), s, w)[1](t.ones(2, 1)),
+    "vjp, a wrong cotangent": lambda t, s, w: t.func.vjp(lambda s: s.to_dense(), s)[1](t.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_derivatives_by_sparse_tensors(name: str) -> None:
+    found = []
+    for t in (reference(), candidate()):
+        s = t.sparse_coo_tensor(t.tensor([[0, 1], [1, 0]]), t.tensor([2.0, 3.0]), (2, 2), check_invariants=True)
+        try:
+            result = SPARSE[name](t, s, t.tensor([[1.0], [2.0]]))
+        except (RuntimeError, NotImplementedError) as error:
+            found.append((type(error).__name__, str(error)[:60]))
+        else:
+            leaves, _ = t.utils._pytree.tree_flatten(result)
+            found.append([(str(x.layout), x.requires_grad, x.to_dense().tolist()) for x in leaves])
+    assert found[0] == found[1]

@@ -101,7 +101,11 @@ def described(name: str, value: Any, listed: bool) -> tuple[str, Any]:
             return "enum", members
     if isinstance(value, (type, types.GenericAlias, types.UnionType)):
         return "class", None
-    if typing.get_origin(value) is not None or isinstance(value, (typing.TypeVar, typing.NewType)):
+    if (
+        typing.get_origin(value) is not None
+        or type(value).__name__ == "TypeAliasType"
+        or isinstance(value, (typing.TypeVar, typing.NewType))
+    ):
         return "class", None
     if inspect.isroutine(value) or inspect.isfunction(value):
         return "function", None

@@ -23,9 +23,15 @@ class dtype:
         self.itemsize = itemsize if self.np is None else self.np.itemsize
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
-        if kind != "q":  # of quantized types and bits PyTorch cannot say it either
-            self.is_signed = kind in "ifc"
+        if kind != "q":
+            self.is_signed = kind in "ifc" and name != "float8_e8m0fnu"
         self.rank = rank
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "is_signed":
+            bits = self.name.startswith("bits")
+            raise RuntimeError("Bits types are undefined" if bits else "isSignedType not supported for quantized types")
+        raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

@@ -94,7 +94,7 @@ def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, na
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
         )
-    if is_view and not any(tangent._alias.storage is s for s in memory):
+    if is_view and not any(tangent._alias is not None and tangent._alias.storage is s for s in memory):
         raise RuntimeError(
             "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
         )

@@ -94,7 +94,7 @@ class BackwardCFunction(tape.Node):
         return self.saved_tensors
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+    def saved_tensors(self) -> tuple[Any, ...]:
         """What `save_for_backward` kept; RuntimeError once freed, or if one was modified in place since."""
         if self._for_jvp is not None:
             return self._for_jvp

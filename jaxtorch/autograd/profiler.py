@@ -89,7 +89,7 @@ class record_function:
 class EventList(list):
     """Events summed by name."""
 
-    def __init__(self, events: list[FunctionEvent]) -> None:
+    def __init__(self, events: Iterable[FunctionEvent] = ()) -> None:
         found: dict[str, FunctionEvent] = {}
         for e in events:
             if e.name not in found:
@@ -112,7 +112,9 @@ class EventList(list):
         )
 
     def table(self, sort_by: str | None = None, row_limit: int = 100, header: str | None = None, **kwargs: Any) -> str:
-        """A table as text, sorted by an attribute of the events such as 'cpu_time_total'."""
+        """A table as text, sorted by an attribute of the events such as 'cpu_time_total'; empty without events."""
+        if not self:
+            return ""
         rows = list(self)
         if sort_by is not None:
             key = sort_by if rows and hasattr(rows[0], sort_by) else "cpu_time_total"

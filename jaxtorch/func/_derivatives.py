@@ -13,13 +13,14 @@ import numpy as np
 from .._core import traced
 from .._core.modes import set_grad_enabled, state
 from .._core.op import functions
+from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
 from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
-from . import _taped
+from . import _sparse, _taped
 from ._calls import (
     Call,
     Watch,
@@ -130,7 +131,20 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with no_saved_hooks():
             problem = Problem(func, args, kwargs, argnums)
+            if any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
+                return by_sparse(args, kwargs)
             return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
+
+    def by_sparse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        chosen = _chosen(argnums, len(args))
+        by = args[chosen[0]] if isinstance(argnums, int) else tuple([args[i] for i in chosen])
+        run = _sparse.Pass(args, chosen, by)
+        out, aux = with_aux(run.run(func, kwargs), has_aux, name)
+        _check_scalar(out, name)
+        more, spec = aux_tensors(aux)
+        grads = run.gradients([out], [None], False, run.leads_outside([out]))
+        value = run.result(out)
+        return grads, (value, unflatten([run.result(t) for t in more], spec)) if has_aux else value
 
     def recorded(problem: Problem) -> Any:
         aux_spec = [treespec_leaf()]
@@ -195,10 +209,35 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     with no_saved_hooks():
         problem = Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
+        if problem is not None and any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
+            return _vjp_by_sparse(func, primals, has_aux)
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
         if problem is None:
             return by_jax()
         return _taped.by_tape(lambda: _vjp_recorded(problem, has_aux), by_jax)
+
+
+def _vjp_by_sparse(func: Any, primals: Any, has_aux: bool) -> Any:
+    name = "vjp(f, *primals)"
+    run = _sparse.Pass(primals, range(len(primals)), primals)
+    out, aux = with_aux(run.run(func, {}), has_aux, name)
+    found, spec = out_tensors(out, name)
+    check_smooth(found)
+    more, more_spec = aux_tensors(aux)
+    results, graph = [run.result(t) for t in found], run.leads_outside(found)
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        """The gradients of the primals for cotangents in the structure of the outputs."""
+        cts, given = flatten(cotangents)
+        _check_cotangents(cts, given, results, spec)
+        wanted = state.grad if create_graph is None else create_graph
+        return run.gradients(found, cts, retain_graph, wanted and (graph or any(c.requires_grad for c in cts)))
+
+    return (
+        unflatten(results, spec),
+        vjp_fn,
+        *([unflatten([run.result(t) for t in more], more_spec)] if has_aux else []),
+    )
 
 
 def _vjp_recorded(problem: Problem, has_aux: bool) -> Any:

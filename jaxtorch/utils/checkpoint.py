@@ -19,10 +19,14 @@ import jax.numpy as jnp
 from .._core import backward as engine
 from .._core import capture, modes, program, random, tape
 from .._core.entry import Kernel
+from .._core.layouts import normal, strides_of
+from .._core.overrides import disable_all
 from .._core.random import get_rng_state, set_rng_state
 from .._core.size import Size
+from .._core.strides import preserved
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value
+from .._ops.legacy import become
 from ..amp._settings import settings
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks
@@ -430,20 +434,27 @@ class _Holder:
 
 
 class _Input:
-    """An argument of the checkpointed function, as it was at the call."""
+    """An argument of the checkpointed function, as it was at the call; with its class, and with its attributes as they are."""
 
-    __slots__ = ("value", "requires_grad")
+    __slots__ = ("value", "requires_grad", "kind", "layout", "attributes")
 
     def __init__(self, x: Tensor) -> None:
         self.value = x._read()
         self.requires_grad = x.requires_grad
+        self.kind, self.attributes = type(x), x.__dict__
+        self.layout = x._layout and normal(x.shape, preserved(x.shape, strides_of(x)), 0)
 
     def current(self) -> Value:
         """The value; RuntimeError where it was modified in place since."""
         return tape.current(self.value, None)
 
     def leaf(self, value: Value) -> Tensor:
-        return _leaf(wrap(value), self.requires_grad)
+        made = wrap(value)
+        made._layout = self.layout
+        with disable_all():
+            made = become(_leaf(made, self.requires_grad), self.kind)
+        made.__dict__ = self.attributes
+        return made
 
 
 def _unpacked(holder: _Holder) -> Tensor:
