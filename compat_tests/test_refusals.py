@@ -48,6 +48,43 @@ def test_a_dropout_that_is_no_probability_of_attention(torch: Any, dropout: floa
     return [*found, attempt(lambda: attention(nested, nested, nested, torch.zeros(2, 2), dropout_p=dropout))]
 
 
+ODD: dict[str, Any] = {
+    "copy of a module, by place": lambda torch, x: torch.nn.Linear(1, 1).to("cpu", torch.float64, False, False),
+    "no copy of a module": lambda torch, x: torch.nn.Linear(1, 1).to("cpu", copy=False),
+    "where's places with out": lambda torch, x: torch.where(x > 0, out=x),
+    "_make_subclass of a number": lambda torch, x: torch.Tensor._make_subclass(torch.nn.Parameter, 3),
+    "hooks that cannot be called": lambda torch, x: torch.autograd.graph.saved_tensors_hooks(3, len).__enter__(),
+    "repeat by a float": lambda torch, x: x.repeat((2.0,)),
+    "permute by a float": lambda torch, x: x.permute((0.0,)),
+    "flip by a float": lambda torch, x: x.flip((0.0,)),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@parity_test
+def test_what_is_refused_by_its_kind(torch: Any, name: str) -> Any:
+    return attempt(lambda: ODD[name](torch, torch.ones(3))).kind
+
+
+@pytest.mark.parametrize("cleared", ["before", "after", "not"])
+@parity_test
+def test_saved_tensors_that_were_forgotten(torch: Any, cleared: str) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    with torch.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        if cleared == "before":
+            context.clear()
+        a = x.clone()
+        y = a.sin()
+        a.zero_()
+        if cleared == "after":
+            context.clear()
+        try:
+            y.sum().backward()
+        except AssertionError as error:
+            return str(error)
+    return x.grad
+
+
 FILLS = {
     "item": lambda torch, t, n: t.__setitem__(0, n) or t,
     "slice": lambda torch, t, n: t.__setitem__(slice(-1, None), n) or t,

@@ -35,3 +35,14 @@ def test_no_derivative(torch: Any, name: str) -> Any:
         plain = FOUND[name](torch, x.detach() * 1)
     shown = found.detach().clone(), found.requires_grad, type(found.grad_fn).__name__
     return shown, mixed, raised.kind, raised.message, plain.requires_grad, FOUND[name](torch, x.detach()).grad_fn
+
+
+@pytest.mark.parametrize(
+    "name", ["unique", "unique of rows", "unique_consecutive", "bincount", "histogram", "binomial"]
+)
+@parity_test
+def test_no_forward_derivative(torch: Any, name: str) -> Any:
+    x = torch.tensor([[3.0, 1.0, 2.0], [2.0, 1.0, 1.0]])
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        return attempt(lambda: FOUND[name](torch, dual)).kind

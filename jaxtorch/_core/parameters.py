@@ -226,7 +226,7 @@ def star_items(items: tuple[Any, ...], keyword: Any, op: str, name: str) -> Any:
         if keyword is not MISSING:
             raise TypeError(f"{op}() got multiple values for argument '{name}'")
         if len(items) == 1 and isinstance(items[0], (tuple, list)):
-            return tuple(items[0])
+            items = tuple(items[0])
         for item in items:
             if item.__class__ is not int:
                 return need_sizes(op, name, items, 1)

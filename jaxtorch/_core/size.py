@@ -111,6 +111,7 @@ def need_sizes(function: str, argument: str, given: Any, position: int = 0, alon
         check_long(given)
     elif (
         _no_whole_number(given)
+        or isinstance(given, np.ndarray)
         or not (alone or hasattr(type(given), "__torch_function__"))
         or (not alone and hasattr(given, "_value"))
     ):
@@ -159,7 +160,9 @@ def _no_whole_number(given: Any) -> bool:
         return given.dtype.is_floating_point or given.dtype.is_complex or given.numel() != 1
     if hasattr(kind, "__torch_function__"):  # what asks to be asked
         return False
-    return isinstance(given, (bool, np.bool_, np.ndarray)) or not hasattr(kind, "__index__")
+    if isinstance(given, np.ndarray):  # one whole number in an array without dimensions
+        return bool(given.ndim) or given.dtype.kind not in "iu"
+    return isinstance(given, (bool, np.bool_)) or not hasattr(kind, "__index__")
 
 
 def _size(given: Any, name: str, argument: str, place: int) -> int:

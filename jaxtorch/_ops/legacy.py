@@ -11,7 +11,7 @@ from .._core.limits import SCALAR_NAMES
 from .._core.op import function, methods
 from .._core.overrides import admit, disable_all
 from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .casting import _LEGACY
 from .construction import _is_sequence, tensor
 from .creation import filled
@@ -151,6 +151,7 @@ def new(self: Tensor, *args: Any, device: Any = None, **named: Any) -> Tensor:
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Any:
     """A leaf of a subclass on the memory of a tensor."""
+    need_tensor(data, "_make_subclass", "data", 2)
     out = become(views.detached(data), cls)
     return out.requires_grad_(True) if require_grad else out
 

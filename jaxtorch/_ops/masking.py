@@ -64,7 +64,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         input = kwargs.pop("self", input)
         if kwargs:
             raise TypeError(f"where() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    if not isinstance(condition, Tensor) or (input is None) is not (other is None):
+    if (
+        not isinstance(condition, Tensor)
+        or (input is None) is not (other is None)
+        or (input is None and out is not None)
+    ):
         given = [type(x).__name__ for x in (condition, input, other) if x is not None]
         raise TypeError(
             f"where() received an invalid combination of arguments - got ({', '.join(given)}), but "

@@ -99,6 +99,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` parts of equal size along a dimension."""
     if chunks.__class__ is not int:
         need_kind("chunk", "chunks", "int", chunks)
+        chunks = int(chunks)
     aval = need_tensor(input, "chunk")._value.aval
     if not aval.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core import forward
 from .._core.modes import state
 from .._core.op import Array, Arrays, op
 from .._core.tensor import Tensor
@@ -27,6 +28,10 @@ def _underived(found: Array, inputs: Arrays, operation: str):
 
 def underived(operation: str, found: Any, *inputs: Tensor | None) -> Any:
     """What an operation, by PyTorch's name, has found, with a place in the graph where one of its inputs has one."""
+    if forward.level is not None and any([t is not None and forward.is_dual(t._read()) for t in inputs]):  # noqa: C419
+        raise NotImplementedError(
+            f"Trying to use forward AD with {operation} that does not support it because it has not been implemented yet."
+        )
     given = [t for t in inputs if t is not None and t.requires_grad]
     if not given or not state.grad:
         return found

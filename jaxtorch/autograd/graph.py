@@ -62,6 +62,8 @@ class saved_tensors_hooks:
         hooks = state.saved_hooks
         if hooks and isinstance(hooks[-1], str):
             raise RuntimeError(hooks[-1])
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError("saved_tensors_hooks: incompatible function arguments: the two hooks must be callable")
         hooks.append((self.pack_hook, self.unpack_hook))
         watch.append("hooks")
 
@@ -126,27 +128,31 @@ class _Round:
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """Context in which what operations save for backward may be written in place afterwards: they keep its present content."""
 
-    _open = False
+    _open: Any = None  # what stands for this time that it is open, up to `clear`
 
     def __init__(self) -> None:
-        super().__init__(lambda t: (self, wrap(kept_value(t._read()))), _if_open)
+        super().__init__(lambda t: (self, self._open, wrap(kept_value(t._read()))), _if_open)
 
     def __enter__(self) -> Any:
         if any(isinstance(h, tuple) and h[1] is _if_open for h in state.saved_hooks):
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
         super().__enter__()
-        self._open = True
+        self._open = object()
         return self
 
+    def clear(self) -> None:
+        """Forget what has been saved: backward through it raises."""
+        self._open = object()
+
     def __exit__(self, *exc: Any) -> None:
-        self._open = False
+        self._open = None
         super().__exit__(*exc)
 
 
-def _if_open(packed: tuple[allow_mutation_on_saved_tensors, Tensor]) -> Tensor:
+def _if_open(packed: tuple[allow_mutation_on_saved_tensors, Any, Tensor]) -> Tensor:
     """What was saved, while its context is open."""
-    context, t = packed
-    if not context._open:
+    context, then, t = packed
+    if then is None or context._open is not then:
         raise AssertionError(
             "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
         )

@@ -104,7 +104,7 @@ def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, boo
             raise error
         rest[name] = value
     tensor, device, dtype = rest.pop("tensor", None), rest.pop("device", None), rest.pop("dtype", None)
-    non_blocking, copy = rest.pop("non_blocking", False), rest.pop("copy", False)
+    non_blocking, copy = rest.pop("non_blocking", False), rest.pop("copy", None)
     if (
         isinstance(device, type) and device in BUILTIN and dtype is None
     ):  # Python's own types, which stand for element types
@@ -112,12 +112,12 @@ def _parse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, boo
     if (
         rest
         or not isinstance(non_blocking, bool)
-        or not isinstance(copy, bool)
+        or not (copy is None or isinstance(copy, bool))
         or not (dtype is None or isinstance(dtype, DType))
         or not (device is None or (isinstance(device, (str, int, Device)) and not isinstance(device, bool)))
     ):
         raise error
-    if copy:
+    if copy is not None:
         raise RuntimeError(".to() does not accept copy argument")
     if tensor is not None:
         if not isinstance(tensor, Tensor) or device is not None or dtype is not None:
