@@ -309,3 +309,32 @@ def test_types_without_a_sign(torch: Any) -> Any:
             found.append((name, str(error)))
     events = importlib.import_module(f"{torch.__name__}.autograd.profiler_util").EventList()
     return found, torch.ones(1).to(torch.float8_e8m0fnu).is_signed(), events.table(), len(events)
+
+
+@parity_test
+def test_switches_of_mkldnn(torch: Any) -> Any:
+    backend, seen = torch.backends.mkldnn, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in ({"enabled": False}, {"enabled": True, "deterministic": True}, {"allow_tf32": False}, {}):
+            with backend.flags(**given):
+                seen.append((backend.enabled, backend.deterministic, backend.allow_tf32))
+            seen.append((backend.enabled, backend.deterministic, backend.allow_tf32))
+        for value in (None, 1):
+            try:
+                backend.allow_tf32 = value
+            except RuntimeError as error:
+                seen.append(str(error))
+    return seen
+
+
+@parity_test
+def test_private_products_of_groups(torch: Any) -> Any:
+    x, y = (torch.arange(float(n)).bfloat16() / 64 for n in (64, 128))
+    offs = torch.tensor([1, 4], dtype=torch.int32)
+    first = torch._grouped_mm(x.view(2, 4, 8), y.view(2, 8, 8))
+    return (
+        first,
+        torch._grouped_mm(x[:32].view(4, 8), y.view(2, 8, 8), offs=offs).shape,
+        str(torch.ops.aten._grouped_mm),
+    )

@@ -106,6 +106,13 @@ def lift_fresh(self: Tensor) -> Tensor:
     return self
 
 
+def _grouped_mm(self: Tensor, mat2: Tensor, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
+    """`torch.nn.functional.grouped_mm`."""
+    from ..nn.functional import grouped_mm
+
+    return grouped_mm(self, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
+
+
 def linalg_vector_norm(
     self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -118,7 +125,7 @@ def linalg_vector_norm(
 _ABSENT = """
     _addmm_activation _convolution cudnn_convolution miopen_convolution mkldnn_convolution
     _assert_async _assert_scalar _assert_tensor_metadata _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_sdp_choice
-    _grouped_mm _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
+    _is_all_true _pin_memory _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward
     _scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward
     _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_backward
     _scaled_mm  _flash_attention_forward
@@ -191,6 +198,7 @@ _OURS = (
     matrix_H,
     numpy_T,
     linalg_vector_norm,
+    _grouped_mm,
 )
 FUNCTIONS: dict[str, Callable[..., Any]] = aten_backward.FUNCTIONS
 for _fn in _OURS:

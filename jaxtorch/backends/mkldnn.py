@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from .._switches import expect_bool
 from . import _flags
 
 __all__ = ["deterministic", "enabled", "flags", "is_available"]
@@ -16,6 +17,13 @@ deterministic: bool
 fp32_precision: str
 allow_tf32: bool | None
 VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
+
+
+class _Unheard(_flags.Flag):
+    """A switch of Intel's GPUs: it takes a bool, and reads None where there are none."""
+
+    def __set__(self, module: Any, value: Any) -> None:
+        self.check(module, value)
 
 
 def is_available() -> bool:
@@ -53,7 +61,8 @@ def flags(
     enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none"
 ) -> Iterator[None]:
     """Context in which the switches have other values."""
-    given = {"enabled": enabled, "deterministic": deterministic, "allow_tf32": allow_tf32}
+    expect_bool("_set_onednn_allow_tf32", allow_tf32)
+    given = {"enabled": enabled, "deterministic": deterministic}
     precision = None if fp32_precision == "none" else fp32_precision
     with _flags.changed(sys.modules[__name__], **given, fp32_precision=precision):
         yield
@@ -62,6 +71,6 @@ def flags(
 matmul, conv, rnn = (_flags.Operation("mkldnn", kind) for kind in ("matmul", "conv", "rnn"))
 _flags.with_flags(
     __name__, enabled=_flags.Flag(True, "set_enabled_mkldnn"),
-    deterministic=_flags.Flag(False, "set_deterministic_mkldnn"), allow_tf32=_flags.Flag(None, "_set_onednn_allow_tf32"),
+    deterministic=_flags.Flag(False, "set_deterministic_mkldnn"), allow_tf32=_Unheard(None, "_set_onednn_allow_tf32"),
     fp32_precision=_flags.Precision("generic"),
 )  # fmt: skip
