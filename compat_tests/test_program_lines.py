@@ -91,6 +91,7 @@ tell(lambda: t.eye(2)._to_sparse_csr().to_dense()), tell(lambda: str(t.eye(2)._t
 tell(t._addmm_activation, t.ones(2), -t.ones(2, 2), t.ones(2, 2))
 tell(lambda: t.ones(2)._addmm_activation(t.ones(2, 2), t.ones(2, 2), use_gelu=True))
 tell(v._view_func, t.arange(6.0) * 2), tell(t.ones(1)._view_func, t.ones(1)), tell(v._view_func_unsafe, t.arange(9.0))
+tell(v._view_func, t.arange(9.0)), tell(v._view_func, t.arange(12.0)[::2]), tell(v._view_func, t.arange(9.0)[3:])
 found.append([z._has_symbolic_sizes_strides, z._python_dispatch, t.ones(1).__long__(), t.ones(1).__nonzero__()])
 g = t.Generator()
 tell(g.get_offset), tell(lambda: g.set_offset(1)), tell(g.graphsafe_get_state)

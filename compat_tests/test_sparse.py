@@ -501,3 +501,42 @@ def test_methods_called_by_the_class(name: str, layout: str):
         return found.tolist() if hasattr(found, "tolist") else found
 
     assert ends(jaxtorch) == ends(reference)
+
+
+BY_THE_CLASS = """stride size dim numel storage_offset is_contiguous element_size _nnz _indices indices values crow_indices
+    sparse_dim dense_dim is_coalesced layout is_sparse is_sparse_csr shape ndim dtype""".split()
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "strided"])
+def test_members_asked_for_by_the_class(layout: str) -> None:
+    """`torch.Tensor.stride(s)` is `s.stride()`, whatever the layout."""
+
+    def found(lib: Any, name: str) -> Any:
+        t = lib.tensor([[0.0, 2.0], [3.0, 0.0]])
+        t = t if layout == "strided" else t.to_sparse(layout=getattr(lib, layout))
+        member = getattr(lib.Tensor, name)
+        try:
+            value = member(t) if callable(member) else member.__get__(t)
+        except (RuntimeError, NotImplementedError) as error:
+            return type(error).__name__
+        return value.tolist() if isinstance(value, lib.Tensor) else str(value)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [found(jaxtorch, name) for name in BY_THE_CLASS] == [found(reference, name) for name in BY_THE_CLASS]
+
+
+NORMS = [
+    "s.norm(p=3)", "torch.norm(s, p=1, dim=(0, 1))", "torch.norm(s, dim=[-1, -2])", "s.norm(2, 0)", "s.norm(2, keepdim=True)",
+    "s.norm(2, -1)", "s.norm(None)", "s.norm(-float('inf'))", "s.norm('fro', dim=(0, 1))", "s.norm(2, (0, 1), False)",
+    "s.norm(2, ())", "s.norm(2, (0, 1), keepdim=True)", "s.norm(2, dtype=torch.float64)", "s.norm(2, [0], True)",
+    "torch.native_norm(s, 3)", "torch.native_norm(s, 2, [0], False, None)", "torch.native_norm(s, 2, [], True, None)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NORMS)
+@parity_test
+def test_options_of_norms(torch: Any, line: str) -> Any:
+    """A sparse tensor has norms of all its numbers only."""
+    s = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
+    return [attempt(lambda: eval(line, {"torch": torch, "s": s}))]

@@ -260,7 +260,7 @@ def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = Fals
         raise NotImplementedError(
             "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: use torch.norm"
         )
-    return functions["norm"](input, p)
+    return functions["norm"](input, p, dim, keepdim, dtype=dtype)
 
 
 def lobpcg(

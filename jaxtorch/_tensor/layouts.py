@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from .._core.op import Sizes
 from .._core.parameters import checked
-from .._core.sparsity import makers
+from .._core.sparsity import is_sparse, makers
 from .._core.tensor import Tensor
 from .._ops import constants
 from ._members import Members
@@ -151,7 +151,9 @@ def _refuse_private(name: str, takes: Callable[..., None]) -> None:
     takes.__name__ = name
     takes = checked(takes)
 
-    def ask(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+    def ask(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if is_sparse(self):
+            return getattr(type(self), name)(self, *args, **kwargs)
         takes(self, *args, **kwargs)
         raise NotImplementedError(
             f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: the tensor is dense"

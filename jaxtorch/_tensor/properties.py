@@ -11,6 +11,7 @@ from .._core.device import device
 from .._core.modes import state
 from .._core.program import force
 from .._core.size import Size
+from .._core.sparsity import NO_MEMORY, is_sparse
 from .._core.storage import alias_of
 from .._core.tensor import Tensor, is_inference, need_tensor
 from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
@@ -74,6 +75,8 @@ def numel(self: Tensor) -> int:
 @member
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """How many elements apart neighbours along each dimension lie in PyTorch's memory layout."""
+    if self._alias is NO_MEMORY:
+        return type(self).stride(self, dim)
     found = layouts.strides_of(self)
     return found if dim is None else found[strides.wrap_dim(dim, len(found))]
 
@@ -87,6 +90,8 @@ def storage_offset(self: Tensor) -> int:
 @member
 def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     """Does the layout follow the order of `memory_format` (row-major by default)?"""
+    if self._alias is NO_MEMORY:
+        return type(self).is_contiguous(self, memory_format)
     need_format("is_contiguous", memory_format)
     name = memory_format.name
     if name == "contiguous_format":
@@ -171,7 +176,17 @@ for _name, _kind in (("is_cuda", "cuda"), ("is_cpu", "cpu"), ("is_meta", "meta")
                      ("is_xpu", "xpu"), ("is_ipu", "ipu"), ("is_hpu", "hpu"), ("is_mtia", "mtia"), ("is_maia", "maia"),
                      ("is_vulkan", "vulkan")):  # fmt: skip
     MEMBERS[_name] = _flag(_kind)
-for _name in ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn"):
+
+
+def _sparse_flag(name: str) -> Any:
+    return property(
+        lambda self: is_sparse(self) and getattr(type(self), name).__get__(self), doc="False for a dense tensor."
+    )
+
+
+for _name in ("is_sparse", "is_sparse_csr"):
+    MEMBERS[_name] = _sparse_flag(_name)
+for _name in ("is_quantized", "is_nested", "is_mkldnn"):
     MEMBERS[_name] = property(lambda self: False, doc="Always False: jaxtorch tensors are dense.")
 
 
@@ -241,7 +256,9 @@ def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 @prop
 def layout(self: Tensor) -> Any:
-    """The kind of storage: `torch.strided`."""
+    """The kind of storage: `torch.strided`, but for sparse tensors."""
+    if self._alias is NO_MEMORY:
+        return type(self).layout.__get__(self)
     from .._ops.constants import strided
 
     return strided

@@ -113,7 +113,17 @@ def _lazy_clone(self: Tensor) -> Tensor:
 
 @member
 def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
-    """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
+    """This view of another base: the same sizes and strides, as far from its beginning.
+
+    None for what is no view, and for a base of another size or place in its memory.
+    """
+    places = [(t.shape, t.stride(), t.storage_offset()) for t in (self._base, new_base) if t is not None]
+    return _view_func_unsafe(self, new_base) if len(places) == 2 and places[0] == places[1] else None
+
+
+@member
+def _view_func_unsafe(self: Tensor, new_base: Tensor) -> Tensor | None:
+    """`_view_func` that does not compare the bases."""
     base = self._base
     if base is None:
         return None
@@ -121,9 +131,6 @@ def _view_func(self: Tensor, new_base: Tensor) -> Tensor | None:
         raise NotImplementedError("jaxtorch: _view_func of a view that changes the type or conjugates")
     place = self.storage_offset() - base.storage_offset() + new_base.storage_offset()
     return new_base.as_strided(self.size(), self.stride(), place)
-
-
-MEMBERS["_view_func_unsafe"] = _view_func
 
 
 def _get_grad_dtype(self: Tensor) -> Any:

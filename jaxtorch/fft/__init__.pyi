@@ -29,6 +29,8 @@ _type: TypeAlias = builtins.type
 _Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.complex
 
 __all__: list[_str]
+def _names_of_its_own(space: dict[_str, Any], names: Sequence[_str]) -> None:
+    """Make functions of a module that `torch` or `Tensor` has as well its own: `torch.linalg.det` is not `torch.det`."""
 def fft(input: Tensor, n: Any = ..., dim: Any = ..., norm: _str | None = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
     """The discrete Fourier transform along a dimension, cut or filled with zeros to n points."""
 def fft2(input: Tensor, s: Any = ..., dim: Any = ..., norm: _str | None = ..., *, out: Tensor | None = ...) -> Tensor:

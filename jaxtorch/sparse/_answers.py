@@ -181,9 +181,18 @@ def _any(t: SparseTensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 @on("_norm", "norm", "linalg_vector_norm", "vector_norm", "frobenius_norm")
 def _norm(t: SparseTensor, *args: Any, **kwargs: Any) -> Tensor:
     values = (coalesce(t) if t._kind is COO else t)._parts[-1]
-    if any(isinstance(a, (list, tuple)) for a in args) or kwargs.get("dim") is not None:
-        unsupported("norm", (t,))
-    return functions["norm"](values.reshape(-1), *args[:1], **{k: v for k, v in kwargs.items() if k in ("p", "dtype")})
+    given = dict(zip(("p", "dim", "keepdim", "dtype"), args, strict=False)) | kwargs
+    dim, p = given.get("dim"), given.get("p", given.get("ord", 2))
+    dims = [dim] if isinstance(dim, int) else list(dim or ())
+    if dims and {d % t.dim() for d in dims} != {*range(t.dim())}:
+        raise RuntimeError(
+            "norm_sparse currently only supports full reductions, so 'dim' must either be empty or contain all dimensions of "
+            "the input"
+        )
+    for name, what in (("keepdim", "keepdim=True"), ("dtype", "'dtype' argument")):
+        if given.get(name):
+            raise RuntimeError(f"norm_sparse currently does not support {what}")
+    return functions["norm"](values.reshape(-1), p)
 
 
 @on("_zero", "zero_")
