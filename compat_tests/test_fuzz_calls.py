@@ -422,6 +422,11 @@ CALLS = {
     "cpu with more": lambda t: t.ones(2).cpu(None),
     "record_stream": lambda t: t.ones(2).record_stream(0.5),
     "ParameterDict called": lambda t: t.nn.ParameterDict()(),
+    "linalg.norm of a number": lambda t: t.linalg.norm(3, 0.5),
+    "tensordot with a number": lambda t: t.tensordot(t.ones(2, 2), 3, [[0], [0]]),
+    "torch.embedding of a list": lambda t: t.embedding([t.ones(2, 2)], t.tensor([0]), sparse=True),
+    "range of histogram": lambda t: t.ones(2).histogram(range=True),
+    "quantile of a number": lambda t: t.quantile(3, 0.5),
     "multilabel_margin_loss in half": lambda t: t.nn.functional.multilabel_margin_loss(
         t.ones(2).half(), t.ones(2, dtype=t.int64)
     ),

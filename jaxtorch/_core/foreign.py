@@ -21,6 +21,17 @@ _OF_CALLS = (
     "positional arguments but",
 )
 """What Python says of a call that does not fit a signature."""
+_OF_KINDS = (
+    "has no len()",
+    "is not iterable",
+    "is not subscriptable",
+    "must be real number, not",
+    "cannot be interpreted as an integer",
+    "not supported between instances of",
+    "unsupported operand type(s)",
+    "() argument must be",
+)
+"""What Python says of an object of an unexpected kind."""
 _KINDS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, NameError)
 
 
@@ -38,7 +49,17 @@ def refuse_foreign(
             ) from error
         if "tuple index out of range" in str(error):  # a dimension of an operand that has fewer
             raise IndexError(f"{name}(): Dimension out of range: a tensor has too few dimensions") from error
-        raise RuntimeError(f"{name}(): {error}") from error
+        kind = TypeError if _of_a_kind(error) else RuntimeError
+        raise kind(f"{name.lstrip('_')}(): {error}") from error
+
+
+def _of_a_kind(error: BaseException) -> bool:
+    """Is it what Python says, in a line of jaxtorch, of an argument that is of another kind than that line takes it for?"""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    own = at is not None and at.tb_frame.f_code.co_filename.startswith((_HOME, "<jaxtorch"))
+    return own and isinstance(error, TypeError) and any(text in str(error) for text in _OF_KINDS)
 
 
 class OutOfMemoryError(RuntimeError):

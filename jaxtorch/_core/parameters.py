@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .foreign import refuse_foreign
+from .foreign import is_foreign, refuse_foreign
 from .size import check_long, kind_name, need_sizes
 from .spelling import TOP
 from .value import Value, python_number
@@ -275,6 +275,8 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if fn.__name__ in TOP:  # in PyTorch, too, the error is Python's
                 raise
+            if is_foreign(error):
+                _look_at_all(fn.__name__, _looked_at(fn), args, kwargs)
             odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
             refuse_foreign(fn.__name__, error, first, args, odd)
             raise
@@ -385,17 +387,27 @@ def checked(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Annotations that count: `Tensor`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, each also with `| None`.
     """
-    parameters = parse(fn, None)
-    names = [p.name for p in parameters if not p.keyword_only]
-    looked_at = {p.name: p for p in parameters if p.note.partition(" | ")[0] in _LOOKED_AT}
+    parameters = _looked_at(fn)
 
     @functools.wraps(fn)
     def called(*args: Any, **kwargs: Any) -> Any:
-        name = called.__name__
-        for argument, given in (*zip(names, args, strict=False), *kwargs.items()):
-            p = looked_at.get(argument)
-            if p is not None:
-                _look(name, p, given)
+        _look_at_all(called.__name__, parameters, args, kwargs)
         return fn(*args, **kwargs)
 
     return called
+
+
+def _looked_at(fn: Callable[..., Any]) -> tuple[list[str], dict[str, Parameter]]:
+    """The names of a plain function's parameters that have a place, and those whose annotations count."""
+    found = parse(fn, None)
+    names = [p.name for p in found if not p.keyword_only]
+    return names, {p.name: p for p in found if p.note.partition(" | ")[0] in _LOOKED_AT}
+
+
+def _look_at_all(name: str, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """TypeError for the first argument of a plain function that is of another kind than its annotation says."""
+    names, looked_at = parameters
+    for argument, given in (*zip(names, args, strict=False), *kwargs.items()):
+        p = looked_at.get(argument)
+        if p is not None:
+            _look(name, p, given)

@@ -483,6 +483,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, but got "
             f"dims={dims}"
         )
+    need_tensor(a, "tensordot")
+    need_tensor(b, "tensordot", "other", 2)
     result = autocasting.in_widest(_contract, a, b, *dims)
     return result if out is None else write_out(out, result, "tensordot")
 

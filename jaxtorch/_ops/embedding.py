@@ -211,6 +211,8 @@ def _torch_embedding(
     """Rows of `weight`, with the arguments in the order of `torch.embedding`."""
     if sparse is not True and sparse is not False:
         need_kind("embedding", "sparse", "bool", sparse)
+    need_tensor(weight, "embedding", "weight")
+    need_tensor(indices, "embedding", "indices", 2)
     if sparse and weight.requires_grad and state.grad:
         return makers["embedding"](weight, indices, padding_idx, scale_grad_by_freq)
     return _embedding(indices, weight, padding_idx, scale_grad_by_freq)

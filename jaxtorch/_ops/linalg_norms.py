@@ -12,7 +12,7 @@ from .._core import strides
 from .._core.op import Array, Ints, Number, Sizes, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.size import need_sizes
-from .._core.tensor import Tensor, write_out
+from .._core.tensor import Tensor, need_tensor, write_out
 from . import whole_extremes
 from .linalg_rules import HALVES, checked_dtype, numbers
 from .reductions import bad_call
@@ -124,6 +124,7 @@ def norm(
     dtype: Any = None,
 ) -> Tensor:
     """A vector norm over one dimension (or all of them, with no `ord`), a matrix norm over two."""
+    need_tensor(input, "linalg_norm", "A")
     if ord is None:
         found = linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
     else:
