@@ -39,6 +39,9 @@ LINES = [
     *["x = torch.nansum(x, dtype=torch.complex64)", "x = torch.searchsorted(x, 1j)", "x = torch.bucketize(b, b)",
       "x = torch.searchsorted(b, b)", "x = torch.searchsorted(b, x)", "x = torch.searchsorted(b, 1)", "x = torch.bucketize(x, b)",
       "x = torch.bucketize(1j, x)"],
+    # slopes of functions in pieces where the other piece is infinite
+    *[f"q = torch.tensor([1.0, -2.0, 9.0], requires_grad=True); x, = torch.autograd.grad(torch.nn.functional.{f}.sum(), q)"
+      for f in ("softplus(q, 0.0)", "softplus(q, np.inf)", "huber_loss(q, q[0], delta=np.inf)", "prelu(q, torch.tensor(np.inf))")],
     # a power of three
     *["x = pow(i, 2, 3)", "x = pow(2, i, 3)", "x = pow(x, 2, None)"],
     # names of nodes, views, NumPy's functions

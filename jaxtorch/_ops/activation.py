@@ -110,6 +110,7 @@ def threshold(input: Array, threshold: Real, value: Real):
     return in_single(lambda x: jnp.where(x <= least, np.asarray(value).astype(x.dtype), x))(input)
 
 
+@derivatives(lambda t, ans, x, w: t * jnp.where(x > 0, 1, w), lambda t, ans, x, w: t * jnp.where(x > 0, 0, x))
 def _preferred(x: Any, weight: Any) -> Any:
     return jnp.where(x > 0, x, x * weight)
 
@@ -302,6 +303,7 @@ def softplus(input: Array, beta: Real = 1.0, threshold: Real = 20.0):
     """log(1 + exp(beta * input)) / beta; the input itself where beta * input is above `threshold`."""
     _needs_float("softplus_cpu", input)
 
+    @derivatives(lambda t, ans, x: t * jnp.where(x * beta > threshold, 1, sigmoid_of(x * beta)))
     def formula(x: Any) -> Any:
         scaled = x * beta
         above = scaled > threshold

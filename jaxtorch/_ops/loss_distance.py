@@ -137,11 +137,14 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
 
+    @derivatives(lambda t, ans, d: t * jnp.where(jnp.abs(d) <= delta, d, jnp.sign(d) * delta))
+    def each(d: Any) -> Any:
+        size = jnp.abs(d)
+        near = jnp.where(size <= delta, size, delta)
+        return near * (size - 0.5 * near)
+
     def loss(a: Any, b: Any) -> Any:
-        size = _absolute(a - b)
-        near = zeros_mask(size <= delta, a - b)
-        each = jnp.where(size <= delta, 0.5 * near * near, delta * (size - 0.5 * delta))
-        return _weighted(each, weight, reduction)
+        return _weighted(each(a - b), weight, reduction)
 
     if kind(input) in ("int", "bool"):
         if kind(target) in ("int", "bool"):
