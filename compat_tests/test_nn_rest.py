@@ -341,3 +341,16 @@ def test_targets_of_ctc_that_hold_the_blank(torch: Any, targets: Any, blank: int
     losses.sum().backward()
     last = targets[0][2], targets[1][1]
     return losses, [scores.grad[:, i] for i in range(2) if last[i] != blank]  # where it is, PyTorch's leaves a part out
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@parity_test
+def test_soft_margin_loss_overflows(torch: Any, dtype: str, reduction: str) -> Any:
+    given = torch.tensor(
+        [-3e4, 3e4, -200.0, 30.0, -1.0, 1e-3, float("inf"), -float("inf")], dtype=getattr(torch, dtype)
+    )
+    x, y = given.requires_grad_(), torch.tensor([1.0, 1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0], dtype=given.dtype)
+    loss = torch.nn.functional.soft_margin_loss(x, y, reduction=reduction)
+    loss.sum().backward()
+    return loss, x.grad

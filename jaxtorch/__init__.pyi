@@ -278,9 +278,9 @@ def all(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ...,
     """Are all elements true (not zero)? uint8 answers uint8."""
 def allclose(input: Tensor, other: Tensor, rtol: _float = ..., atol: _float = ..., equal_nan: _bool = ...) -> _bool:
     """Are all elements within `atol + rtol * |other|` of each other? A Python bool."""
-def alpha_dropout(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.alpha_dropout, with all arguments."""
-def alpha_dropout_(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.alpha_dropout, with all arguments."""
 def amax(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
     """The largest element over dimensions; equal ones share the gradient evenly."""
@@ -601,9 +601,9 @@ def divide(input: Tensor | _Number, other: Tensor | _Number, *, rounding_mode: _
 def dot(input: Tensor, tensor: Tensor, *, out: Any = ...) -> Tensor:
     """The inner product of two vectors, without conjugation."""
 double: _dtype
-def dropout(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.dropout, with all arguments."""
-def dropout_(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.dropout, with all arguments."""
 def dsmm(input: Tensor, mat2: Tensor, *, out: Any = ...) -> Tensor:
     """The product of two matrices, (n, m) and (m, p)."""
@@ -664,13 +664,13 @@ def fake_quantize_per_channel_affine(input: Tensor, scale: Tensor, zero_point: T
     """As `fake_quantize_per_tensor_affine`, with a scale and a zero point (n) for each index of the dimension `axis` of size n."""
 def fake_quantize_per_tensor_affine(input: Tensor, scale: Any, zero_point: Any, quant_min: _int, quant_max: _int) -> Tensor:
     """The input rounded to `(n - zero_point) * scale`, n from `quant_min` to `quant_max`. The scale and the zero point: two numbers, or two tensors of one element, which get no gradient."""
-def feature_alpha_dropout(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.feature_alpha_dropout, with all arguments."""
-def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def feature_alpha_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.feature_alpha_dropout, with all arguments."""
-def feature_dropout(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def feature_dropout(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.feature_dropout, with all arguments."""
-def feature_dropout_(input: Tensor, p: _float, train: _bool, _kind: Any = ...) -> Tensor:
+def feature_dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     """The functional form of torch.nn.functional.feature_dropout, with all arguments."""
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor of the input's size and type, filled with a number or a 0-dimensional tensor."""
@@ -910,7 +910,7 @@ def is_storage(obj: Any, /) -> _bool:
     """Is it a storage?"""
 def is_tensor(obj: Any) -> TypeIs[Tensor]:
     """Is it a tensor?"""
-def is_vulkan_available() -> _bool:
+def is_vulkan_available(*args: Any, **kwargs: Any) -> _bool:
     """False: there is no such device."""
 def is_warn_always_enabled() -> _bool:
     """What `set_warn_always` has set."""

@@ -273,9 +273,9 @@ class Tensor:
     @property
     def _version(self) -> _int: ...
     def _view_func(self, new_base: Tensor) -> Tensor | None:
-        """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
+        """This view of another base: the same sizes and strides, as far from its beginning."""
     def _view_func_unsafe(self, new_base: Tensor) -> Tensor | None:
-        """This view of another base: the same sizes and strides, as far from its beginning. None for what is no view."""
+        """`_view_func` that does not compare the bases."""
     def _zero_(self) -> Any:
         """In-place form of `_zero`."""
     def abs(self, *, out: Any = ...) -> Tensor:
@@ -526,7 +526,7 @@ class Tensor:
         """`torch.count_nonzero`, whose dimensions may be given one by one."""
     def cov(self, *, correction: Any = ..., fweights: Tensor | None = ..., aweights: Tensor | None = ...) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), with weights."""
-    def cpu(self, memory_format: Any = ...) -> Tensor:
+    def cpu(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor on the CPU."""
     def cross(self, other: Tensor, dim: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """The cross product along a dimension, by default the first of size 3."""

@@ -15,6 +15,7 @@ from .._core.op import Array, Arrays, Operand, op
 from .activation import log_softmax_of
 from .division import average
 from .norm import broadcast_shape
+from .pointwise import log1p_of
 from .rules import (
     check_mean,
     check_negation,
@@ -442,7 +443,7 @@ def soft_margin_loss(
             f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}"
         )
     target, found = target.astype(_common(input, target)), to_float(input).dtype
-    return reduced(in_single(lambda x, y: jnp.logaddexp(-y * x, 0))(input, target).astype(found), reduction)
+    return reduced(log1p_of(jnp.exp(-input * target)).astype(found), reduction)  # overflows as PyTorch does
 
 
 def _as_factor(x: Any, of: Any) -> Any:
