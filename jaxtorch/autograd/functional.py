@@ -108,12 +108,12 @@ _INDEPENDENT = (
 )
 
 
-def _vectors(v: Any, like: Tensors, several: bool, where: str, required: str, create_graph: bool) -> Tensors:
+def _vectors(v: Any, like: Tensors, several: bool, where: str, required: str, create_graph: bool) -> Any:
     """The vectors of a product, checked against the tensors they belong to; `required` says when v may be None."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(required)
-        return (functions["ones_like"](like[0]),)
+        return (None,) if where == "vjp" else (functions["ones_like"](like[0]),)
     _, found = _as_tuple(v, "v", where)
     found = _prepared(found, create_graph, False)
     if len(found) != len(like):
