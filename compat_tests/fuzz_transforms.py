@@ -348,6 +348,8 @@ def _left_out(chain: tuple[str, ...], function: str) -> bool:
         or (first in ("dual", "f_jacobian_forward") and function == "argument_written")
         # PyTorch's tangent of a tangent of a Function is 0
         or (function == "cube_function" and sum([name in _FORWARD for name in chain]) > 1)
+        # under `no_grad` PyTorch leaves it the derivatives further out
+        or (function in ("cube_function", "ruled_function") and "no_grad" in chain[1:])
         # PyTorch reads sizes of unmapped results from foreign memory
         or ("vmap_last" in chain and function in ("unused", "only_closed"))
     )

@@ -454,6 +454,41 @@ def arguments_that_do_not_count(t: Any) -> Any:
     return seen, x.grad, y.grad, inner, product
 
 
+for _name in ("jacrev", "jacfwd"):
+    for _place, _given in enumerate([("r", "c"), ("c", "r"), ("r", "3", "c"), ("r", "l")]):
+
+        def _complex_arguments(t: Any, name: str = _name, given: Any = _given) -> Any:
+            c, r = t.ones(2, dtype=t.complex64), t.ones(2)
+            args = [{"r": r, "c": c, "3": 3, "l": [3, c]}[k] for k in given]
+            place = given.index("r")
+            return _said(lambda: getattr(t.func, name)(lambda *x: x[place] * 2, argnums=place)(*args))
+
+        SAMPLES[f"{_name}_beside_complex_arguments_{_place}"] = _complex_arguments
+
+
+@case
+def complex_normal_numbers_have_no_gradient(t: Any) -> Any:
+    x = t.ones(2, dtype=t.complex64, requires_grad=True)
+    with t.no_grad():
+        shape = t.normal(x, 1.0).shape
+    return shape, _said(lambda: t.normal(x, 1.0)), t.normal(x.real, 1.0).requires_grad
+
+
+@case
+def product_of_a_complex_scalar(t: Any) -> Any:
+    x = t.ones(2, dtype=t.complex64)
+    return _said(lambda: t.autograd.functional.vjp(lambda y: (y * y).sum(), x)), t.autograd.functional.vjp(
+        lambda y: (y * y.conj()).real.sum(), x
+    )
+
+
+@case
+def moments_under_vmap_of_what_is_the_same_for_all(t: Any) -> Any:
+    norm, x = t.nn.BatchNorm1d(1), t.tensor([[0.4], [0.8], [1.2]])
+    out = t.func.vmap(lambda w: t.func.functional_call(norm, {"weight": w}, x))(t.ones(2, 1))
+    return out, norm.running_mean, norm.running_var
+
+
 # -- what is overwritten is saved as it was, also where hooks pack it
 
 

@@ -71,7 +71,7 @@ def differs(ours: Any, theirs: Any) -> str:
 
 
 _CONNECTION = re.compile(
-    r"does not require grad|to not have been used in the graph|is independent of|output of f is independent of"
+    r"does not require grad|to not have been used in the graph|is independent of|none of output has requires_grad=True"
 )
 
 
@@ -189,7 +189,7 @@ def dual(o: Any, f: Make, a: Any) -> Any:
 def checkpoint(o: Any, f: Make, a: Any, context: bool = False, **options: Any) -> Any:
     if context:
         options["context_fn"] = lambda: (o.t.enable_grad(), o.t.autograd.set_grad_enabled(True))
-    return checkpoints(o.t).checkpoint(f, *a, **options)
+    return checkpoints(o.t).checkpoint(lambda *x: connected(o, f(*x), leaves_of(o.t, x)), *a, **options)
 
 
 def checkpoints(t: Any) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
-from .._core.modes import state
 from .._core.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, need_tensor, write_out
@@ -148,10 +147,10 @@ def native_batch_norm(
     In training the running moments, where given, are updated in place.
     """
     given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
-    found = first_of_two(_native_batch_norm, *given)
+    found, apart = first_of_two(_native_batch_norm, given, (input, None, None, *given[3:]))
     if training:
         store_running(found[3:], running_mean, running_var)
-    if state.saved_hooks:
+    if apart:
         found = _native_batch_norm(*given)
     return found[:3] if out is None else write_out(out, found[:3], "native_batch_norm")
 

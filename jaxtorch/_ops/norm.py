@@ -11,7 +11,6 @@ import numpy as np
 from jax import lax
 
 from .._core import strides
-from .._core.modes import state
 from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
 from .._core.size import LONG
@@ -220,9 +219,9 @@ def batch_normed(
     if not training:
         return _batch_norm_eval(input, running_mean, running_var, weight, bias, eps)
     given = (input, running_mean, running_var, weight, bias, momentum, eps)
-    outs = first_of_two(_batch_norm_train, *given)
+    outs, apart = first_of_two(_batch_norm_train, given, (*given[:3], None, None, *given[5:]))
     store_running(outs[1:], running_mean, running_var)
-    return _batch_norm_train(*given)[0] if state.saved_hooks else outs[0]
+    return _batch_norm_train(*given)[0] if apart else outs[0]
 
 
 def store_running(new: Any, *running: Tensor | None) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from .._core import device as devices
 from .._core import draws, dtypes, sampling, strides
 from .._core.layouts import strides_of
+from .._core.modes import state
 from .._core.op import Array, function, functions, op
 from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, key_of
@@ -197,6 +198,8 @@ def normal(
     else:
         base = like_filled((tensors[0] + tensors[-1]).detach(), 0, found, None, False, None, "normal")
         result = cast(base.normal_(generator=generator) * std + mean, found).detach()
+    if state.grad and result.is_complex() and any(t._rg for t in tensors):
+        raise RuntimeError("normal does not support automatic differentiation for outputs with complex dtype.")
     result = with_history(tensors, result, node)
     return result if out is None else write_out(out, result, "normal")
 

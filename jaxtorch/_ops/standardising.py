@@ -27,13 +27,16 @@ def moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
     return lax.slice(mean, first, ends), lax.slice(averaged(centred * centred, axes), first, ends)
 
 
-def first_of_two(operation: Any, *given: Any) -> Any:
-    """The results of an operation that also writes to its arguments, without a graph where hooks stand around saved tensors: they may
-    raise (a checkpoint, when it has all that it needs), and what is to be written is by then. The second time is for the graph."""
-    if not state.saved_hooks:
-        return operation(*given)
+def first_of_two(operation: Any, given: Any, alone: Any) -> tuple[Any, bool]:
+    """The results of an operation that also writes to its arguments, and whether it has to run a second time for the graph.
+
+    That is where hooks stand around saved tensors: they may raise (a checkpoint, when it has all that it needs), and what is to be
+    written is by then. And under `vmap`: what is written depends on `alone`, arguments that may be the same for all examples.
+    """
+    if not state.saved_hooks and not state.working:
+        return operation(*given), False
     with no_grad():
-        return operation(*given)
+        return operation(*alone), True
 
 
 def _standard(x: Any, axes: tuple[int, ...], eps: float) -> Any:

@@ -150,10 +150,10 @@ def check_smooth(outs: list[Tensor]) -> None:
             )
 
 
-def check_real(tensors: list[Tensor], name: str, what: str) -> None:
+def check_real(leaves: list[Any], name: str, what: str) -> None:
     """RuntimeError if an argument or a result of a function whose Jacobian is asked for is complex."""
-    for i, t in enumerate(tensors):
-        if t._value.aval.dtype.is_complex:
+    for i, t in enumerate(leaves):
+        if isinstance(t, Tensor) and t._value.aval.dtype.is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}"
             )

@@ -14,6 +14,7 @@ from .._core import draws, traced
 from .._core.modes import Untaped, state
 from .._core.tensor import Tensor
 from ..utils._pytree import TreeSpec, treespec_leaf
+from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
 from . import _taped
 from ._calls import array_of, aux_tensors, check_real, check_smooth, conj, differentiable, out_tensors, refuse_nested
@@ -73,7 +74,7 @@ def _jacobian(
             if forward:
                 refuse_nested()
             problem = Problem(func, args, kwargs, argnums, forward)
-            check_real(problem.inputs, own, "inputs")
+            check_real(flatten(args)[0], own, "inputs")
             return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def checked(out: Any) -> tuple[list[Tensor], TreeSpec]:
