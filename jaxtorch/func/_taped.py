@@ -194,7 +194,8 @@ class Problem:
 
     def reaches_inside(self, t: Tensor) -> bool:
         """Does a tensor depend on what the function is differentiated by?"""
-        pending, seen = [t._node], {None}
+        pending: list[Any] = [t._node]
+        seen: set[Any] = set()
         while pending:
             target = pending.pop()
             if target in self.nodes:
@@ -230,7 +231,10 @@ class Problem:
         if not roots:
             return [None] * len(self.nodes)
         for o, _ in roots:
-            if type(o._node) is tape.Nowhere and self.reaches_inside(o._alias.base):  # a view made under no_grad
+            base = None if o._alias is None else o._alias.base
+            if (
+                type(o._node) is tape.Nowhere and base is not None and self.reaches_inside(base)
+            ):  # a view made under no_grad
                 raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         wanted = Capture([(n, 0) for n in self.nodes])
         backward.run(roots, retain_graph=keep, create_graph=graph, capture=wanted)
