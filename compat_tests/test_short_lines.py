@@ -42,6 +42,8 @@ LINES = [
     # slopes of functions in pieces where the other piece is infinite
     *[f"q = torch.tensor([1.0, -2.0, 9.0], requires_grad=True); x, = torch.autograd.grad(torch.nn.functional.{f}.sum(), q)"
       for f in ("softplus(q, 0.0)", "softplus(q, np.inf)", "huber_loss(q, q[0], delta=np.inf)", "prelu(q, torch.tensor(np.inf))")],
+    # numbers of NumPy looked for
+    *["e = np.int64(5) in i", "e = np.float32(1) in i", "e = None in i"],
     # a power of three
     *["x = pow(i, 2, 3)", "x = pow(2, i, 3)", "x = pow(x, 2, None)"],
     # names of nodes, views, NumPy's functions

@@ -37,6 +37,9 @@ def _get_requires_grad(self: Tensor) -> bool:
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     if not isinstance(value, bool):
         raise RuntimeError("requires_grad must be a bool")
+    dtype = self._value.aval.dtype
+    if value and shown(self._node) is None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     _require(self, value)
 
 

@@ -246,7 +246,7 @@ def __reversed__(self: Tensor) -> Tensor:
 
 @member
 def __contains__(self: Tensor, element: Any) -> bool:
-    if not isinstance(element, (Tensor, int, float, complex)):
+    if not isinstance(element, (Tensor, int, float, complex, np.number)):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
     return bool((element == self).any().item())  # pyright: ignore[reportAttributeAccessIssue]
 

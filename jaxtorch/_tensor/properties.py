@@ -63,7 +63,13 @@ def size(self: Tensor, dim: int | None = None) -> Any:
         return full
     if dim.__class__ is int and -len(full) <= dim < len(full):
         return full[dim]
-    return full[strides.wrap_dim(dim, len(full))]
+    return full[_place(dim, len(full))]
+
+
+def _place(dim: Any, dims: int) -> int:
+    if not dims and isinstance(dim, int):
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return strides.wrap_dim(dim, dims)
 
 
 @member
@@ -78,7 +84,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     if self._alias is NO_MEMORY:
         return type(self).stride(self, dim)
     found = layouts.strides_of(self)
-    return found if dim is None else found[strides.wrap_dim(dim, len(found))]
+    return found if dim is None else found[_place(dim, len(found))]
 
 
 @member
