@@ -427,6 +427,14 @@ CALLS = {
     "torch.embedding of a list": lambda t: t.embedding([t.ones(2, 2)], t.tensor([0]), sparse=True),
     "range of histogram": lambda t: t.ones(2).histogram(range=True),
     "quantile of a number": lambda t: t.quantile(3, 0.5),
+    "pinverse of float8": lambda t: t.ones(2, 2).to(t.float8_e4m3fn).pinverse().tolist(),
+    "matrix_rank of float8": lambda t: t.linalg.matrix_rank(t.ones(2, 2).to(t.float8_e5m2)).tolist(),
+    "lstsq of float8": lambda t: t.linalg.lstsq(*[t.ones(2, 2).to(t.float8_e5m2)] * 2)[0].tolist(),
+    "nuclear norm of float8": lambda t: t.linalg.norm(t.ones(2, 2).to(t.float8_e5m2), "nuc").tolist(),
+    "lobpcg of a number": lambda t: t.lobpcg(t.ones(())),
+    "linear_cross_entropy of an array": lambda t: t.nn.functional.linear_cross_entropy(
+        t.ones(2, 3), t.ones(4, 3), np.zeros(2)
+    ),
     "multilabel_margin_loss in half": lambda t: t.nn.functional.multilabel_margin_loss(
         t.ones(2).half(), t.ones(2, dtype=t.int64)
     ),

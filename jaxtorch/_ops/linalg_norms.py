@@ -14,7 +14,7 @@ from .._core.parameters import need_kind
 from .._core.size import need_sizes
 from .._core.tensor import Tensor, need_tensor, write_out
 from . import whole_extremes
-from .linalg_rules import HALVES, checked_dtype, numbers
+from .linalg_rules import checked_dtype, numbers
 from .reductions import bad_call
 from .vector_norm import checked_norm, order_of, vector_norm
 
@@ -86,7 +86,7 @@ def _matrix_norm(A: Array, ord: Any, dim: Sizes, keepdim: bool, dtype: object):
     first, second = (strides.wrap_dim(d, A.ndim) for d in dim)
     if first == second:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    if A.dtype in HALVES and (ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2)):
+    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
         numbers(name, A)
     x = checked_dtype(name, A, dtype)
     found = matrix_norm_of(jnp.moveaxis(x, (first, second), (-2, -1)), ord)

@@ -319,7 +319,7 @@ def _check_tolerance(name: str, word: str, tolerance: Any) -> None:
 def _rank(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool):
     name = "torch.linalg.matrix_rank"
     matrix(name, A, "input")
-    if kind(A) in ("bool", "int") or A.dtype.itemsize == 2:
+    if kind(A) in ("bool", "int") or A.dtype.itemsize <= 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
     for word, x in (("atol", atol), ("rtol", rtol)):
         _check_tolerance(name, word, x)
@@ -381,7 +381,7 @@ def _pinv(x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 @op(function=False, method=False, out=False, grad="LinalgPinvBackward0", name="_linalg_pinv")
 def _pinv_op(A: Array, atol: Operand | None, rtol: Operand | None, hermitian: bool):
     name = "linalg.pinv"
-    if A.ndim < 2 or kind(A) in ("bool", "int") or A.dtype.itemsize == 2:
+    if A.ndim < 2 or kind(A) in ("bool", "int") or A.dtype.itemsize <= 2:
         raise RuntimeError(
             f"{name}({scalar_name(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
@@ -443,7 +443,7 @@ def _check_lstsq(A: Any, B: Any, driver: str) -> None:
         )
     if driver not in _DRIVERS:
         raise RuntimeError(f"{name}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if kind(A) in ("bool", "int") or A.dtype.itemsize == 2:
+    if kind(A) in ("bool", "int") or A.dtype.itemsize <= 2:
         raise RuntimeError("This function doesn't handle types other than float and double")
 
 

@@ -150,7 +150,7 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool, out: Tensor | None, dtype: 
     x = input if dtype is None else input.to(dtype)
     if x.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if x.dtype.itemsize == 2 and x.dtype.is_floating_point:
+    if x.dtype.itemsize <= 2 and x.dtype.is_floating_point:
         raise RuntimeError(f"linalg.matrix_norm: Low precision dtypes not supported. Got {dtypes.scalar_name(x.dtype)}")
     if dim is None and x.dim() > 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, range(x.dim())))}")

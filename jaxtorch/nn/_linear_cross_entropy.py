@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._core import dtypes
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._ops.linear import linear
 from .._ops.loss import cross_entropy
 
@@ -87,6 +87,7 @@ def linear_cross_entropy(
     Unlike PyTorch's, the loss with `options` can be differentiated again and backward can be repeated.
     """
     _check_shapes(input, linear_weight, linear_bias)
+    need_tensor(target, "cross_entropy_loss", "target", 2)
     classes, *out_features, features = linear_weight.shape
     probabilities = target.is_floating_point() and tuple(target.shape) == (*input.shape[:-1], classes, *out_features)
     if probabilities and ignore_index is not None:
