@@ -275,8 +275,8 @@ def lobpcg(
     the result is exact, and the start `X`, `niter`, `tol` and `method` only say how many eigenvalues are wanted; PyTorch
     iterates, and its vectors may differ in sign.
     """
-    m = A.shape[-1] if A.dim() > 1 else -1
-    if m < 0 or A.shape[-2] != m:
+    m = A.shape[-1]
+    if A.shape[-2] != m:  # IndexError for a vector, as in PyTorch
         raise AssertionError(f"A must be square, got shape {A.shape}")
     if tracker is not None:
         raise NotImplementedError("lobpcg: jaxtorch does not iterate, so there is nothing for a tracker to see")
