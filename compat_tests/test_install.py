@@ -197,8 +197,8 @@ def test_what_cannot_be_run(run_python: Run):
     assert missing.stderr == run_python("missing.py", status=2).stderr
     module = run_python("-m", "jaxtorch", "-m", "no_such_module", status=1)
     assert module.stderr == f"{sys.executable}: No module named no_such_module\n"
-    for nothing in ((), ("-c",), ("-m",)):
-        assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", *nothing, status=1).stderr
+    for nothing, status in (((), 1), (("-c",), 2), (("-m",), 2)):
+        assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", *nothing, status=status).stderr
     assert "usage: python -m jaxtorch" in run_python("-m", "jaxtorch", "--help").stdout
 
 
@@ -330,6 +330,8 @@ def test_lines_typed_after_the_program(tmp_path: Path, run_python: Run):
     assert "tensor([2., 2.])" in typed.stdout and "tensor([1., 1.])" in typed.stdout
     assert "ZeroDivisionError" in typed.stderr
     assert "tensor([3.])" in run_python("-m", "jaxtorch", "-i", stdin="import torch\ntorch.ones(1) * 3\n").stdout
+    block = "print(3)\nif 1:\n  print(4)\n\nprint(5)\n"  # prompts are no part of the output
+    assert run_python("-m", "jaxtorch", "-i", stdin=block).stdout == run_python("-i", stdin=block).stdout == "3\n4\n5\n"
     assert "unknown option -u" in run_python("-m", "jaxtorch", "-u", "program.py", status=2).stderr
 
 

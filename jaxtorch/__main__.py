@@ -38,7 +38,8 @@ def main() -> None:
     if kind and arguments[0] != kind:  # `-ccode`
         arguments[:1] = [kind, arguments[0][2:]]
     if kind and len(arguments) == 1:
-        sys.exit(USAGE)
+        print(f"Argument expected for the {kind} option\n{USAGE}", file=sys.stderr)
+        sys.exit(2)
     if not kind and len(arguments[0]) > 1 and arguments[0].startswith("-"):
         print(f"unknown option {arguments[0]}: Python's own come before -m jaxtorch\n{USAGE}", file=sys.stderr)
         sys.exit(2)
@@ -69,7 +70,17 @@ def _interact(program: ModuleType) -> None:
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 - makes lines editable
 
-    code.interact("", local=program.__dict__, exitmsg="")
+    reader = None if sys.stdin.isatty() else _next_line
+    code.interact("", reader, local=program.__dict__, exitmsg="")
+
+
+def _next_line(prompt: str) -> str:
+    """A line of an input that is no terminal; the prompt is no part of the output, as in Python."""
+    sys.stderr.write(prompt)
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.rstrip("\n")
 
 
 def _load_script(path: str, program: ModuleType) -> CodeType:
