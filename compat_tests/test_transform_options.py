@@ -419,6 +419,18 @@ for _kept in ("computed", "leaf", "several"):
 
 
 @case
+def saved_without_gradients(t: Any) -> Any:
+    class Number(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            return x * y
+
+    x = t.ones(2, requires_grad=True)
+    return Number.apply(x.detach(), 2), t.no_grad()(Number.apply)(x, 2), _said(lambda: Number.apply(x, 2))
+
+
+@case
 def reentrant_checkpoint_without_gradients(t: Any) -> Any:
     w = t.tensor(1.5, requires_grad=True)
     out = checkpoints(t).checkpoint(t.enable_grad()(lambda x: w * x), t.tensor(2.0), use_reentrant=True)

@@ -132,11 +132,11 @@ class BackwardCFunction(tape.Node):
 
     # -- for the engine
 
-    def _keep(self, outputs: dict[int, int]) -> None:
-        """Store the tensors to save: outputs by value, so that no cycle arises."""
+    def _keep(self, outputs: dict[int, int], tracked: bool = True) -> None:
+        """Store the tensors to save: outputs by value, so that no cycle arises. Only calls with a gradient refuse what is none."""
         kept: list[Any] = []
         for i, t in enumerate(self._to_save):
-            if t is None:
+            if t is None or not (tracked or isinstance(t, Tensor)):
                 kept.append((None, None, None))
             elif isinstance(t, Tensor) and state.saved_hooks and not isinstance(state.saved_hooks[-1], str):
                 pack, unpack = state.saved_hooks[-1]
@@ -454,7 +454,7 @@ def _recorded(
             else:
                 o = _plain(o, id(o) in inputs, id(o) in dirty)
         made.append(o)
-    ctx._keep(saved_at)
+    ctx._keep(saved_at, tracked)
     ctx._dirty = ctx._non_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
 
