@@ -284,6 +284,26 @@ PLAIN = {
     "Tensor.chunk": ("t", 2, 0), "Tensor.swapaxes": ("t", 0, 1), "Tensor.flip": ("t", 0, 1), "Tensor.roll": ("t", 1, 0),
     "Tensor.std": ("t", 0, True, False), "Tensor.argsort": ("t", 0, False), "Tensor.topk": ("t", 2, 1, True, True),
     "Tensor.median": ("t", 1, False), "Tensor.masked_fill_": ("t", "m", 1.0),
+    "asarray": ("v",), "binary_cross_entropy_with_logits": ("t", "t", None, None, 0), "binomial": ("t", "t"),
+    "affine_grid_generator": (torch.eye(2, 3)[None], (1, 1, 2, 2), False), "conv2d": ("q", "c", None, 1, 0, 1, 1),
+    "conv_transpose2d": ("q", torch.ones(4, 2, 1, 1), None, 1, 0, 0, 1, 1),
+    "conv_tbc": ("k", "k", torch.ones(2), 0), "convolution": ("k", "k", None, [1], [0], [1], False, [0], 1),
+    "cosine_embedding_loss": ("t", "t", torch.ones(2), 0.0, 0), "cosine_similarity": ("t", "t", 1, 1e-8),
+    "hinge_embedding_loss": ("t", "t", 1.0, 0), "kl_div": ("t", "t", 0), "margin_ranking_loss": ("t", "t", "t", 0.0, 0),
+    "triplet_margin_loss": ("t", "t", "t", 1.0, 2.0, 1e-6, False, 0), "poisson_nll_loss": ("t", "t", True, False, 1e-8, 0),
+    "pairwise_distance": ("t", "t", 2.0, 1e-6, False), "prelu": ("t", torch.ones(1)), "relu": ("t",), "hardshrink": ("t", 0.5),
+    "max_pool2d": ("q", 2, 1, 0, 1, False), "max_pool1d_with_indices": ("k", 2, 1, 0, 1, False), "matrix_power": ("s", 2),
+    "gru_cell": ("t", torch.ones(2, 2), torch.ones(6, 3), torch.ones(6, 2), None, None), "native_dropout": ("t", 0.5, True),
+    "rnn_tanh_cell": ("t", torch.ones(2, 2), torch.ones(2, 3), torch.ones(2, 2), None, None), "native_channel_shuffle": ("q", 2),
+    "grid_sampler": ("q", torch.zeros(1, 2, 2, 2), 0, 0, False), "fake_quantize_per_tensor_affine": ("t", 0.1, 0, 0, 255),
+    "norm_except_dim": ("t", 2, 0), "fill_": ("t", 1.0), "threshold_": ("t", 0.1, 20.0), "celu_": ("t", 1.0),
+    "clamp_": ("t", 0.0, 1.0), "nan_to_num_": ("t", 0.0, 1.0, -1.0), "logit_": ("t", 0.1), "xlogy_": ("t", "t"),
+    "moveaxis": ("t", 0, 1), "ger": ("v", "v"), "det": ("s",), "slogdet": ("s",), "inverse": ("s",), "numel": ("t",),
+    "orgqr": ("s", torch.ones(3)), "sparse_csr_tensor": ([0, 1, 2], [0, 1], [1.0, 2.0], (2, 2)), "dequantize": ("t",),
+    "unsafe_split_with_sizes": ("t", [1, 1], 0), "split_copy": ("t", 1, 0), "slice_copy": ("t", 0, 0, 1, 1),
+    "select_copy": ("t", 0, 0), "concat": ("p",), "Tensor.copy_": ("t", "t", False), "Tensor.type_as": ("t", "t"),
+    "Tensor.new": ("t", 2, 3), "Tensor.to_sparse": ("t", 2), "Tensor.multiply_": ("t", "t"), "Tensor.greater": ("t", "t"),
+    "Tensor.swapaxes_": ("t", 0, 1), "Tensor.det": ("s",), "Tensor.module_load": ("t", "t"), "Tensor.is_pinned": ("t",),
 }  # fmt: skip
 """Functions that no database has: their arguments, letters for the tensors of `_tensors`."""
 
@@ -294,7 +314,7 @@ def _tensors() -> dict[str, Any]:
         "t": torch.rand(2, 3), "k": torch.rand(3, 2, 2), "q": torch.rand(1, 4, 2, 2), "s": torch.rand(3, 3) + torch.eye(3),
         "v": torch.arange(1.0, 5.0), "w": torch.tensor([0, 1, 1, 0]), "p": [torch.rand(3), torch.rand(2)], "x": torch.rand(12),
         "n": torch.tensor(1.5), "i": torch.tensor([[0, 1, 2, 0], [1, 2, 3, 3]]), "o": torch.tensor([0, 1]),
-        "m": torch.rand(2, 3) > 0.5,
+        "m": torch.rand(2, 3) > 0.5, "c": torch.rand(2, 4, 1, 1),
     }  # fmt: skip
 
 

@@ -67,6 +67,8 @@ class SobolEngine:
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """The next n points: shape (n, dimension), of the default floating point type."""
         dtype = dtypes.default() if dtype is None else dtype
+        if not isinstance(dtype, dtypes.dtype):
+            raise TypeError(f"_sobol_engine_draw(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
         first = self.num_generated == 0
         points = self._advance(n - 1 if first else n, 0 if first else self.num_generated - 1)
         found = f["from_numpy"](points).to(dtype) * 2.0**-self.MAXBIT

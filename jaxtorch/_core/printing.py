@@ -64,7 +64,7 @@ def set_printoptions(
     PyTorch, an unknown profile is ignored and every call sets `sci_mode` anew.
     """
     global _options
-    changes = dict(_PROFILES.get(profile, {})) if profile is not None else {}
+    changes = dict(_PROFILES.get(profile, {})) if isinstance(profile, str) else {}
     explicit = {
         "precision": precision,
         "threshold": threshold,

@@ -373,6 +373,8 @@ def conv_transpose3d(
 @op(method=False, out=False)
 def conv_tbc(input: Array, weight: Array, bias: Array, pad: int = 0):
     """1-D convolution of (T, N, C) with (k, C, O)."""
+    if weight.ndim == 3 and bias.ndim == 1 and bias.shape[0] != weight.shape[2]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
     x, w = jnp.transpose(input, (1, 2, 0)), jnp.transpose(weight, (2, 1, 0))
     return jnp.transpose(convolve(x, w, (1,), [(pad, pad)], (1,), 1), (2, 0, 1)) + bias
 

@@ -10,6 +10,7 @@ from jax import lax
 
 from .._core.checks import Total, Within, flag
 from .._core.op import Array, op
+from .._core.size import kind_name, need_sizes
 from .._core.tensor import Tensor, need_tensor
 from .loss import reduction_of
 from .rules import kind, unsupported
@@ -178,6 +179,11 @@ def ctc_loss(
     """
     need_tensor(log_probs, "ctc_loss", "log_probs")
     need_tensor(targets, "ctc_loss", "targets", 2)
+    if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):
+        given = ", ".join([kind_name(x) for x in (log_probs, targets, input_lengths, target_lengths)])
+        raise TypeError(
+            f"ctc_loss() received an invalid combination of arguments - got ({given}): the lengths are both tensors, or both tuples"
+        )
     lengths = [x if isinstance(x, Tensor) else _host_lengths(x, log_probs) for x in (input_lengths, target_lengths)]
     return _ctc(log_probs, targets, *lengths, blank, reduction, zero_infinity)
 
@@ -185,6 +191,5 @@ def ctc_loss(
 def _host_lengths(x: Any, like: Tensor) -> Tensor:
     from .._core.tensor import from_host
 
-    if not isinstance(x, (list, tuple)) or not all(isinstance(n, (int, np.integer)) for n in x):
-        raise TypeError(f"ctc_loss(): lengths must be a tensor or a tuple of ints, not {type(x).__name__}")
+    need_sizes("ctc_loss", "input_lengths", x)
     return from_host(np.asarray(x, np.int64), like._value.aval.slot.device)

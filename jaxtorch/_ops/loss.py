@@ -115,12 +115,13 @@ def _check_target(x: Any, target: Any, weight: Any) -> None:
     if target.dtype not in (jnp.int64, jnp.uint8):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target)}")
     classes = x.shape[1] if x.ndim > 1 else x.shape[0]
-    if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
+    if weight is not None and (weight.size != classes or (x.ndim < 3 and weight.ndim != 1)):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got "
             "weight tensor of shape: "
             f"{list(weight.shape)}"
         )
+    weight = None if weight is None else weight.reshape(-1)
     refuse("nll_loss_out_frame", x, "bool", "int", "complex")
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(f"expected scalar type {scalar_name(x)} but found {scalar_name(weight)}")

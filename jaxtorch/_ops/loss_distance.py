@@ -426,6 +426,8 @@ def multi_margin_loss(
     if input.dtype == jnp.float16:
         unsupported("multi_margin_loss_cpu_kernel", input)
     _need_class_numbers(target)
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {scalar_name(input)} but found {scalar_name(weight)}")
     y = target.reshape(-1, 1)
     classes = x.shape[1]
     bad = jnp.any((y < 0) | (y >= classes)).astype(jnp.int64)

@@ -28,12 +28,13 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
+        event_shape = torch.Size((dim, dim))
         # Row i + 1 of the factor lies on a ball of i + 1 dimensions, and its squared radius is a beta variable.
         order = torch.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         order = torch.cat([torch.zeros_like(order[:1]), order])
         rest = (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * order
         self._beta = Beta(order + 0.5, rest)
-        super().__init__(self.concentration.size(), torch.Size((dim, dim)), validate_args)
+        super().__init__(self.concentration.size(), event_shape, validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._get_checked_instance(LKJCholesky, _instance)

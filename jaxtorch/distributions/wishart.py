@@ -56,8 +56,8 @@ class Wishart(ExponentialFamily):
                 f"Value of df={df.item() if df.dim() == 0 else df} expected to be greater than ndim - 1 = {n - 1}."
             )
         self.df = df.expand(batch_shape)
-        setattr(self, name, matrix.expand((*batch_shape, n, n)))
-        super().__init__(batch_shape, torch.Size((n, n)), validate_args=validate_args)
+        setattr(self, name, matrix.expand((*batch_shape, -1, -1)))
+        super().__init__(batch_shape, matrix.shape[-2:], validate_args=validate_args)
         if df.lt(n).any().item():
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",

@@ -77,7 +77,7 @@ def interpolate(
             f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
     need_sizes(f"upsample_{mode}", "output_size", sizes)
-    return _resample._upsample(input, sizes, mode, bool(align_corners), factors, antialias)
+    return _resample._upsample(input, sizes, mode, bool(align_corners), factors, bool(antialias))
 
 
 def _target_size(input: Tensor, n: int, size: Any, scale_factor: Any, computed: bool) -> tuple[Any, Any]:

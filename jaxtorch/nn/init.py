@@ -89,6 +89,8 @@ def trunc_normal_(
             stacklevel=2,
         )
 
+    a, b = (float(x) if isinstance(x, int) else x for x in (a, b))  # however large
+
     def below(x: float) -> float:
         return (1 + math.erf((x - mean) / std / math.sqrt(2))) / 2
 

@@ -100,6 +100,6 @@ class Adafactor(Optimizer):
             "rho": min(lr, 1.0 / count**0.5),
             "eps2": float(eps2),
             "clip": float(group["d"]),
-            "keep": 1.0 - lr * group["weight_decay"],
+            "keep": 1.0 - lr * group["weight_decay"] if group["weight_decay"] else 1.0,
         }
         return (bool(group["maximize"]), eps1 if eps1 is None else _sent(eps1)), numbers

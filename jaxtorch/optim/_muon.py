@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from .._core.op import functions
@@ -78,6 +79,12 @@ class Muon(Optimizer):
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         lr, momentum = number(group["lr"]), number(group["momentum"])
         coefficients = tuple([_sent(c) for c in group["ns_coefficients"]])
-        static = (bool(group["nesterov"]), coefficients, group["ns_steps"], _sent(group["eps"]), group["adjust_lr_fn"])
+        static = (
+            bool(group["nesterov"]),
+            coefficients,
+            operator.index(group["ns_steps"]),
+            _sent(group["eps"]),
+            group["adjust_lr_fn"],
+        )
         keep = 1.0 - lr * group["weight_decay"]
         return static, {"lr": float(lr), "momentum": momentum, "complement": 1.0 - momentum, "keep": keep}

@@ -81,6 +81,8 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance = number(group["lr"]), group["tolerance_grad"]
+        if isinstance(lr, bool):
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
         _sent(tolerance), _sent(group["tolerance_change"])
         search = group["line_search_fn"]
         state = self.state[self._params[0]]
@@ -150,6 +152,8 @@ class LBFGS(Optimizer):
             steps.append(s)
             ro.append(1.0 / curvature)
             work["H_diag"] = curvature / y.dot(y)
+        if len(changes) > max(history, 0):
+            raise IndexError("list assignment index out of range")
         result, al = _two_loops(gradient, work["H_diag"], changes, steps, ro)
         state.setdefault("al", [None] * history)[: len(al)] = al
         return result
