@@ -17,6 +17,7 @@ from jax import lax
 from .._core import dtypes, strides
 from .._core.checks import flag
 from .._core.op import Array, function, op
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor
 from .rules import derivatives, kind, scalar_name, unsupported
 
@@ -80,6 +81,8 @@ def fake_quantize_per_tensor_affine(
     numbers, or two tensors of one element, which get no gradient."""
     if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):
         return _fake_quantize_tensors(input, scale, zero_point, quant_min, quant_max)
+    need_kind("fake_quantize_per_tensor_affine", "scale", "float", scale)
+    need_kind("fake_quantize_per_tensor_affine", "zero_point", "int", zero_point)
     return _fake_quantize(input, float(scale), int(zero_point), quant_min, quant_max)
 
 

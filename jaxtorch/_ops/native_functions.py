@@ -13,7 +13,7 @@ from jax import lax
 
 from .._core import strides
 from .._core.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
-from .._core.parameters import need_kind
+from .._core.parameters import checked, need_kind
 from .._core.tensor import Tensor, need_tensor, write_out
 from .activation import normal_dim
 from .dropout import check_dropped
@@ -168,6 +168,7 @@ def _native_batch_norm_legit(
 
 
 @function("native_dropout")
+@checked
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """Dropout, and the mask of what was kept."""
     if train is False or not input.numel():
@@ -211,6 +212,7 @@ _sampler(3)
 
 
 @function("grid_sampler")
+@checked
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
@@ -219,7 +221,8 @@ def grid_sampler(
 
 
 @function("affine_grid_generator")
-def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
+@checked
+def affine_grid_generator(theta: Tensor, size: Sizes, align_corners: bool) -> Tensor:
     """The grid of an affine map, for `grid_sampler`."""
     return _affine_grid(theta, tuple(size), bool(align_corners))
 

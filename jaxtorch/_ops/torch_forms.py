@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
-from .._core.op import Ints, function, method
+from .._core.op import Ints, Sizes, function, method
 from .._core.op import functions as _f
 from .._core.parameters import MISSING, checked, need_kind
 from .._core.runner import known
@@ -39,6 +39,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: boo
 
 
 @function("poisson_nll_loss")
+@checked
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """`nn.functional.poisson_nll_loss`, the reduction as a number."""
     return _distance.poisson_nll_loss(
@@ -47,6 +48,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
 
 
 @function("cosine_embedding_loss")
+@checked
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
@@ -57,12 +59,14 @@ def cosine_embedding_loss(
 
 
 @function("hinge_embedding_loss")
+@checked
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss`, the reduction as a number."""
     return _distance.hinge_embedding_loss(input, target, margin, reduction=word("hinge_embedding_loss", reduction))
 
 
 @function("margin_ranking_loss")
+@checked
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
@@ -73,6 +77,7 @@ def margin_ranking_loss(
 
 
 @function("triplet_margin_loss")
+@checked
 def triplet_margin_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-06,
     swap: bool = False, reduction: int = 0,
@@ -124,9 +129,10 @@ def instance_norm(
 
 
 @function("convolution")
+@checked
 def convolution(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    output_padding: Any, groups: int,
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
+    output_padding: Sizes, groups: int,
 ) -> Tensor:  # fmt: skip
     """The convolution of 1, 2 or 3 dimensions, or its adjoint, that fits the weight."""
     n = weight.ndim - 2

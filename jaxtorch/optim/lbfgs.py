@@ -47,6 +47,8 @@ class LBFGS(Optimizer):
 
     def _move(self, t: Any, direction: Tensor) -> None:
         """Add `t * direction` to the parameters."""
+        if t is True or t is False:
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
         start = 0
         for p in self._params:
             target = _real(p)
@@ -81,8 +83,6 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance = number(group["lr"]), group["tolerance_grad"]
-        if isinstance(lr, bool):
-            raise RuntimeError("Boolean alpha only supported for Boolean results.")
         _sent(tolerance), _sent(group["tolerance_change"])
         search = group["line_search_fn"]
         state = self.state[self._params[0]]

@@ -229,7 +229,9 @@ def sparse_compressed_tensor(
             f"values must have dimensionality > sum of batch and block dimensionalities (={batch} + {within}) but got {held.dim()}"
         )
     block = tuple(held.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
-    if size is None:
+    if size is not None:
+        need_sizes("sparse_compressed_tensor", "size", size)
+    else:
         found = host(plain)
         lines = starts.shape[-1] - 1
         across = int(found.max()) + 1 if found.size else 0
