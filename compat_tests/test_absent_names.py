@@ -338,3 +338,8 @@ def test_private_products_of_groups(torch: Any) -> Any:
         torch._grouped_mm(x[:32].view(4, 8), y.view(2, 8, 8), offs=offs).shape,
         str(torch.ops.aten._grouped_mm),
     )
+
+
+@parity_test
+def test_types_for_scripted_functions(torch: Any) -> Any:
+    return torch.jit.annotations.List[int], torch.jit.annotations.Dict[str, int], torch.jit.annotations.Optional[int]

@@ -10,6 +10,7 @@ archives that PyTorch writes, `save` writes traced modules that `torch.fx` can t
 from __future__ import annotations
 
 import builtins
+import importlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType
@@ -22,8 +23,9 @@ from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
 from ..nn import Module
 from . import _scripted, _state, _traced
-from . import annotations as annotations
 from ._scripted import Error
+
+annotations = importlib.import_module(".annotations", __name__)  # the name is that of a feature of Python's until here
 
 __all__ = [
     "Attribute", "CompilationUnit", "Error", "Final", "Future", "RecursiveScriptModule", "ScriptFunction", "ScriptModule",
