@@ -27,9 +27,8 @@ _REDUCTIONS = {1: "mean", 2: "sum"}
 
 def word(name: str, reduction: int) -> str:
     """The reduction that a number stands for; any but 1 and 2 for none, as in PyTorch."""
-    if isinstance(reduction, bool) or not isinstance(reduction, int):
-        raise TypeError(f"{name}(): argument 'reduction' must be int, not {type(reduction).__name__}")
-    return _REDUCTIONS.get(reduction, "none")
+    need_kind(name, "reduction", "int", reduction)
+    return _REDUCTIONS.get(int(reduction), "none")
 
 
 @function("kl_div")
