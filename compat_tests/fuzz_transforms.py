@@ -315,6 +315,8 @@ def outcome(t: Any, case: Case, raising: bool = False, connected: bool = False) 
 def compare(case: Case) -> str:
     """How jaxtorch differs in a case."""
     found = compared(case, outcome)
+    if found == "dtype" and case.function == "complex" and not _FORWARD.isdisjoint(case.chain):
+        return ""  # PyTorch's tangent of a 0-d tensor times a number has 64 bits
     # PyTorch's checkpoints in forward mode raise also where nothing has to be computed again
     return "" if found == "takes what raises CheckpointError" and not _FORWARD.isdisjoint(case.chain) else found
 
