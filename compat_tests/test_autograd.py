@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import weakref
 from collections.abc import Callable
@@ -564,3 +565,15 @@ def test_memory_is_freed_with_the_last_handle(torch: Any) -> Any:
         return seen
     finally:
         gc.enable()
+
+
+@parity_test
+def test_inputs_in_a_dict(torch: Any) -> Any:
+    x, z = torch.ones(2, requires_grad=True), torch.ones(1, requires_grad=True)
+
+    def of(inputs: Any, **options: Any) -> Any:
+        found = attempt(lambda: torch.autograd.grad((x * 2).sum(), inputs, **options))
+        return found if isinstance(found, dict) else (type(found).__name__, found)
+
+    cases = [{"a": x}, {"a": x, "b": z}, {}, {"a": 3}, collections.OrderedDict(a=x)]
+    return [*map(of, cases), of({1: x, 2: z}, allow_unused=True), of({1: x, 2: z}, materialize_grads=True)]

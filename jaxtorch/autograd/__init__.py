@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
 
 from .._core import backward as _engine
 from .._core import overrides as _overrides
@@ -64,6 +64,7 @@ def backward(
     _run_backward(tensors, grads, retain_graph, create_graph, inputs)
 
 
+@overload
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
@@ -74,12 +75,53 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...]: ...
+@overload
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: dict[Any, Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> dict[Any, Tensor]: ...
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Any,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    `inputs` may be a dict; its keys are then those of a dict of gradients.
 
     RuntimeError where an input was not used in the graph, unless `allow_unused` (None then) or `materialize_grads` (zeros).
     With respect to a subclass of `Tensor`, or of one, the gradients are of that class.
     """
+    if isinstance(inputs, Mapping):
+        if type(inputs) is not dict:
+            raise TypeError(
+                f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+                "supported"
+            )
+        given = (
+            grad_outputs,
+            retain_graph,
+            create_graph,
+            only_inputs,
+            allow_unused,
+            is_grads_batched,
+            materialize_grads,
+        )
+        return dict(zip(inputs, grad(outputs, tuple(inputs.values()), *given), strict=True))
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -117,7 +159,7 @@ def grad(
         from .._core.op import functions
 
         joined: Any = [None if col[0] is None else functions["stack"](list(col)) for col in zip(*rows, strict=True)]
-        return tuple(  # pyright: ignore[reportReturnType]
+        return tuple(
             [
                 _zeros(t, create_graph) if g is None and materialize_grads else g
                 for t, g in zip(inputs, joined, strict=True)
