@@ -302,7 +302,7 @@ PLAIN = {
     "orgqr": ("s", torch.ones(3)), "sparse_csr_tensor": ([0, 1, 2], [0, 1], [1.0, 2.0], (2, 2)), "dequantize": ("t",),
     "unsafe_split_with_sizes": ("t", [1, 1], 0), "split_copy": ("t", 1, 0), "slice_copy": ("t", 0, 0, 1, 1),
     "select_copy": ("t", 0, 0), "concat": ("p",), "Tensor.copy_": ("t", "t", False), "Tensor.type_as": ("t", "t"),
-    "Tensor.new": ("t", 2, 3), "Tensor.to_sparse": ("t", 2), "Tensor.multiply_": ("t", "t"), "Tensor.greater": ("t", "t"),
+    "Tensor.to_sparse": ("t", 2), "Tensor.multiply_": ("t", "t"), "Tensor.greater": ("t", "t"),
     "Tensor.swapaxes_": ("t", 0, 1), "Tensor.det": ("s",), "Tensor.module_load": ("t", "t"), "Tensor.is_pinned": ("t",),
 }  # fmt: skip
 """Functions that no database has: their arguments, letters for the tensors of `_tensors`."""
