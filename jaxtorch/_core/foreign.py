@@ -75,7 +75,7 @@ def of_a_run(error: BaseException, place: str) -> RuntimeError | None:
     if not short and not isinstance(error, jax.errors.JaxRuntimeError):
         return None
     text = str(error)
-    if not short and not text.startswith("RESOURCE_EXHAUSTED"):
+    if not short and not text.startswith("RESOURCE_EXHAUSTED") and "Out of memory" not in text:
         return RuntimeError(text)
     found = re.search(r"(\d+) bytes", text)
     if place == "cpu":

@@ -15,6 +15,7 @@ from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
 from .context import at_top
+from .foreign import of_a_run
 from .holders import LISTED, counted
 
 
@@ -77,8 +78,17 @@ def fetched(array: Any) -> np.ndarray[Any, Any]:
         while perf_counter() < end and not ready():
             pass
     if ready is not None:
-        array.block_until_ready()  # raises what went wrong, memory that ran out for one: NumPy would end the process
+        waited(array)  # raises what went wrong, memory that ran out for one: NumPy would end the process
     return np.asarray(array)
+
+
+def waited(array: Any) -> None:
+    """Wait until an array has been computed; PyTorch's error where its program could not run to its end."""
+    try:
+        array.block_until_ready()
+    except jax.errors.JaxRuntimeError as error:
+        told = of_a_run(error, next(iter(array.devices())).platform)
+        raise error if told is None else told from error
 
 
 class Numbers:
