@@ -195,8 +195,12 @@ class GradForm:
         """
         found = self._backwards.get(present)
         if found is None:
-            with _tracing(self.entry):
-                found = self._backwards[present] = self._make_backward(present)
+            try:
+                with _tracing(self.entry):
+                    found = self._backwards[present] = self._make_backward(present)
+            except Exception as error:
+                refuse_foreign(self.name or self.entry.name, error)
+                raise
         return found
 
     def traced(self) -> Any:

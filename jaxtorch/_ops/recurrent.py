@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.op import Array, function, op
+from .._core.size import kind_name
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host
 from . import _recurrent_scans as scans
@@ -162,13 +163,52 @@ def run_layers(
     return (x.transpose(0, 1) if batch_first else x, *[stack(states) for states in zip(*last, strict=True)])
 
 
+def _tensors(given: Any) -> bool:
+    return isinstance(given, (tuple, list)) and all(isinstance(t, Tensor) for t in given)
+
+
+def _flag(given: Any) -> bool:
+    return isinstance(given, bool)
+
+
+_OPTIONS = {
+    "params": _tensors,
+    "has_biases": _flag,
+    "num_layers": lambda given: isinstance(given, int) and not isinstance(given, bool),
+    "dropout": lambda given: isinstance(given, (int, float)) and not isinstance(given, bool),
+    "train": _flag,
+    "bidirectional": _flag,
+}
+"""The arguments that both forms have, and what they may be."""
+
+
+def _bound(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by name, of the form for padded data or that for packed; TypeError where they fit neither."""
+
+    def tensor(given: Any) -> bool:
+        return isinstance(given, Tensor)
+
+    states = _tensors if kind == "lstm" else tensor
+    for form in (
+        {"input": tensor, "hx": states, **_OPTIONS, "batch_first": _flag},
+        {"data": tensor, "batch_sizes": tensor, "hx": states, **_OPTIONS},
+    ):
+        found = dict(zip(form, args, strict=False)) | kwargs
+        whole = len(args) + len(kwargs) == len(found) == len(form) and found.keys() == form.keys()
+        if whole and all(fits(found[name]) for name, fits in form.items()):
+            return found
+    kinds = ", ".join([*map(kind_name, args), *[f"{name}={kind_name(x)}" for name, x in kwargs.items()]])
+    raise TypeError(f"{kind}() received an invalid combination of arguments - got ({kinds})")
+
+
 def _sequence_function(kind: str) -> None:
     def run(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        if len(args) > 3 and not isinstance(args[3], bool):
-            data, batch_sizes, *rest = args
-            output, *states = run_layers(kind, padded_of(data, batch_sizes), *rest, **kwargs, batch_sizes=batch_sizes)
-            return (data_of(output, batch_sizes), *states)
-        return run_layers(kind, *args, **kwargs)
+        given = _bound(kind, args, kwargs)
+        if "data" not in given:
+            return run_layers(kind, **given)
+        data, batch_sizes = given.pop("data"), given["batch_sizes"]
+        output, *states = run_layers(kind, padded_of(data, batch_sizes), **given)
+        return (data_of(output, batch_sizes), *states)
 
     run.__name__ = run.__qualname__ = kind
     run.__doc__ = f"""The function behind the module: {kind}(input, hx, params, has_biases, num_layers, dropout, train,

@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core.op import Sizes
 from .._core.parameters import checked
+from .._core.size import kind_name
 from .._core.sparsity import is_sparse, makers
 from .._core.tensor import Tensor
 from .._ops import constants
@@ -41,6 +42,8 @@ def _converted(
 ) -> Tensor:
     from ..sparse._methods import convert_to_sparse
 
+    if layout is not None and not isinstance(layout, constants.layout):
+        raise TypeError(f"{name}(): argument 'layout' must be torch.layout, not {kind_name(layout)}")
     return convert_to_sparse(t, args, layout, blocksize, dense_dim, name)
 
 
