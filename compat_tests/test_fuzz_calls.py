@@ -432,10 +432,12 @@ CALLS = {
     "lstsq of float8": lambda t: t.linalg.lstsq(*[t.ones(2, 2).to(t.float8_e5m2)] * 2)[0].tolist(),
     "nuclear norm of float8": lambda t: t.linalg.norm(t.ones(2, 2).to(t.float8_e5m2), "nuc").tolist(),
     "lobpcg of a number": lambda t: t.lobpcg(t.ones(())),
-    "backward of pooling to nothing": lambda t: t.nn.AdaptiveAvgPool1d(0)(t.ones(1, 2, 4, requires_grad=True)).sum().backward(),
-    "backward of volumes pooled to nothing": lambda t: t.nn.functional.adaptive_avg_pool3d(
-        t.ones(1, 2, 4, 4, 4, requires_grad=True), (0, 2, 2)
-    ).sum().backward(),
+    "backward of pooling to nothing": lambda t: (
+        t.nn.AdaptiveAvgPool1d(0)(t.ones(1, 2, 4, requires_grad=True)).sum().backward()
+    ),
+    "backward of volumes pooled to nothing": lambda t: (
+        t.nn.functional.adaptive_avg_pool3d(t.ones(1, 2, 4, 4, 4, requires_grad=True), (0, 2, 2)).sum().backward()
+    ),
     "to_sparse of a number as layout": lambda t: t.ones(2, 2).to_sparse(layout=1.0),
     "rnn_tanh of numbers": lambda t: t.rnn_tanh(1, 2, 3, 4, 5, 6, 7, 8, 9),
     "gru of a number": lambda t: t.gru(1.0, t.ones(2), [], True, 1, 0.0, True, True, True),
