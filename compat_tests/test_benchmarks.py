@@ -15,6 +15,7 @@ RUNS = {
     "memory": "--check --quick --models mlp --sides jaxtorch,torch",
     "overhead": "--check --quick --groups item",
     "dataloader": "--check --quick --images 64 --rounds 1 --workers 0",
+    "checkouts": f"{BENCHMARKS.parent} --check --models mlp --kinds train,one",
     "compile_time": "--models mlp --rounds 1 --sides jaxtorch",
     "programs": "--names game_of_life --threads 1",
 }
