@@ -30,12 +30,12 @@ SAMPLED = {
     "test_function_db.py": 12, "test_foreach_db.py": 80, "test_hop_db.py": 2,
     "test_taps.py": 6, "test_native_blocks.py": 6, "test_native_orders.py": 3, "test_new_shapes.py": 3, "test_small_code.py": 2,
     "test_many_runs.py": 3, "test_torchscript_files.py": 2, "test_torchscript_saving.py": 2,
-    "test_training_events.py": 6, "test_compile.py": 2, "test_compile_guards.py": 2, "test_compile_changes.py": 2,
+    "test_training_events.py": 9, "test_compile.py": 3, "test_compile_guards.py": 3, "test_compile_changes.py": 3,
     "test_compile_fullgraph.py": 3, "test_warnings.py": 2,
 }  # fmt: skip
 """Of each of these files, one test in so many runs unless `--whole` is given: the same ones every time."""
 
-IN_IMMEDIATE_MODE = 6
+IN_IMMEDIATE_MODE = 8
 """In immediate mode, whose operations are the same, one test in so many of these runs."""
 
 

@@ -322,7 +322,8 @@ def test_switches_of_mkldnn(torch: Any) -> Any:
             seen.append((backend.enabled, backend.deterministic, backend.allow_tf32))
         for value in (None, 1):
             try:
-                backend.allow_tf32 = value
+                with torch.backends.__allow_nonbracketed_mutation():
+                    backend.allow_tf32 = value
             except RuntimeError as error:
                 seen.append(str(error))
     return seen

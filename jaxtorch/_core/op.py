@@ -117,9 +117,9 @@ class Op:
                 kernel = Kernel(self.name, body.fn, tuple(flat), slot, body.makers)
             except Exception as error:
                 if is_foreign(error) or isinstance(error, NotImplementedError):
-                    unimplemented.refuse(self.name, flat, settings, self._promoted(flat, statics))
+                    unimplemented.refuse(self.name, flat, settings, self._promoted(flat, operand_keys, statics))
                 raise
-            unimplemented.refuse(self.name, flat, settings, self._promoted(flat, statics))
+            unimplemented.refuse(self.name, flat, settings, self._promoted(flat, operand_keys, statics))
             if met is not None:
                 met.learn(kernel, lambda key: Body(self, key, inplace))
         kind = body.kind
@@ -198,12 +198,13 @@ class Op:
             bound = self._in_single(bound, plan, flat, promote)
         return into_self(bound, self.name, flat, common) if inplace else bound
 
-    def _promoted(self, flat: list[Aval], statics: tuple[Any, ...]) -> dtypes.dtype | None:
+    def _promoted(self, flat: list[Aval], keys: Any, statics: tuple[Any, ...]) -> dtypes.dtype | None:
         """The common type of several operands of which one is of a rare type, where they are converted to it."""
         if len(flat) < 2 or not any([unimplemented.is_rare(a.dtype) for a in flat]):  # noqa: C419
             return None
         promote = self.promote(statics) if callable(self.promote) else self.promote
-        return common_type(flat) if promote else None
+        scalar = _are_scalars([*zip(self.operands, keys, strict=True)])
+        return common_type([a for a, s in zip(flat, scalar, strict=True) if not s]) if promote else None
 
     def _targets(self, plan: list[tuple[Parameter, Any]], flat: list[Aval], promote: Any) -> list[Any]:
         """The type each operand array is converted to. A `Scalar` takes no part in promotion, and keeps its own type where

@@ -63,10 +63,12 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, found: list[Any]) ->
         return
     if not _is_sequence(data) or (isinstance(data, Tensor) and not data.dim()):
         raise TypeError("not a sequence")
+    if isinstance(data, Tensor):
+        data = data.unbind(0)
+    elif not isinstance(data, (*_SEQUENCES, np.ndarray)):
+        data = list(data)
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    if not isinstance(data, (*_SEQUENCES, np.ndarray)):
-        data = data.unbind(0) if isinstance(data, Tensor) else list(data)
     if isinstance(data, np.ndarray) and data.ndim == len(shape) - depth:
         if data.shape != shape[depth:]:
             raise ValueError(f"expected sequence of length {shape[depth + 1]} at dim {depth + 1} (got {data.shape[1]})")

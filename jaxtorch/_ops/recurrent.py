@@ -174,8 +174,8 @@ def _flag(given: Any) -> bool:
 _OPTIONS = {
     "params": _tensors,
     "has_biases": _flag,
-    "num_layers": lambda given: isinstance(given, int) and not isinstance(given, bool),
-    "dropout": lambda given: isinstance(given, (int, float)) and not isinstance(given, bool),
+    "num_layers": lambda given: isinstance(given, (int, np.integer)) and not isinstance(given, bool),
+    "dropout": lambda given: isinstance(given, (int, float, np.number)) and not isinstance(given, bool),
     "train": _flag,
     "bidirectional": _flag,
 }
