@@ -15,6 +15,7 @@ A call ends as one of these kinds:
     taken         jaxtorch gives a result, PyTorch raises
     refused       PyTorch gives a result, jaxtorch raises
     different     both give results, which differ
+    pytorch_fails PyTorch cannot make the arguments or read the result, has too little memory, or says that a mistake is its own
 """
 
 from __future__ import annotations
@@ -180,24 +181,27 @@ class Call:
             if self.kind == "Tensor":
                 self.args.insert(0, drawing.tensor())
 
-    def run(self, torch: Any) -> Any:
-        args = [make(torch, a) for a in self.args]
-        kwargs = {k: make(torch, a) for k, a in self.kwargs.items()}
+    def make(self, torch: Any) -> tuple[Any, ...]:
+        """Its arguments, of one library."""
+        inputs = self.inputs if self.kind == "nn" else ([], {})
+        made = [([make(torch, a) for a in args], {k: make(torch, a) for k, a in kwargs.items()})
+                for args, kwargs in ((self.args, self.kwargs), inputs)]  # fmt: skip
+        return tuple(made)
+
+    def run(self, torch: Any, made: tuple[Any, ...]) -> Any:
+        """What the call gives for arguments made before."""
         torch.manual_seed(0)
+        (args, kwargs), (inputs, named) = made
         if self.kind == "nn":
-            inputs = [make(torch, a) for a in self.inputs[0]], {k: make(torch, a) for k, a in self.inputs[1].items()}
-            result = getattr(torch.nn, self.name)(*args, **kwargs)(*inputs[0], **inputs[1])
-        else:
-            result = getattr(_space(torch, self.kind), self.name)(*args, **kwargs)
-        outcome = _plain(torch, result)
-        if (
-            self.backward
-            and isinstance(result, torch.Tensor)
-            and result.requires_grad
-            and result.layout == torch.strided
-        ):
-            result.abs().sum().backward()
-        return outcome
+            return getattr(torch.nn, self.name)(*args, **kwargs)(*inputs, **named)
+        return getattr(_space(torch, self.kind), self.name)(*args, **kwargs)
+
+    def derive(self, torch: Any, result: Any) -> None:
+        """Backward from the result, where there is a gradient and the call is one of those that try it."""
+        if not (self.backward and isinstance(result, torch.Tensor) and result.requires_grad):
+            return
+        if result.layout == torch.strided:
+            result.backward(torch.ones_like(result))
 
     def __str__(self) -> str:
         parts = [show(a) for a in self.args] + [f"{k}={show(a)}" for k, a in self.kwargs.items()]
@@ -257,19 +261,31 @@ def _links(tb: Any) -> Any:
         tb = tb.tb_next
 
 
-def outcome(call: Call, torch: Any) -> tuple[str, Any, bool]:
-    """How a call ends: ("ok", result, False) or (class, message, leaked)."""
+def outcome(call: Call, torch: Any) -> tuple[str, Any, bool, str]:
+    """How a call ends, and in which part: ("ok", result, False, "") or (class, message, leaked, part).
+
+    The parts: its arguments are made, the call, its result is read, and backward, which keeps the result in the message's place.
+    """
+    part, read = "make", None
     try:
-        return "ok", call.run(torch), False
+        made = call.make(torch)
+        part = "call"
+        result = call.run(torch, made)
+        part = "read"
+        read = _plain(torch, result)
+        part = "backward"
+        call.derive(torch, result)
+        return "ok", read, False, ""
     except TimeoutError as error:
-        return "hang", "".join(traceback.format_tb(error.__traceback__)[-3:]), True
+        return "hang", "".join(traceback.format_tb(error.__traceback__)[-3:]), True, part
     except Exception as error:
         leaked = torch.__name__ == "jaxtorch" and _leaked(error)
         where = ""
         if leaked:
             own = [f for f in traceback.extract_tb(error.__traceback__) if "jaxtorch" in f.filename]
             where = " @ " + " < ".join(f"{os.path.basename(f.filename)}:{f.lineno}" for f in own[:-5:-1])
-        return type(error).__name__, str(error).splitlines()[0][:150] + where if str(error) else where, leaked
+        text = str(error).splitlines()[0][:150] + where if str(error) else where
+        return type(error).__name__, (text, read) if part == "backward" else text, leaked, part
 
 
 def same(a: Any, b: Any) -> bool:
@@ -308,23 +324,39 @@ def compare(call: Call, torch: Any, jaxtorch: Any, note: Any = None) -> tuple[st
         try:
             results.append(outcome(call, library))
         except TimeoutError:
-            results.append(("hang", "", True))
+            results.append(("hang", "", True, "call"))
         finally:
             signal.alarm(0)
-    (a, x, _), (b, y, leaked) = results
-    text = f"{call}\n      PyTorch  {a} {x if a != 'ok' else _short(x)}\n      jaxtorch {b} {y if b != 'ok' else _short(y)}"
-    if a == "hang" or _lacks_memory(f"{a} {x}"):
-        return "pytorch_fails", text
+    theirs, ours = results
+    text = f"{call}\n      PyTorch  {_ending(theirs)}\n      jaxtorch {_ending(ours)}"
+    return _kind(call, theirs, ours), text
+
+
+def _kind(call: Call, theirs: Any, ours: Any) -> str:
+    (a, x, _, part), (b, y, leaked, own) = theirs, ours
+    if a == "hang" or part in ("make", "read") or _lacks_memory(f"{a} {x}"):
+        return "pytorch_fails"
     if b == "hang":
-        return "hang", text
-    if a == "ok" and b == "ok":
-        loose = any(w in call.name for w in RANDOM + UNIQUE)
-        return ("same" if loose or same(x, y) else "different"), text
+        return "hang"
+    results = [content[1] if where == "backward" else content for content, where in ((x, part), (y, own))]
+    gave = [name == "ok" or where == "backward" for name, where in ((a, part), (b, own))]
+    if all(gave):
+        if not any(w in call.name for w in RANDOM + UNIQUE) and not same(*results):
+            return "different"
+    else:
+        a, b = ("ok" if given else name for given, name in zip(gave, (a, b), strict=True))
     if a == b:
-        return "same", text
+        return "same"
     if leaked:
-        return "leaked", text
-    return ("taken" if b == "ok" else "refused" if a == "ok" else "class"), text
+        return "leaked"
+    return "taken" if b == "ok" else "refused" if a == "ok" else "class"
+
+
+def _ending(ending: Any) -> str:
+    name, content, _, part = ending
+    if part == "backward":
+        return f"{name} {content[0]} (in backward, after {_short(content[1])})"
+    return f"{name} {_short(content) if name == 'ok' else content}{f' (in {part})' * (part in ('make', 'read'))}"
 
 
 def _short(x: Any) -> str:
