@@ -65,3 +65,35 @@ def ending(t: Any, kind: str, call: Any) -> str:
 def test_rare_types(name: str, kind: str):
     ours, theirs = ending(jaxtorch, kind, CALLS[name]), ending(torch, kind, CALLS[name])
     assert ours.split(" ")[0] == theirs.split(" ")[0] if "Error" in theirs else ours == theirs
+
+
+def _powers_of_two(t: Any) -> list[Any]:
+    """Numbers on their way to float8_e8m0fnu, by every road that makes one."""
+    inf, kind = float("inf"), t.float8_e8m0fnu
+    numbers = [
+        0.0,
+        -0.0,
+        -1.0,
+        0.75,
+        1.5,
+        3.0,
+        1e-40,
+        1e39,
+        inf,
+        -inf,
+        float("nan"),
+        1.4,
+        2.9,
+        2.0**-127,
+        1.5 * 2.0**127,
+    ]
+    wide = t.tensor(numbers, dtype=t.float64)
+    made = [wide.to(d).to(kind) for d in (t.float64, t.float32, t.bfloat16, t.float16) for _ in range(4)]
+    made += [t.tensor(numbers, dtype=kind), t.tensor(wide.numpy(), dtype=kind), t.tensor([5, -6, 0]).to(kind)]
+    made += [t.zeros(2, dtype=kind), t.full((2,), 3.0, dtype=kind), t.eye(2, dtype=kind), t.zeros_like(made[0])]
+    made += [t.ones(2, dtype=kind).zero_(), t.ones(2, dtype=kind).copy_(wide[2:4])]
+    return [m.view(t.uint8).tolist() for m in made]
+
+
+def test_numbers_become_powers_of_two():
+    assert _powers_of_two(jaxtorch) == _powers_of_two(torch)

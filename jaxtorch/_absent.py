@@ -12,6 +12,9 @@ class AbsentAttribute(NotImplementedError, AttributeError):
     """An attribute of what jaxtorch lacks; `hasattr` says False."""
 
 
+AbsentAttribute.__name__ = AbsentAttribute.__qualname__ = "NotImplementedError"
+
+
 class _AbsentMeta(type):
     """Makes a class whose attributes, where they are not defined, cannot be used either."""
 

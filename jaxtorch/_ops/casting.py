@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -29,6 +30,8 @@ def convert(x: Any, dtype: dtypes.dtype) -> Any:
         x = x != 0 if dtype is dtypes.bool_ else x.real
     if jnp.issubdtype(x.dtype, jnp.floating) and dtypes.category(dtype) == 1:
         return to_integer(x, dtype)
+    if dtype is dtypes.float8_e8m0fnu:
+        return jax.lax.bitcast_convert_type(exponents(x), dtype.np)
     return narrowed(x, dtype).astype(dtype.np)
 
 
@@ -49,6 +52,15 @@ def computed_in(x: Any, dtype: dtypes.dtype) -> Any:
 def saturated(x: Any, xp: Any = jnp) -> Any:
     """Numbers within the range of float8_e4m3fn, which has no infinity: what is beyond becomes its largest number; NaN stays."""
     return xp.clip(x.astype(xp.float32), -448, 448)
+
+
+def exponents(x: Any, xp: Any = jnp) -> Any:
+    """The bytes of numbers in float8_e8m0fnu, which holds a power of two and no sign: 0 is the smallest one, half goes to even."""
+    x = x.astype(xp.float32)
+    bits = jax.lax.bitcast_convert_type(x, xp.uint32) if xp is jnp else x.view(xp.uint32)
+    power, rest = (bits >> 23) & 255, bits & 0x7FFFFF
+    up = (rest > 0x400000) | ((rest == 0x400000) & (power > 0))
+    return (power + (up & (power < 255))).astype(xp.uint8)
 
 
 def to_integer(x: Any, dtype: dtypes.dtype, xp: Any = jnp) -> Any:

@@ -22,7 +22,7 @@ from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
-from .casting import as_dtype, cast, move, narrowed, saturated, to_integer
+from .casting import as_dtype, cast, exponents, move, narrowed, saturated, to_integer
 from .creation import check_flags, leaf
 
 _NUMBERS = (bool, int, float, complex)
@@ -175,6 +175,8 @@ def pack(items: Any, dtype: dtypes.dtype, shape: tuple[int, ...]) -> np.ndarray[
 
 def _rounded(wide: np.ndarray[Any, Any], dtype: dtypes.dtype) -> np.ndarray[Any, Any]:
     """Floats in a type that may be narrower; what it cannot hold is infinite there, or its largest number."""
+    if dtype is dtypes.float8_e8m0fnu:
+        return exponents(wide, np).view(dtype.np)
     if dtype.itemsize < 4:
         wide = saturated(wide, np) if dtype is dtypes.float8_e4m3fn else wide.astype(np.float32)
     return wide.astype(dtype.np, copy=False)
@@ -275,6 +277,8 @@ def _cast_host(data: np.ndarray[Any, Any], own: dtypes.dtype, dtype: dtypes.dtyp
     with np.errstate(invalid="ignore", over="ignore"):
         if own.is_floating_point and dtypes.category(dtype) == 1:
             return to_integer(data, dtype, np)
+        if dtype is dtypes.float8_e8m0fnu:
+            return exponents(data, np).view(dtype.np)
         return narrowed(data, dtype, np).astype(dtype.np)
 
 

@@ -68,7 +68,7 @@ def size_of(items: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
 @op(name="_constant", function=False, method=False, out=False, differentiable=False)
 def _constant(size: Any, value: Number, dtype: Any, device: Any):
     """A constant that is part of the program."""
-    return jnp.full(size, value, dtype.np)
+    return jnp.full(size, convert(jnp.asarray(value), dtype) if dtype is dtypes.float8_e8m0fnu else value, dtype.np)
 
 
 _WIDE = (np.bool_, np.int64, np.float64, np.complex128)

@@ -290,7 +290,7 @@ def logspace(
 @op(name="_eye", function=False, method=False, out=False, differentiable=False)
 def _eye(n: int, m: int, dtype: Any, device: Any):
     """Ones on the diagonal."""
-    return jnp.eye(n, m, dtype=dtype.np)
+    return convert(jnp.eye(n, m, dtype=bool), dtype)
 
 
 @function("eye")

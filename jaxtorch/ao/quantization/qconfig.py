@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, NamedTuple
 
-from ..._absent import absent
+from ..._absent import AbsentValue, absent
 from ..._core import dtypes
 from ..._ops import constants
 from ...nn import Identity
@@ -118,12 +118,12 @@ def _copied(config: Any) -> Any:
     return copy.copy(config)
 
 
-_ABSENT = absent(
-    __name__,
-    (
-        "default_reuse_input_qconfig float_qparams_weight_only_qconfig float_qparams_weight_only_qconfig_4bit "
-        "default_embedding_qat_qconfig get_default_qconfig_dict get_default_qat_qconfig_dict qconfig_equals"
-    ),
-    _REASON,
-)
+_ABSENT = absent(__name__, "get_default_qconfig_dict get_default_qat_qconfig_dict qconfig_equals", _REASON)
+_ABSENT |= {
+    name: AbsentValue(f"torch.ao.quantization.{name}", _REASON)
+    for name in (
+        "default_reuse_input_qconfig", "float_qparams_weight_only_qconfig", "float_qparams_weight_only_qconfig_4bit",
+        "default_embedding_qat_qconfig",
+    )
+}  # fmt: skip
 globals().update(_ABSENT)
