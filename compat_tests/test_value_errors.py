@@ -455,43 +455,6 @@ def test_scripts(name: str, run_python: Run, tmp_path: Any) -> None:
         assert theirs.stderr.splitlines()[-1].split(":")[0] in ours.stderr
 
 
-STEPS = """
-import jaxtorch as torch
-from jaxtorch._core import failures
-from torch import nn
-torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 3))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-def step(x, y):
-    optimizer.zero_grad()
-    scores = model(x)
-    loss = nn.functional.cross_entropy(scores, y + 7 * (scores.detach().abs().max() > 1e4))
-    loss.backward()
-    optimizer.step()
-    return loss
-step = {step}
-x, y, losses = torch.randn(64, 64), torch.arange(64) % 3, []
-for k in range(60):
-    losses.append(step(x * 1e6 if k == 50 else x, y))
-assert len(failures._unread) > 6, len(failures._unread)
-for t in [losses[50], losses[59], model[0].bias, model[0].bias.grad]:
-    try:
-        t.tolist()
-        raise SystemExit("read")
-    except IndexError as error:
-        assert "is out of bounds" in str(error), error
-assert losses[49].item() > 0
-"""
-
-
-@pytest.mark.skipif(not RECORDED, reason="there the call raises")
-@pytest.mark.parametrize("step", ["step", "torch.compile(step)"])
-def test_steps_do_not_wait_for_the_flags_of_steps_before(step: str, run_python: Run, tmp_path: Any) -> None:
-    """They are started, and what depends on a flag that turns out raised cannot be read, however many steps later."""
-    (tmp_path / "steps.py").write_text(STEPS.format(step=step))
-    run_python("-m", "jaxtorch", str(tmp_path / "steps.py"))
-
-
 def around() -> tuple[int, bool]:
     found = handlers.around()
     return sum(r[1] in CODES for r in found.regions), found.in_loops

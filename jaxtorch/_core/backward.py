@@ -15,7 +15,7 @@ import itertools
 import warnings
 from typing import Any
 
-from . import mapped
+from . import failures, mapped
 from . import tensor as _tensor
 from .capture import unobserved
 from .captured import Capture, edge_of
@@ -172,6 +172,26 @@ def _way(create_graph: bool) -> Any:
     return _Graph if create_graph else _Plain
 
 
+_behind_entries: dict[tuple[Aval, Aval], Entry] = {}
+
+
+def _behind(root: Value, g: Any) -> Any:
+    """A root's gradient, which depends on the root where that may have failed (failures.py). With it all that backward computes does,
+    from operands alone too."""
+    if not failures.concerns(root) or is_sparse(g) or g.__class__ is SparseValue:
+        return g
+    v: Any = g if g.__class__ is Value else g._read()
+    entry = _behind_entries.get((v.aval, root.aval))
+    if entry is None:
+        with unobserved():
+            kernel = Kernel("behind", lambda g, root: (g,), (v.aval, root.aval), v.aval.slot)
+        entry = _behind_entries[v.aval, root.aval] = Entry(None, kernel, None)
+    made = emit(entry.kernel, [v, root])[0]
+    if v is g:
+        return made
+    return _with_history(made, edge_of(g)) if g._rg else _tensor.wrap(made)
+
+
 _DEEP = 40  # so many within each other fill half of Python's stack
 
 
@@ -192,21 +212,23 @@ def run(
             run, retain_graph=retain_graph, create_graph=create_graph, capture=capture, apart=True
         )
         return in_another_thread(lambda: again(roots))
-    starts = [(edge_of(place), g) for place, g in roots]
+    starts = [(edge_of(place), place, g) for place, g in roots]
     walk = (_MappedWalk if mapped.used else _Walk)(_way(create_graph), retain_graph, capture)
     if capture is not None:
-        capture.mark_needed([edge[0] for edge, _ in starts])
+        capture.mark_needed([edge[0] for edge, _, _ in starts])
     if leaf_hooks or walk.mode.shown:
-        walk.expect([edge for edge, _ in starts])
-    walk.roots = [edge for edge, _ in starts]
+        walk.expect([edge for edge, _, _ in starts])
+    walk.roots = [edge for edge, _, _ in starts]
     before = state.grad, state.capturing
     try:  # at once: Ctrl-C may come with any call
         state.grad, state.capturing = create_graph, capture is not None
         under_way.append(walk)
-        for edge, g in starts:
+        for edge, place, g in starts:
             if capture is not None and len(starts) > 1 and not capture.wants(edge):
                 continue  # a root alone has the hooks of its tensor run in any case
             given = walk.mode.of_tensor(g)
+            if place.__class__ is not tuple and not walk.mode.shown:
+                given = _behind(place._read(), given)
             if isinstance(edge[0], Node):
                 walk.send(*edge, keep(g, given, apart=False) if edge[0].pre_hooks else given)
             else:

@@ -269,6 +269,12 @@ def failure_of(value: Value) -> Failure | None:
     return run.failure(slot)
 
 
+def concerns(value: Value) -> bool:
+    """May a value depend on what has failed? Waits for nothing."""
+    program = value.program
+    return (program is not None and bool(program.checks)) or getattr(value, "fails", None) is not None
+
+
 def look(value: Value) -> None:
     """A value is about to be read: raise what it depends on."""
     failure = failure_of(value)
