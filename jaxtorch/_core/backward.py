@@ -227,7 +227,7 @@ def run(
             if capture is not None and len(starts) > 1 and not capture.wants(edge):
                 continue  # a root alone has the hooks of its tensor run in any case
             given = walk.mode.of_tensor(g)
-            if place.__class__ is not tuple and not walk.mode.shown:
+            if not isinstance(place, tuple) and not walk.mode.shown:
                 given = _behind(place._read(), given)
             if isinstance(edge[0], Node):
                 walk.send(*edge, keep(g, given, apart=False) if edge[0].pre_hooks else given)
