@@ -46,3 +46,26 @@ def test_no_forward_derivative(torch: Any, name: str) -> Any:
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
         return attempt(lambda: FOUND[name](torch, dual)).kind
+
+
+POWERS: dict[str, Any] = {
+    **{f"x**{e}": lambda t, x, e=e: x**e for e in (0, 1, 2, 3, 2.0, 0.5, -1, 5)},
+    "square": lambda t, x: x.square(),
+    "pow of a tensor": lambda t, x: x.pow(t.tensor([2.0, 1.0])),
+    "a product": lambda t, x: x * x,
+}
+
+
+@pytest.mark.parametrize("name", POWERS)
+@parity_test
+def test_powers_as_often_as_they_have_derivatives(torch: Any, name: str) -> Any:
+    """Also where a derivative is the same whatever its argument, as the second of a square is."""
+    x = torch.tensor([1.5, 2.0], requires_grad=True)
+    y, found = POWERS[name](torch, x), []
+    for _ in range(5):
+        try:
+            (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        except RuntimeError as error:
+            return [*found, str(error)[:40]]
+        found.append((y.detach(), y.requires_grad))
+    return found

@@ -39,7 +39,7 @@ _DEAR = frozenset(
     scatter_max while scan cond fft rng_bit_generator random_bits threefry2x32 reduce_window reduce_window_max reduce_window_min
     reduce_window_sum select_and_scatter_add select_and_gather_add cumsum cumprod cummax cummin cumlogsumexp cholesky
     triangular_solve lu eigh eig svd qr householder_product schur top_k argmax argmin custom_call ffi_call pure_callback
-    io_callback custom_jvp_call custom_vjp_call custom_vjp_call_jaxpr linear_solve custom_linear_solve lgamma digamma
+    io_callback custom_vjp_call custom_vjp_call_jaxpr linear_solve custom_linear_solve lgamma digamma
     igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta erf_inv bessel_i0e bessel_i1e polygamma zeta
     tridiagonal tridiagonal_solve geqrf approx_top_k times times_transposed batched linear columns attention lstm lstm_states
     gru gru_states rnn""".split()
@@ -486,6 +486,15 @@ def _bind(eqn: Any, inputs: list[Any]) -> Any:
     return outs if eqn.primitive.multiple_results else [outs]
 
 
+def _is_dear(eqn: Any) -> bool:
+    """Is what it gives kept rather than computed again? A function with stated derivatives (`rules.derivatives`) is what it calls."""
+    if eqn.primitive.name == "custom_jvp_call":
+        return any(map(_is_dear, eqn.params["call_jaxpr"].eqns))
+    if eqn.primitive.name in ("jit", "pjit"):
+        return any(map(_is_dear, eqn.params["jaxpr"].eqns))
+    return eqn.primitive.name in _DEAR or bool(eqn.effects)
+
+
 def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, int], ...], list[Any], Any]:
     """Where the residuals of a forward jaxpr can be read from: (roots, extra output variables, recover).
 
@@ -518,7 +527,7 @@ def _reroot(closed: Any, n_out: int, n_visible: int) -> tuple[tuple[tuple[str, i
             roots[v] = ("out", outputs[v])
         else:
             eqn = producer[v]
-            if eqn.primitive.name in _DEAR or eqn.effects:
+            if _is_dear(eqn):
                 roots[v] = ("extra", len(extras))
                 extras.append(v)
             else:

@@ -361,13 +361,6 @@ method("absolute_")(abs_)
 function("absolute", method=True)(absolute_value)
 
 
-@op(inplace=True, elementwise=True, grad="PowBackward0")
-def square(input: Array):
-    """`input * input`; bools count as integers."""
-    x = input.astype(jnp.int64) if kind(input) == "bool" else input
-    return x * x
-
-
 @derivatives(lambda t, ans, x: -t * (ans * ans))
 def _reciprocal(x: Any) -> Any:
     return 1 / x

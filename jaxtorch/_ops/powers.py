@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -92,11 +93,23 @@ def _pow_number(input: Array, exponent: Number):
     if kind(input) == "bool" or (kind(input) == "int" and isinstance(exponent, float)):
         input = input.astype(jnp.int64) if isinstance(exponent, int) else to_float(input)
 
-    @derivatives(lambda t, ans, x: t * (exponent * _plain_power(x, exponent - 1)) if exponent else jnp.zeros_like(t))
+    return _power_by(exponent)(input)
+
+
+def _power_by(exponent: Any) -> Callable[[Any], Any]:
+    """The power function, whose derivative is that of the next lower exponent, and 0 for the exponent 0."""
+
+    @derivatives(lambda t, ans, x: t * (exponent * _power_by(exponent - 1)(x)) if exponent else jnp.zeros_like(t))
     def power(x: Any) -> Any:
         return _single(lambda a: _plain_power(a, exponent), x)
 
-    return power(input)
+    return power
+
+
+@op(inplace=True, elementwise=True, grad="PowBackward0")
+def square(input: Array):
+    """`input * input`; bools count as integers."""
+    return _power_by(2)(input.astype(jnp.int64) if kind(input) == "bool" else input)
 
 
 _COMMON_EXPONENTS = frozenset([0, 1, 2, 3, 4, 0.5, -0.5, -1, -2])
