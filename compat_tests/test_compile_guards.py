@@ -428,7 +428,7 @@ def test_tensors_that_gc_freeze_hides_are_not_captured():
         compiled(torch.ones(3))
         assert "gc.freeze" in reasons(compiled)[0]
     finally:
-        program.visible = []
+        program.visible = program.Visible()
     again = torch.compile(f)
     again(torch.ones(3))
     again(torch.ones(3))

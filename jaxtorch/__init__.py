@@ -242,4 +242,4 @@ def __getattr__(name: str) -> _Any:
 _gc.freeze()
 if _collecting:
     _gc.enable()
-_program.visible = []
+_program.visible = _program.Visible()

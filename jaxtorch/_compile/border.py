@@ -12,7 +12,7 @@ from .._core.storage import Alias, Storage
 from .._core.tensor import Tensor, wrap
 from .._core.value import Value
 from .._core.views import find_place
-from .capturing import all_tensors
+from .capturing import alive, with_memory
 from .graphing import Passage
 from .replaying import Replay
 from .trees import writable_part
@@ -82,7 +82,7 @@ class Border:
     def put_back(self) -> None:
         """Let the parts be parts again."""
         parts, self._parts = self._parts, []
-        found = all_tensors() if parts else []
+        found = with_memory(alive(Tensor)) if parts else []
         for part in parts:
             part.put_back(found)
 

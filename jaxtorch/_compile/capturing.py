@@ -107,10 +107,18 @@ class Capture:
 
     def begin(self) -> None:
         """Note the state before the call, with nothing pending."""
-        for t in all_tensors():  # initialisations leave views of memory that is otherwise gone
+        found = alive(Tensor, Optimizer, program.Visible)
+        if not any([x is program.visible for x in found]):  # noqa: C419 - counting what is frozen takes 8 ms
+            self.reason = "gc.freeze() was called, which hides tensors"
+        tensors = with_memory(found)
+        for t in tensors:  # initialisations leave views of memory that is otherwise gone
             owned_again(t)
         program.flush_all()
-        self._look_around()
+        if self.reason is None:
+            for optimizer in found:
+                if isinstance(optimizer, Optimizer):
+                    self.options.update((id(g), {**g}) for g in getattr(optimizer, "param_groups", ()))
+            self._look_around(tensors)
 
     # -- told by the engine
 
@@ -155,14 +163,7 @@ class Capture:
 
     # -- before the call
 
-    def _look_around(self) -> None:
-        if not any(x is program.visible for x in gc.get_objects()):  # counting what is frozen takes 8 ms
-            self.reason = "gc.freeze() was called, which hides tensors"
-            return
-        for o in gc.get_objects():
-            if issubclass(type(o), Optimizer):
-                self.options.update((id(g), {**g}) for g in getattr(o, "param_groups", ()))
-        found = all_tensors()
+    def _look_around(self, found: list[Tensor]) -> None:
         of_grad = self.of_grad
         for t in found:
             if t._grad is not None:
@@ -279,10 +280,26 @@ def _differ(options: dict[str, Any], before: dict[str, Any]) -> bool:
     return any(isinstance(x, Tensor) or isinstance(y, Tensor) or x != y for x, y in pairs)
 
 
-def all_tensors() -> list[Tensor]:
-    """Every tensor there is that has memory of its own: sparse and quantised ones consist of others."""
-    tensors = [t for t in gc.get_objects() if issubclass(type(t), Tensor)]  # isinstance would ask the objects
-    return [t for t in tensors if t._alias is None or type(t._alias) is Alias]
+class _Kinds(dict[type, bool]):
+    """Of each class, whether it is one of some or derived from one."""
+
+    def __init__(self, kinds: tuple[type, ...]) -> None:
+        self.kinds = kinds
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = issubclass(kind, self.kinds)
+        return found
+
+
+def alive(*kinds: type) -> list[Any]:
+    """Every object of some classes that there is. That walks all objects: the less often the better."""
+    looked_for = _Kinds(kinds)
+    return [o for o in gc.get_objects() if looked_for[type(o)]]  # isinstance would ask the objects, and takes longer
+
+
+def with_memory(found: list[Any]) -> list[Tensor]:
+    """The tensors among some objects that have memory of their own: sparse and quantised ones consist of others."""
+    return [t for t in found if issubclass(type(t), Tensor) and (t._alias is None or type(t._alias) is Alias)]
 
 
 class Captured:

@@ -471,8 +471,12 @@ def _in_forked_child() -> None:
 os.register_at_fork(before=_before_fork, after_in_parent=lambda: runner.lock.release(), after_in_child=_in_forked_child)
 
 
-visible: list[Any] = []
-"""One object from after the import: `gc.get_objects` has it until the user calls `gc.freeze`, which hides tensors as well."""
+class Visible:
+    """Of this one object is made after the import: `gc.get_objects` has it until the user calls `gc.freeze`, which hides tensors as
+    well."""
+
+
+visible = Visible()
 
 counter = itertools.count()
 """Sequence numbers of autograd nodes."""
