@@ -47,6 +47,7 @@ HELD = {
     "`torch.utils.tensorboard` is": "test_tensorboard.py::test_what_is_missing_is_named",
     "`import jaxtorch` gives": "test_engine_process.py::test_the_cache_can_be_switched_off",
     "`torch.distributed` is": "test_distributed.py::test_processes_print_what_they_print_on_pytorch",
+    "Processes: sharded models": "test_differences.py::test_processes",
     "`send` does not wait": "test_differences.py::test_processes",
     "A view with gaps": "test_distributed.py::test_what_pytorch_does_otherwise",
 }
@@ -147,6 +148,9 @@ def test_processes(run_python: Run, tmp_path: Path) -> None:
         textwrap.dedent("""
         import socket
         import torch, torch.distributed as dist, torch.multiprocessing as mp
+        from torch.distributed.algorithms.join import Join
+        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+        from torch.distributed.optim import ZeroRedundancyOptimizer
 
         def main(rank, port, shared, plain):
             dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
@@ -159,6 +163,17 @@ def test_processes(run_python: Run, tmp_path: Path) -> None:
             least, most = limits.clone(), limits.clone()
             dist.all_reduce(least, op=dist.ReduceOp.MIN)
             dist.all_reduce(most, op=dist.ReduceOp.MAX)
+            model, options = torch.nn.Linear(1, 1), StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+            for missing in (
+                lambda: Join([ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=1.0)]),
+                lambda: get_model_state_dict(model, options=options),
+                lambda: torch.nn.parallel.DistributedDataParallel(model, mixed_precision=object()),
+            ):
+                try:
+                    missing()
+                except NotImplementedError as error:
+                    if rank:
+                        print(str(error).partition(":")[0])
             if rank:
                 print(received[0].item(), total.tolist(), least.tolist(), most.tolist())
                 shared.fill_(5)
@@ -182,4 +197,6 @@ def test_processes(run_python: Run, tmp_path: Path) -> None:
         """)
     )
     said = run_python("-m", "jaxtorch", str(program), env={"JAXTORCH_LOG": None}).stdout
+    missing, _, said = said.rpartition("DistributedDataParallel\n")
+    assert missing.split() == ["Join", "StateDictOptions(broadcast_from_rank0=True)"]
     assert said == "0.0 [1.0, 1.0] [nan, nan] [nan, nan]\n6.0 0.0\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import warnings
 from typing import Any
@@ -142,6 +143,19 @@ def test_what_is_missing_is_named():
     x = t.nested.nested_tensor([t.ones(2), t.ones(3)])
     with pytest.raises(NotImplementedError, match="cumsum: jaxtorch has no such operation for nested tensors"):
         x.cumsum(0)
+
+
+def test_a_copy_of_a_nested_tensor_has_its_own_memory():
+    seen = []
+    for t in (torch, candidate()):
+        x = t.nested.nested_tensor([t.ones(2), t.ones(3)], layout=t.jagged, requires_grad=True)
+        y = copy.deepcopy(x)
+        with t.no_grad():
+            y.mul_(2)
+        seen.append(
+            ([p.tolist() for p in x], [p.tolist() for p in y], y.requires_grad, y.is_leaf, y.layout == t.jagged)
+        )
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("options", [{}, {"max_seqlen": 5}, {"max_seqlen": 4}])

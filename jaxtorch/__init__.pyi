@@ -622,7 +622,7 @@ def embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_b
     """(bags, the bag of each index, sizes of the bags, indices of the maxima). mode: 0 sum, 1 mean, 2 max."""
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: _float, norm_type: _float) -> Tensor:
     """Shorten, in place, the rows that are looked up and are longer than `max_norm`."""
-def empty(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def empty(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A new tensor of the given size; filled with 0."""
 def empty_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A tensor of the input's size and type; filled with 0."""
@@ -730,7 +730,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor that shares its memory with the array: writing one changes the other. An array that cannot be written is copied."""
 def frombuffer(buffer: Any, *, dtype: Any, count: _int = ..., offset: _int = ..., requires_grad: _bool = ...) -> Tensor:
     """A one-dimensional tensor on the memory of an object with the buffer protocol."""
-def full(size: Any, fill_value: Any, *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., names: Any = ...) -> Tensor:
+def full(size: Any, fill_value: Any, *, out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
     """A new tensor filled with `fill_value`, whose type it has unless `dtype` says otherwise."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A tensor of the input's size and type, filled with `fill_value`."""
@@ -1163,7 +1163,7 @@ def nuclear_norm(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, out: Te
     """The sum of the singular values of matrices in two dimensions, the last ones where none are given."""
 def numel(input: Tensor) -> _int:
     """How many elements the tensor has."""
-def ones(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def ones(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A new tensor of the given size; filled with 1."""
 def ones_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A tensor of the input's size and type; filled with 1."""
@@ -1627,7 +1627,7 @@ def xlogy_(input: Any, other: Any) -> Tensor:
     """In-place form of `xlogy`."""
 def zero_(input: Tensor) -> Tensor:
     """Fill with zeros, in place."""
-def zeros(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ..., names: Any = ...) -> Tensor:
+def zeros(*items: Any, size: Any = ..., out: Tensor | None = ..., dtype: Any = ..., layout: Any = ..., device: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A new tensor of the given size; filled with 0."""
 def zeros_like(input: Tensor, *, dtype: Any = ..., layout: Any = ..., device: Any = ..., requires_grad: _bool = ..., pin_memory: _bool = ..., memory_format: Any = ...) -> Tensor:
     """A tensor of the input's size and type; filled with 0."""

@@ -182,6 +182,8 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
             return _name("torch._utils", "_rebuild_sparse_tensor"), t.__reduce_ex__(2)[1]
         if lacks_content(t):
             return self._quantised(t)
+        if t.is_nested:
+            return t.__reduce_ex__(2)  # which says that there is no form of it
         if t._value.aval.slot.is_meta:
             size, stride = tuple(t.shape), layouts.strides_of(t)
             return _name("torch._utils", "_rebuild_meta_tensor_no_storage"), (t.dtype, size, stride, t._rg)

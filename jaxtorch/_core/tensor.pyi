@@ -736,8 +736,6 @@ class Tensor:
         """The tensor as torch.float16; itself where it is already."""
     def hardshrink(self, lambd: Any = ..., *, out: Any = ...) -> Tensor:
         """The input outside [-lambd, lambd], 0 inside."""
-    def has_names(self) -> _bool:
-        """Always False: jaxtorch has no named tensors."""
     def hash_tensor(self, dim: Any = ..., *, keepdim: _bool = ..., mode: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
         """The exclusive or of the elements' bits over dimensions, as uint64: floats by their double precision pattern."""
     def heaviside(self, values: Tensor, *, out: Any = ...) -> Tensor:
@@ -1068,8 +1066,6 @@ class Tensor:
         """In-place form of `mvlgamma`."""
     @property
     def name(self) -> None: ...
-    @property
-    def names(self) -> tuple[None, ...]: ...
     def nan_to_num(self, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *, out: Any = ...) -> Tensor:
         """NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the outermost finite numbers)."""
     def nan_to_num_(self, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> Self:

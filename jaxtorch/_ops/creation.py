@@ -223,13 +223,12 @@ def _factory(name: str, value: int) -> Any:
     def make(
         *items: Any, size: Any = None, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
         device: Any = None, pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
-        names: Any = None,
     ) -> Tensor:  # fmt: skip
+        if memory_format is not None and name != "empty":
+            raise TypeError(f"{name}() got an unexpected keyword argument 'memory_format'")
         if requires_grad is not False or pin_memory is not False:
             check_flags(name, requires_grad, pin_memory)
-        if layout is not None or names is not None or out is not None:
-            if names is not None:
-                raise NotImplementedError(f"{name}(): jaxtorch has no named tensors")
+        if layout is not None or out is not None:
             if not value and out is None and layout is not constants.strided and layout in SPARSE:
                 return makers["empty"](
                     size_of(items, size, name), layout, out_dtype(dtype, out, None, name), device, requires_grad
@@ -280,7 +279,7 @@ def _fitting(number: Any, dtype: Any, to_infinity: bool) -> Any:
 @function("full")
 def full(
     size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, names: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A new tensor filled with `fill_value`, whose type it has unless `dtype` says otherwise."""
     device = place("full", device, out, layout, pin_memory, requires_grad)

@@ -196,18 +196,6 @@ for _name in ("is_quantized", "is_nested", "is_mkldnn"):
     MEMBERS[_name] = property(lambda self: False, doc="Always False: jaxtorch tensors are dense.")
 
 
-@prop
-def names(self: Tensor) -> tuple[None, ...]:
-    """Names of the dimensions: jaxtorch has no named tensors, so None for each."""
-    return (None,) * self._value.aval.ndim
-
-
-@member
-def has_names(self: Tensor) -> bool:
-    """Always False: jaxtorch has no named tensors."""
-    return False
-
-
 @member
 def data_ptr(self: Tensor) -> int:
     """Where the tensor begins in memory: equal for tensors that begin at the same place of the same memory.

@@ -6,6 +6,7 @@ What neither knows raises NotImplementedError.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -217,11 +218,24 @@ class NestedTensor(Tensor):
     def is_contiguous(self, memory_format: Any = None) -> bool:
         return True
 
+    def is_conj(self) -> bool:
+        return False
+
+    is_neg = is_conj
+
     def tolist(self) -> Any:
         raise RuntimeError("tolist() is not available for nested tensors; take them apart with unbind()")
 
     def numpy(self, *, force: bool = False) -> Any:
         raise RuntimeError("numpy() is not available for nested tensors; take them apart with unbind()")
+
+    def __deepcopy__(self, memo: Any) -> NestedTensor:
+        with disable_subclass():
+            memo[id(self)] = made = _like(self, copy.deepcopy(_flat(self.detach()))).requires_grad_(self.requires_grad)
+            return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise NotImplementedError("torch.save, pickle: jaxtorch writes no nested tensors; save the parts, unbind()")
 
     grad = wrapped_grad(lambda self, found: _like(self, found), lambda value: _flat(value))
 
