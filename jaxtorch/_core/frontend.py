@@ -399,6 +399,7 @@ def _border(error: Exception, op: Op, values: tuple[Any, ...], out: Any, inplace
     told = of_a_run(error, "cpu")
     if told is not None:
         raise told from error
+    parameters.look_first(op.name, values)
     if isinstance(error, TypeError) and not is_foreign(error):
         return
     if inplace:  # whose first lines take it for granted that the first argument is a tensor
@@ -535,10 +536,18 @@ def _build(op: Op, key: tuple[Any, ...], inplace: bool, operands: Any = ()) -> t
         if p.kind == "number":
             statics[i] = (number.__class__, python_number(number))
         elif p.note == "Real":
-            check_number(given.item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
+            try:
+                check_number(given.item() if isinstance(given, Tensor) else given, computed_in(key[0].dtype))
+            except RuntimeError:  # which PyTorch finds in a kernel, where there is one
+                op.need_kernel(key[:n], inplace)
+                raise
         elif p.note in ("int", "int | None"):
             check_long(number)
         elif p.name == "reduction" and not isinstance(given, str):
+            old = [s for q, s in zip(op.statics, statics, strict=True) if q.name in ("size_average", "reduce")]
+            if old.count(None) < len(old):
+                statics[i] = "mean"  # which the older arguments replace
+                continue
             kind = TypeError if op.name in _REDUCTION_IN_TEXT else ValueError
             raise kind(f"{given} is not a valid value for reduction")
         elif p.note in ("str", "str | None") and op.name not in _WORDS_APART and p.name != "reduction":

@@ -426,7 +426,7 @@ def _refuse(entry: Entry, mask: int) -> None:
     function, names = _FIXED.get(entry.op.name if entry.op is not None else "", ("", ""))
     by_probabilities = function.startswith("nll") and entry.in_avals[1].dtype.is_floating_point
     for k, name in enumerate(entry.operand_names if names and not by_probabilities else ()):
-        if mask >> k & 1 and name in names.split() and entry.in_avals[0].numel:
+        if mask >> k & 1 and name in names.split() and (entry.in_avals[0].numel or name == "target"):
             raise RuntimeError(
                 f"The function '{function.format('2d' if entry.in_avals[0].ndim > 2 else '')}' is not differentiable with respect "
                 f"to argument '{name}'. This input cannot have requires_grad True."

@@ -148,6 +148,15 @@ class Op:
         (self.inplace_entries if inplace else self.entries)[key] = entry
         return entry
 
+    def need_kernel(self, operands: tuple[Any, ...], inplace: bool) -> None:
+        """NotImplementedError where there is no kernel for operands of these types, whatever the numbers beside them."""
+        try:
+            self.build((*operands, *[1 if p.note == "Real" else p.default for p in self.statics]), inplace)
+        except NotImplementedError:
+            raise
+        except RuntimeError:
+            return
+
     def _slot(self, flat: list[Aval], statics: tuple[Any, ...]) -> Any:
         from .device import resolve
 

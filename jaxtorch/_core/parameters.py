@@ -211,6 +211,22 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         )
 
 
+first_looks: dict[str, Callable[..., None]] = {}
+"""By the name of an operation whose function PyTorch has in Python: what that looks at before the kinds of its arguments, in its
+order. Asked with all arguments where a call has failed."""
+
+
+def look_first(name: str, values: tuple[Any, ...]) -> None:
+    """Raise what PyTorch raises before it looks at the kinds of these arguments, whose call has failed."""
+    look = first_looks.get(name)
+    if look is None or any([v is MISSING for v in values]):  # noqa: C419
+        return
+    try:
+        look(*values)
+    except Exception as error:
+        raise error.with_traceback(None) from None
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "<required>"

@@ -55,6 +55,7 @@ _FAMILIES = (
     "pool",
     "pool_adaptive",
     "norm",
+    "response_norm",
     "dropout",
     "embedding",
     "loss",
@@ -81,6 +82,7 @@ _FAMILIES = (
     "quantize",
     "sparse",
     "out_types",
+    "first_looks",
 )
 
 

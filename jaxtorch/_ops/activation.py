@@ -18,6 +18,7 @@ from .._core.parameters import need_kind
 from .._core.random import engine_for
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.unimplemented import is_rare
 from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent
 from .random import sample
@@ -131,6 +132,7 @@ def prelu(input: Array, weight: Array):
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{weight.size} and channel size = {channels}."
             )
+    refuse("prelu_cpu", input, "int", "bool", "complex")
     shape = [1] * input.ndim
     if input.ndim > 1:
         shape[1] = -1
@@ -483,6 +485,8 @@ def _safe_softmax(input: Array, dim: int, dtype: Any = None):
 @op(function=False, method=False, out=False, grad="SoftmaxBackward0")
 def _softmin(input: Array, dim: int, dtype: Any = None):
     check_negation(input)
+    if is_rare(dtypes.from_numpy(input.dtype)):
+        unsupported("neg_cpu", input)
     return _softmax(-input, dim, dtype, softmax_of, "softmax")
 
 
@@ -520,6 +524,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     aval = need_tensor(logits, "gumbel_softmax", "logits")._value.aval
+    if kind(aval) != "float" and not aval.numel:
+        soft = (logits / tau).softmax(dim)
+        return soft.max(dim, keepdim=True)[0] if hard else soft
+    if is_rare(aval.dtype):
+        unsupported("exponential_cpu" if aval.numel else "log_vml_cpu", aval)
+    if not aval.ndim:
+        return gumbel_softmax(logits.reshape(1), tau, hard, eps, normal_dim(dim, 0)).reshape(())
     if kind(aval) != "float":
         raise RuntimeError(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
@@ -529,4 +540,8 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         aval.slot, None, aval.shape, aval.dtype, ("exponential", aval.shape, aval.dtype.np), "exponential", 1.0
     )
     soft = _gumbel_softmax(logits, noise, tau, dim)
-    return _straight_through(soft, normal_dim(dim, aval.ndim)) if hard else soft
+    if not hard:
+        return soft
+    if not aval.numel:
+        soft.max(dim, keepdim=True)  # its IndexError
+    return _straight_through(soft, normal_dim(dim, aval.ndim))

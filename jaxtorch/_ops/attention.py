@@ -291,6 +291,9 @@ def scaled_dot_product_attention(
     keep = None
     if dropout_p.__class__ is not float:
         need_kind("scaled_dot_product_attention", "dropout_p", "float", dropout_p)
+    for name, given in (("is_causal", is_causal), ("enable_gqa", enable_gqa)):
+        if given.__class__ is not bool:
+            need_kind("scaled_dot_product_attention", name, "bool", given)
     if dropout_p > 0.0:
         check_probability(dropout_p, RuntimeError)
         aval = query._value.aval

@@ -418,24 +418,28 @@ def _show(*values: Any) -> list[str]:
 @op(function=False, method=False, out=False, name="im2col", grad="Im2ColBackward0")
 def _im2col(input: Array, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1):
     """Sliding blocks of (N, C, H, W) as columns: (N, C * kH * kW, blocks)."""
-    if input.ndim < 3:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got 2)"
-        )
-    if input.ndim > 4:
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
-            "dimensions for input, but "
-            f"got: {list(input.shape)}"
-        )
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     kernel, dilation, padding, stride = [_two(value, name) for name, value in given.items()]
     if min(kernel) <= 0:
         raise RuntimeError(
             f"kernel size should be greater than zero, but got kernel_height: {kernel[0]} kernel_width: {kernel[1]}"
         )
-    if min(stride) <= 0 or min(dilation) <= 0:
-        raise RuntimeError(f"stride and dilation should be greater than zero, but got {stride} and {dilation}")
+    for name, (height, width) in (("dilation", dilation), ("stride", stride)):
+        if min(height, width) <= 0:
+            raise RuntimeError(
+                f"{name} should be greater than zero, but got {name}_height: {height} {name}_width: {width}"
+            )
+    if min(padding) < 0:
+        raise RuntimeError(f"padding should be non-negative, but got pad_height: {padding[0]} pad_width: {padding[1]}")
+    if input.ndim < 3 and (input.ndim < 2 or input.shape[1]):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got 2)"
+        )
+    if input.ndim not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
+            f"got: {list(input.shape)}"
+        )
     x = input[None] if input.ndim == 3 else input
     counts = _block_counts(x.shape[2:], kernel, dilation, padding, stride)
     if min(counts) < 1:

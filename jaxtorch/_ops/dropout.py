@@ -15,8 +15,9 @@ from .._core.op import Array, function, op
 from .._core.parameters import checked, need_kind
 from .._core.random import draw
 from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.unimplemented import is_rare
 from .random import keep_mask
-from .rules import kind, refuse, scalar_name
+from .rules import kind, refuse, scalar_name, unsupported
 
 _ALPHA = 1.7580993408473766
 
@@ -54,6 +55,8 @@ def check_dropped(aval: Any, alpha: bool = False) -> None:
     if kind(aval) != "float":
         draws.refuse_mapping()  # that comes first
     refuse("bernoulli_scalar_cpu_", aval, "complex")
+    if is_rare(aval.dtype):
+        unsupported("bernoulli_scalar_cpu_", aval)
     if kind(aval) != "float":
         name = "Long" if alpha and kind(aval) == "bool" else scalar_name(aval)
         raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
@@ -65,7 +68,7 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         need_kind("feature_dropout" if feature else "dropout", "train", "bool", training)
     if p == 0 or not training or aval.numel == 0:
         return input
-    if feature and aval.ndim < 2:
+    if feature and aval.ndim < 2 and p != 1:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p != 1:
         check_dropped(aval, alpha)

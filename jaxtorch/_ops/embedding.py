@@ -185,7 +185,9 @@ def embedding(
     if padding_idx is None:
         padding_idx = -1
     else:
-        n = need_tensor(weight, "embedding", "weight").shape[0]
+        if not need_tensor(weight, "embedding", "weight").dim():
+            raise RuntimeError("'weight' must be 2-D")
+        n = weight.shape[0]
         if padding_idx == padding_idx and not -n <= padding_idx < n:
             raise AssertionError("Padding_idx must be within num_embeddings")
         if padding_idx.__class__ is not int:

@@ -122,6 +122,10 @@ def _bilinear_name(operands: Any, statics: Any) -> str:
 @op(method=False, out=False, grad=_bilinear_name, unsaved=["bias"], saved={"weight": "input1 input2"})
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None):
     """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`: weight is (out, in1, in2)."""
+    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
+    if any(x.dtype != input1.dtype for x in given.values()):
+        found = ", ".join(f"{name}: {c_name(x)}" for name, x in given.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {found}")
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for i in range(input1.ndim - 1):
@@ -143,9 +147,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
-    given = {"input1": input1, "input2": input2, "weight": weight, **({} if bias is None else {"bias": bias})}
-    if any(x.dtype != input1.dtype for x in given.values()):
-        found = ", ".join(f"{name}: {c_name(x)}" for name, x in given.items())
-        raise RuntimeError(f"All tensors must have the same dtype, got {found}")
+    if input1.dtype == jnp.bool_:
+        raise NotImplementedError("\"bmm\" not implemented for 'Bool'")
     out = jnp.einsum("...i,oij,...j->...o", input1, weight, input2)
     return out if bias is None else out + bias

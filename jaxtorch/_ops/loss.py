@@ -12,6 +12,8 @@ import numpy as np
 from .._core import dtypes
 from .._core.checks import Within, first, flag
 from .._core.op import Array, Arrays, Operand, op
+from .._core.strides import wrap_dim
+from .._core.unimplemented import is_rare
 from .activation import log_softmax_of
 from .division import average
 from .norm import broadcast_shape
@@ -90,12 +92,18 @@ def _nll_name(operands: Any, statics: Any) -> str:
     return "NllLoss2DBackward0" if x.ndim == 4 else "NllLossBackward0"
 
 
+def _check_class_type(target: Any) -> None:
+    if target.dtype not in (jnp.int64, jnp.uint8):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {scalar_name(target)}")
+
+
 def _check_target(x: Any, target: Any, weight: Any) -> None:
     """Raise PyTorch's errors for class numbers that do not fit the scores."""
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
     if x.ndim == 1:
         if target.ndim == 1 and target.shape[0] != 1:
+            _check_class_type(target)
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     elif target.ndim == 0 or x.shape[0] != target.shape[0]:
         size = target.shape[0] if target.ndim else 1
@@ -209,11 +217,13 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing if label_smoothing > 0.0 else 0.0)
-    if kind(input) == "float":
-        _check_target(input, target, weight)
-    axis = 1 if input.ndim > 1 else 0
-    if kind(input) != "float":
+    axis = 0 if input.ndim == 1 else 1
+    wrap_dim(axis, input.ndim, scalar=False)
+    if input.size and (kind(input) != "float" or is_rare(dtypes.from_numpy(input.dtype))):
         unsupported(f"log_softmax{'_lastdim' if axis == input.ndim - 1 else ''}_kernel_impl", input)
+    _check_target(input, target, weight)
+    if kind(input) != "float":
+        unsupported("nll_loss2d_forward_out_frame" if input.ndim > 2 else "nll_loss_out_frame", input)
 
     def loss(x: Any) -> Any:
         scores = log_softmax_of(x, axis)
@@ -434,6 +444,8 @@ def soft_margin_loss(
 ):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if input.dtype in (jnp.uint16, jnp.uint32, jnp.uint64):
+        unsupported("neg_cpu", input)
     shape = broadcast_shape(input.shape, target.shape)
     if shape != input.shape:
         raise RuntimeError(f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(shape)}")

@@ -56,7 +56,7 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     if weight.shape != loss.shape:
         raise ValueError("Weights and input must have the same size.")
     loss = loss * weight
-    return jnp.sum(loss) / jnp.sum(weight) if reduction == "mean" else reduced(loss, reduction)
+    return to_float(jnp.sum(loss)) / to_float(jnp.sum(weight)) if reduction == "mean" else reduced(loss, reduction)
 
 
 @op(function=False, method=False, out=False)
@@ -70,7 +70,10 @@ def mse_loss(
 ):
     """(input - target) ** 2."""
     reduction = reduction_of(reduction, size_average, reduce)
-    refuse("mse_cpu", _pair(input, target)[0], "int", "bool", "complex")
+    if weight is None:
+        refuse("mse_cpu", _pair(input, target)[0], "int", "bool", "complex")
+    else:
+        check_subtraction(input, target)
     x, y = _pair(input, target, weight)
     return in_single(lambda a, b: _weighted((a - b) * (a - b), weight, reduction))(x, y)
 
@@ -105,8 +108,6 @@ def l1_loss(
 
 
 def _smooth(d: Any, beta: float) -> Any:
-    if beta == 0:
-        return _absolute(d)
     size = _absolute(d)
     near = zeros_mask(size < beta, d)  # whose square does not overflow
     return jnp.where(size < beta, near * near * (0.5 / beta), size - 0.5 * beta)
@@ -126,6 +127,9 @@ def smooth_l1_loss(
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     x, y = _pair(input, target)
+    if beta == 0:
+        check_subtraction(input, target)
+        return in_single(lambda a, b: reduced(_absolute(a - b), reduction))(x, y)
     refuse("smooth_l1_cpu", x, "int", "bool", "complex")
     return in_single(lambda a, b: reduced(_smooth(a - b, beta), reduction))(x, y)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -10,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import strides
-from .._core.op import Array, Ints, Number, Scalar, Sizes, functions, op
+from .._core import dtypes, strides
+from .._core.op import Array, Ints, Scalar, Sizes, functions, op
 from .._core.parameters import need_kind
 from .._core.size import LONG
 from .._core.tensor import Tensor
+from .._core.unimplemented import is_rare
 from .._core.value import check_long
 from .activation import normal_dim
-from .pool import check_averaged
 from .products import on_cpu
-from .rules import check_subtraction, kind, refuse, scalar_name, to_float, unsupported
+from .rules import check_mean, check_subtraction, kind, refuse, scalar_name, to_float, unsupported
 from .standardising import first_of_two, layer_norm_p, moments, standardised
 from .whole_extremes import largest, smallest
 
@@ -41,7 +40,7 @@ def _affine(y: Any, weight: Any, bias: Any, shape: Any) -> Any:
 
 
 def _check_float(kernel: str, x: Any) -> None:
-    if kind(x) != "float":
+    if kind(x) != "float" or is_rare(dtypes.from_numpy(x.dtype)):
         unsupported(kernel, x)
 
 
@@ -61,6 +60,17 @@ def _check_channels(channels: int, **given: Any) -> None:
     for name, x in given.items():
         if x is not None and x.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {x.size}")
+
+
+def _of_nothing(x: Any, weight: Any, bias: Any) -> Any:
+    """What is made of an input without elements: its product with the first number of `weight`, plus that of `bias`."""
+    for p in (weight, bias):
+        if p is not None and not (p.ndim and p.shape[0]):
+            where = f"select(): index 0 out of range for tensor of size {list(p.shape)} at dimension 0"
+            raise IndexError(where if p.ndim else "select() cannot be applied to a 0-dim tensor.")
+        if p is not None:
+            x = (x + p[0]).astype(jnp.promote_types(x.dtype, p.dtype))
+    return x
 
 
 def _check_vectors(*running: Any) -> None:
@@ -140,15 +150,15 @@ def _batch_norm_train(
 ):
     """(normalised by the batch's own moments, new running mean, new running variance)."""
     _check_momentum("batch_norm", momentum)
-    _check_float("batch_norm", input)
-    if input.size:
-        _check_parameters(input, weight, bias, running_mean, running_var)
-    channels = input.shape[1] if input.ndim > 1 else input.shape[0]
+    if input.size == 0:
+        return (_of_nothing(input, weight, bias), *[r for r in (running_mean, running_var) if r is not None])
+    channels = input.shape[1] if input.ndim > 1 else 0
     _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_both(running_mean, running_var)
+    strides.wrap_dim(1, input.ndim, scalar=False)
+    _check_float("batch_norm", input)
+    _check_parameters(input, weight, bias, running_mean, running_var)
     _check_vectors(running_mean, running_var)
-    if input.size == 0:
-        return (input, *[r for r in (running_mean, running_var) if r is not None])
     axes = (0, *range(2, input.ndim))
     x = _wide(input)
     out = _affine(standardised(x, axes, eps), weight, bias, _channel_shape(x)).astype(input.dtype)
@@ -174,11 +184,13 @@ def _batch_norm_eval(
     for name, x in (("running_mean", running_mean), ("running_var", running_var)):
         if x is None:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
-    _check_float("batch_norm", input)
     if input.size == 0:
-        return input
+        return _of_nothing(input, weight, bias)
+    channels = input.shape[1] if input.ndim > 1 else 0
+    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    strides.wrap_dim(1, input.ndim, scalar=False)
+    _check_float("batch_norm", input)
     _check_parameters(input, weight, bias, running_mean, running_var)
-    _check_channels(input.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     _check_vectors(running_mean, running_var)
     x, shape = _wide(input), _channel_shape(input)
     scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))  # pyright: ignore[reportOptionalMemberAccess]
@@ -207,6 +219,8 @@ def batch_norm(
         _check_more_than_one(input.size())
         if eps <= 0.0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return batch_normed(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -255,18 +269,27 @@ def _instance_norm(
 ):
     """(normalised, new running mean, new running variance); the running moments are means over the batch."""
     _check_momentum("instance_norm", momentum)
-    strides.wrap_dim(1 if input.ndim else 0, input.ndim, scalar=False)
-    _check_float("batch_norm", input)
-    _check_parameters(input, weight, bias, running_var)
-    n, channels = input.shape[:2]
-    _check_repeated(n, channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    if use_input_stats:
-        _check_both(running_mean, running_var)
-    x, shape = _wide(input), _channel_shape(input)
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    strides.wrap_dim(1 if input.ndim else 0, input.ndim, scalar=False)
+    n, channels = input.shape[:2]
+    _check_repeated(
+        n * bool(input.size), channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     if not n and (weight is not None or bias is not None):
         raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
+    if use_input_stats and input.size == 0:
+        kept = [r for r in (running_mean, running_var) if r is not None]
+        if kept:
+            check_mean(input)  # of the running moments over the samples
+        if any([r.size != channels for r in kept]):  # noqa: C419
+            raise RuntimeError(f"shape '{[n, channels]}' is invalid for input of size {n * kept[0].size}")
+        return (_of_nothing(input, weight, bias), *[r if n else jnp.full_like(r, math.nan) for r in kept])
+    if use_input_stats:
+        _check_both(running_mean, running_var)
+    _check_float("batch_norm", input)
+    _check_parameters(input, weight, bias, running_var)
+    x, shape = _wide(input), _channel_shape(input)
     if not use_input_stats:
         assert running_mean is not None and running_var is not None
         scale = lax.rsqrt(running_var.astype(x.dtype) + np.asarray(eps, x.dtype))
@@ -438,52 +461,6 @@ def rms_norm(input: Array, normalized_shape: Sizes, weight: Array | None = None,
         real = jnp.iscomplexobj(weight) and not jnp.iscomplexobj(y)
         y = y * (jnp.real(weight) if real else weight).astype(y.dtype)
     return y.astype(input.dtype)
-
-
-@op(method=False, function=False, out=False, grad="DivBackward0", elementwise=True)
-def local_response_norm(input: Array, size: int, alpha: Number = 1e-4, beta: Number = 0.75, k: Number = 1.0):
-    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
-    if input.ndim < 3:
-        gap = " " * 25
-        raise ValueError(f"Expected 3D or higher dimensionality {gap}input (got {input.ndim} dimensions)")
-    if input.size == 0:
-        return input
-    if size < 1:
-        shown = (("kH", 1), ("kW", 0)) if input.ndim > 3 else (("kH", 0), ("kW", 1))
-        raise RuntimeError(
-            "kernel size should be greater than zero, but got "
-            + " ".join(["kT: " + str(size)] * (input.ndim > 3) + [f"{a}: {1 if b else size}" for a, b in shown])
-        )
-    check_averaged(input, 2 if input.ndim == 3 else 3)
-    for number in (alpha, beta, k):
-        check_long(number)
-    x, square = to_float(input), input * input
-    pads = [(0, 0)] * input.ndim
-    pads[1] = (size // 2, (size - 1) // 2)
-    padded = jnp.pad(square, pads)
-    total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + input.shape[1], axis=1) for i in range(size)])
-    mean = (
-        total / size if kind(input) == "float" else lax.div(total, jnp.full_like(total, size))
-    )  # PyTorch pools integers
-    return x / (mean.astype(x.dtype) * alpha + k) ** beta
-
-
-@op(method=False, function=False, out=False, grad="CrossMapLRN2dBackward")
-def cross_map_lrn(input: Array, size: int, alpha: float, beta: float, k: float):
-    """Divide (N, C, H, W) by (k + alpha * mean square of neighbouring channels) ** beta, as the old layer does: it never takes
-    channel 0 out of the window again."""
-    if input.ndim != 4:
-        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
-    for number in (beta, k):
-        check_long(number)
-    if kind(input) != "float":
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(input)}")
-    channels, reach = input.shape[1], int((size - 1) / 2 + 1)
-    square = input * input
-    padded = jnp.pad(square, ((0, 0), (reach - 1, reach - 1), (0, 0), (0, 0)))
-    total = functools.reduce(jnp.add, [lax.slice_in_dim(padded, i, i + channels, axis=1) for i in range(2 * reach - 1)])
-    total = total + jnp.where(np.arange(channels)[:, None, None] >= reach, square[:, :1], 0)
-    return input * (k + total * (alpha / size)) ** -beta
 
 
 # -- unit length, distances --------------------------------------------------------------------------------

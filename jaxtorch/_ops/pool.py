@@ -209,9 +209,6 @@ def _max_pool(
     kernel = numbers(kernel, n, name, "kernel_size")
     stride = numbers(stride, n, name, "stride", kernel)
     padding, dilation = numbers(padding, n, name, "padding"), numbers(dilation, n, name, "dilation")
-    if n == 1 and not indices:
-        refuse("max_pool1d_impl", x, "int", "bool", "complex")
-    refuse("max_pool2d" if n == 1 else name, x, "bool", "complex")
     if n == 1:
         _check_max1d(x, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     else:
@@ -222,6 +219,9 @@ def _max_pool(
         _check_strides(stride, dilation, n)
     sizes = _sizes(x, n, kernel, stride, padding, dilation, ceil_mode)
     _check_windows(x, n, kernel, stride, padding, dilation, sizes)
+    if n == 1 and not indices:
+        refuse("max_pool1d_impl", x, "int", "bool", "complex")
+    refuse("max_pool2d" if n == 1 else name, x, "bool", "complex")
     values = _max_values(x, n, kernel, stride, padding, dilation, sizes)
     if not indices:
         return values

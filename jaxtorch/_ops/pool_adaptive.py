@@ -14,6 +14,7 @@ from .._core.checks import flag
 from .._core.context import target
 from .._core.op import Array, Ints, op
 from .._core.size import need_sizes
+from .._core.strides import wrap_dim
 from .._core.symbols import up_to
 from .division import average, quotient
 from .pool import _avg_pool, _lowest, _max_places, _max_values
@@ -103,7 +104,11 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
 
 def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
     name = f"adaptive_avg_pool{n}d"
-    _check(x, n, name, "")
+    if n == 3 and output_size in (1, (1, 1, 1)):  # then it is a mean, of any tensor that has these dimensions
+        for dim in range(-1, -4, -1):
+            wrap_dim(dim, x.ndim, scalar=False)
+    else:
+        _check(x, n, name, "")
     sizes = _targets(x, n, output_size, name)
     if any(s < 0 for s in sizes):
         raise RuntimeError(
@@ -115,7 +120,7 @@ def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
         if all(s == 1 for s in sizes):
             check_mean(x)
             return jnp.mean(x, tuple(range(-n, 0)), keepdims=True)
-        if x.size or n == 3:
+        if math.prod((*x.shape[:-n], *sizes)) and (x.size or n == 3):
             unsupported("adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", x)
         return jnp.zeros((*x.shape[:-n], *sizes), x.dtype)
     return adaptive_average(x, n, sizes)
@@ -327,13 +332,16 @@ def _define_fractional(n: int) -> Any:
                 f"fractional_max_pool{n}d{'_out' * (n == 3)}(): Expected input to have non-zero size for non-batch dimensions, "
                 f"but got{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty."
             )
-        if kind(input) == "complex":
-            unsupported(f"fractional_max_pool{n}d_out_frame", input)
+        if input.ndim not in (n + 1, n + 2):
+            name = f"fractional_max_pool{n}d{'_out' * (n == 3)}"
+            raise RuntimeError(f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(input.shape)}")
         x = input[None] if input.ndim == n + 1 else input
         names = ("time", "height", "width")[-n:]
         for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):
             if o + k - 1 > s:
                 raise RuntimeError(f"fractional_max_pool{n}d(): pool {axis} {k} too large relative to input {axis} {s}")
+        if kind(input) != "float":
+            unsupported(f"fractional_max_pool{n}d_out_frame", input)
         random_samples = _samples_for(x, random_samples, n)
         if 0 in output_size:
             empty = jnp.zeros((*input.shape[:-n], *output_size), input.dtype)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._core import op as _op
 from .._core.size import need_sizes
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .._ops import pool as _pool
 from .._ops import pool_adaptive as _adaptive
 
@@ -58,9 +58,10 @@ max_pool3d, max_pool3d_with_indices = _define_max_pool(3)
 
 def _full_size(input: Tensor, output_size: Any) -> Any:
     """An output size without None: sizes of the input stand in."""
-    if isinstance(output_size, int) or output_size is None:
+    sizes = input.size()
+    if isinstance(output_size, int):
         return output_size
-    if len(input.size()) <= len(output_size):
+    if len(sizes) <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if not any(o is None for o in output_size):
         return tuple(output_size)
@@ -89,8 +90,9 @@ def _define_adaptive_max(n: int) -> tuple[Any, Any]:
     both = getattr(_adaptive, f"adaptive_max_pool{n}d_with_indices")
 
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+        indices = bool(return_indices)
         found = both(input, _plain_first(output_size if n == 1 else _full_size(input, output_size), name))
-        return found if return_indices else found[0]
+        return found if indices else found[0]
 
     def with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         return both(input, _plain_first(output_size if n == 1 else _full_size(input, output_size), name))
@@ -194,18 +196,23 @@ def _define_fractional(n: int) -> tuple[Any, Any]:
     ) -> Any:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-        for size, argument in ((kernel_size, "kernel_size"), (output_size, "output_size")):
-            if size is not None:
-                need_sizes(name, argument, size, 2 + (argument == "output_size"), alone=True)
-                if isinstance(size, (tuple, list)) and len(size) not in (1, n):
-                    raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of Ints")
         if output_size is None:
-            ratios = _each(output_ratio, n)
-            output_size = [int(s * r) for s, r in zip(tuple(input.shape)[-n:], ratios, strict=True)]
+            if n == 2 and len(output_ratio) > 2:
+                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+            ratios = output_ratio if n == 2 else _each(output_ratio, n)
+            output_size = [int(input.size(d - n) * ratios[d]) for d in range(n)]
         if _random_samples is None:
             batch = 1 if input.dim() == n + 1 else input.size(0)
             shape = (batch, input.size(-n - 1), n)
             _random_samples = _op.functions["rand"](*shape, dtype=input.dtype, device=input.device)
+        need_tensor(_random_samples, name, "random_samples", 4)
+        for size, argument in ((kernel_size, "kernel_size"), (output_size, "output_size")):
+            need_sizes(name, argument, size, 2 + (argument == "output_size"), alone=True)
+        for size, argument in ((kernel_size, "kernel_size"), (output_size, "output_size")):
+            if isinstance(size, (tuple, list)) and len(size) != n:
+                raise RuntimeError(
+                    f"{name}: {argument} must either be a single Int or tuple of {'three ' * (n == 3)}Ints"
+                )
         if n == 3 and any(k <= 0 for k in _each(kernel_size, n)):
             raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         return inner(input, _random_samples, _each(kernel_size, n), _each(output_size, n))

@@ -67,7 +67,6 @@ from .._ops.norm import (
     cosine_similarity,
     instance_norm,
     layer_norm,
-    local_response_norm,
     normalize,
     pairwise_distance,
     rms_norm,
@@ -77,6 +76,7 @@ from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d
 from .._ops.pool_adaptive import adaptive_avg_pool1d
 from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from .._ops.resample import channel_shuffle as native_channel_shuffle
+from .._ops.response_norm import local_response_norm as _local_response_norm
 from ..overrides import handle_torch_function as handle_torch_function
 from ..overrides import has_torch_function as has_torch_function
 from ..overrides import has_torch_function_unary as has_torch_function_unary
@@ -362,7 +362,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """exp(input), normalised to sum 1 along `dim`."""
     if dim is None:
         dim = _activation.implicit_dim("softmax", input.dim(), _stacklevel)
-    return _activation.softmax(input, dim, dtype)
+    return input.softmax(dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -376,7 +376,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     """The logarithm of `softmax`, computed stably."""
     if dim is None:
         dim = _activation.implicit_dim("log_softmax", input.dim(), _stacklevel)
-    return _activation.log_softmax(input, dim, dtype)
+    return input.log_softmax(dim, dtype)
 
 
 # -- losses that warn before they broadcast ------------------------------------------------------------
@@ -515,6 +515,13 @@ def group_norm(
         sizes = [shape[0] * shape[1] // num_groups, num_groups, *shape[2:]]
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {sizes}")
     return _norm.group_norm(input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
+    if input.dim() > 2 and not input.numel():
+        return input
+    return _local_response_norm(input, size, alpha, beta, k)
 
 
 for _name, _function in list(globals().items()):  # what a function made is called in a message about its arguments

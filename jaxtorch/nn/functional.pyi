@@ -62,6 +62,8 @@ def _in_projection(q: Any, k: Any, v: Any, w_q: Tensor, w_k: Tensor, w_v: Tensor
     """The projections of query, key and value by a weight (E, own width) each."""
 def _in_projection_packed(q: Any, k: Any, v: Any, w: Tensor, b: Tensor | None = ...) -> list[Tensor]:
     """The projections of query, key and value by one weight (3 * E, E)."""
+def _local_response_norm(input: Tensor, size: Any, alpha: _Number | None = ..., beta: _Number | None = ..., k: _Number | None = ...) -> Tensor:
+    """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
 def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: _int) -> _bool:
     """Whether there is a batch dimension. AssertionError where the operands' dimensions do not go together."""
 def _sizes_differ(target: Any, input: Any) -> _bool: ...
@@ -193,7 +195,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = ..., *, out: Any
     """`input @ weight.T + bias`: (*, in) with weight (out, in) or (in), bias (out) or ()."""
 def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = ..., weight: Tensor | None = ..., reduction: _str = ..., ignore_index: _int | None = ..., label_smoothing: _float = ..., options: Any = ...) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`."""
-def local_response_norm(input: Tensor, size: Any, alpha: _Number | None = ..., beta: _Number | None = ..., k: _Number | None = ...) -> Tensor:
+def local_response_norm(input: Tensor, size: _int, alpha: _float = ..., beta: _float = ..., k: _float = ...) -> Tensor:
     """Divide by (k + alpha * mean square of `size` neighbouring channels) ** beta (Krizhevsky et al., 2012)."""
 def log_softmax(input: Tensor, dim: _int | None = ..., _stacklevel: _int = ..., dtype: Any = ...) -> Tensor:
     """The logarithm of `softmax`, computed stably."""

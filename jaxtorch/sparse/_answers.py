@@ -16,6 +16,7 @@ from .._core.tensor import Tensor
 from .._ops import constants
 from .._ops import sparse as _ops
 from ._convert import coalesce, compress, flat_places, index_tensor, to_coo, to_dense
+from ._refused import refuse_layout, refuse_sizes
 from ._tensor import (
     BLOCKED,
     COO,
@@ -41,8 +42,14 @@ def answer(public: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     name = public.__name__
     handler = TABLE.get(name)
     if handler is None or (args and not isinstance(args[0], SparseTensor) and _wants_sparse(handler)):
+        refuse_layout(public, args)
+        refuse_sizes(public, args, kwargs)
         unsupported(name, args)
-    out = handler(*args, **kwargs)
+    try:
+        out = handler(*args, **kwargs)
+    except NotImplementedError:
+        refuse_layout(public, args)
+        raise
     if isinstance(out, SparseTensor):
         if not out._made_by:
             out._made_by = grad_name(name)

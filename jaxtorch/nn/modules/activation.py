@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._core.op import functions
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty
 from .. import functional as F
@@ -168,14 +169,14 @@ class Sigmoid(Module):
     """1 / (1 + exp(-input))."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
+        return functions["sigmoid"](input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
+        return functions["tanh"](input)
 
 
 class LogSigmoid(Module):

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty
-from ..._ops.norm import cross_map_lrn
+from ..._ops.response_norm import cross_map_lrn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
