@@ -7,6 +7,7 @@ built. A program uses some fifty of the six hundred: a function's text is writte
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import threading
 from collections.abc import Callable
@@ -196,17 +197,17 @@ class _Source:
             self._write_out()
         if self.inplace:
             self._write_permission()
-        fixed = all(p.kind in ("array", "operand") for p in op.operands)
+        first = len([*itertools.takewhile(lambda p: p.kind in ("array", "operand"), op.operands)])  # that are always there
+        fixed = first == op.n_operands
         self.add("_m = 0")
         if op.elementwise or op.like_input or op.channels:
             self.add("_l = None")
-        if fixed:
-            self._read_fixed()
-        else:
-            self._read_any()
+        self._read_first(first)
+        if not fixed:
+            self._read_others(first)
         names = self._operand_names()
         operands = f"({''.join(n + ', ' for n in names)})" if fixed else "_ops"
-        keys = [f"_v{i}.aval" if fixed else f"_k{i}" for i in range(op.n_operands)]
+        keys = [f"_v{i}.aval" if i < first else f"_k{i}" for i in range(op.n_operands)]
         self.add(f"_key = ({', '.join([*keys, *[parameters.key_part(p) for p in op.statics]])},)")
         self.add("try:")
         self.add("_e = _ENTRIES[_key]", 2)
@@ -308,9 +309,10 @@ class _Source:
     def _operand_names(self) -> list[str]:
         return [p.name for p in self.op.operands]
 
-    def _read_fixed(self) -> None:
+    def _read_first(self, count: int) -> None:
+        """So many operands, which are always there."""
         read = "read" if self.op.differentiable else "peek"
-        for i, p in enumerate(self.op.operands):
+        for i, p in enumerate(self.op.operands[:count]):
             n = p.name
             self.add(f"if isinstance({n}, _T):")
             self.add(f"_a = {n}._alias", 2)
@@ -320,12 +322,13 @@ class _Source:
                 self.add(f"if {n}._layout is not None: _l = True", 2)
             self.add("else:")
             self.add(f"_v{i} = {self._other_value(p)}", 2)
-        self.add(f"_vals = [{', '.join(f'_v{i}' for i in range(self.op.n_operands))}]")
+        self.add(f"_vals = [{', '.join(f'_v{i}' for i in range(count))}]")
 
-    def _read_any(self) -> None:
+    def _read_others(self, first: int) -> None:
+        """The operands from this one on, of which some may be left out, or be several."""
         read = "read" if self.op.differentiable else "peek"
-        self.add("_vals = []; _ops = []")
-        for i, p in enumerate(self.op.operands):
+        self.add(f"_ops = [{', '.join(self._operand_names()[:first])}]")
+        for i, p in enumerate(self.op.operands[first:], first):
             n = p.name
             if p.kind == "arrays":
                 self.add(f"_k{i}, _m = _LIST(_OP, {n!r}, {n}, _vals, _ops, _m)")
@@ -347,7 +350,7 @@ class _Source:
             self.add(f"if isinstance({n}, _T):", depth)
             self.add(f"_a = {n}._alias", depth + 1)
             self.add(f"_v = {n}._value if _a is None else _a.{read}({n})", depth + 1)
-            self.add(f"if {n}._rg: _m |= 1 << len(_vals)", depth + 1)
+            self.add(f"if {n}._rg: _m |= {1 << first if i == first else '1 << len(_vals)'}", depth + 1)
             if self._gives_strides(i):
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)
             self.add("else:", depth)
