@@ -197,7 +197,7 @@ class _Source:
             self._write_out()
         if self.inplace:
             self._write_permission()
-        first = len([*itertools.takewhile(lambda p: p.kind in ("array", "operand"), op.operands)])  # that are always there
+        first = len([*itertools.takewhile(lambda p: p.kind in ("array", "operand"), op.operands)])  # always there
         fixed = first == op.n_operands
         self.add("_m = 0")
         if op.elementwise or op.like_input or op.channels:
