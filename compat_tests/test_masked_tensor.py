@@ -47,6 +47,7 @@ def test_call(call: str):
     assert run(candidate(), call) == run(torch, call)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
 @pytest.mark.parametrize("correction", [0, 0.5, 1, 2])
 def test_correction(correction: float):
     """PyTorch's MaskedTensors take no correction; its `torch.masked.var` does."""

@@ -174,6 +174,7 @@ class Here(pickle.Unpickler):
         return super().find_class("jax" + module if ours_too else module, name)
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("protocol", [2, 5])
 def test_pythons_pickles_of_pytorch_are_read(protocol: int) -> None:
     def things(t: Any) -> dict[str, Any]:

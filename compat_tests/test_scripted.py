@@ -141,7 +141,11 @@ def test_modules() -> None:
     outer = jaxtorch.nn.Sequential(scripted)
     with pytest.raises(jaxtorch.jit.Error, match="AssertionError: two dimensions"):
         outer(jaxtorch.ones(3))
-    nested = jaxtorch.jit.script(lambda x: scripted(x))
+
+    def calls(x: Any) -> Any:
+        return scripted(x)
+
+    nested = jaxtorch.jit.script(calls)
     with pytest.raises(jaxtorch.jit.Error) as caught:
         nested(jaxtorch.ones(3))
     assert isinstance(caught.value.__cause__, AssertionError)

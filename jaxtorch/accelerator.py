@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _accelerators as _shared
 from ._core.device import device, jax_devices
+from ._core.warned import deprecated as _deprecated
 
 __all__ = [
     "Graph", "current_accelerator", "current_device_idx", "current_device_index", "device_count", "device_index",
@@ -126,5 +127,5 @@ class Graph:
         raise NotImplementedError("torch.accelerator.Graph: use torch.compile, which captures whole calls")
 
 
-current_device_idx = current_device_index
-set_device_idx = set_device_index
+current_device_idx = _deprecated("Use `current_device_index` instead.")(current_device_index)
+set_device_idx = _deprecated("Use `set_device_index` instead.")(set_device_index)

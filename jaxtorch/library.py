@@ -11,6 +11,7 @@ from typing import Any
 from ._absent import absent_function as _absent_function
 from ._core.device import device as _device
 from ._core.tensor import Tensor as _Tensor
+from ._core.warned import deprecated as _deprecated
 from ._library import operators as _operators
 from ._library import schema as _schema
 from ._library.operators import OpOverload
@@ -210,6 +211,10 @@ def register_fake(
     return register if func is None else register(func)
 
 
+@_deprecated(
+    "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will remove "
+    "`torch.library.impl_abstract` in a future version of PyTorch."
+)
 def impl_abstract(qualname: str, func: Any = None, *, lib: Library | None = None, _stacklevel: int = 1) -> Any:
     """The old name of `register_fake`."""
     return register_fake(qualname, func, lib=lib)

@@ -19,6 +19,21 @@ _ALL_FRAMES = "frames" in os.environ.get("JAXTORCH_LOG", "")
 _USUAL = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError)
 
 
+def deprecated(text: str, category: type[Warning] = FutureWarning) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: each call of the function warns, at the user's line, and `__deprecated__` is the text, as PEP 702 has it."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            warn(text, category)
+            return function(*args, **kwargs)
+
+        called.__deprecated__ = text  # pyright: ignore[reportAttributeAccessIssue]
+        return called
+
+    return decorate
+
+
 class Always:
     """`torch.set_warn_always`: are warnings that come once a process to come each time?"""
 
@@ -30,10 +45,15 @@ def _depth() -> int:
     frame: Any = sys._getframe(2)
     level = 2
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_BETWEEN):
+        if not inside(frame):
             return level
         frame, level = frame.f_back, level + 1
     return level
+
+
+def inside(frame: Any) -> bool:
+    """Does the frame run code of the library's, and none of the user's?"""
+    return frame is not None and frame.f_code.co_filename.startswith(_BETWEEN)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

@@ -246,8 +246,13 @@ def _holds_arrays(data: Any, ndim: int) -> bool:
     return any(_holds_arrays(d, ndim - 1) if d.__class__ in (list, tuple) else True for d in data)
 
 
+def _holds_an_array(data: Any) -> bool:
+    """Is an array of NumPy's among the elements of the lists?"""
+    return data.__class__ in (list, tuple) and any(isinstance(d, np.ndarray) or _holds_an_array(d) for d in data)
+
+
 def _warn_slow(data: Any) -> None:
-    if isinstance(data, (list, tuple)) and data and isinstance(data[0], np.ndarray):
+    if _holds_an_array(data):
         once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
             "single numpy.ndarray with numpy.array() before converting to a tensor."

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from .._core import dtypes
+from .._core.warned import inside
+from . import storage_warnings
 from .storage_types import TypedStorage, UntypedStorage
 
 
@@ -20,6 +23,8 @@ class _LegacyStorageMeta(type):
         cls, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: Any = None, device: Any = None,
         _internal: Any = None,
     ) -> TypedStorage:  # fmt: skip
+        if not inside(sys._getframe(1)):
+            storage_warnings.warn()
         for name, given in (("dtype", dtype), ("device", device)):
             if given is not None:
                 raise RuntimeError(f"{cls.__name__}(): keyword argument '{name}' cannot be specified")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -13,6 +12,8 @@ from .._core.parameters import checked
 from .._core.returned import GradDtype
 from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
+from .._core.warned import warn
+from . import storage_warnings
 from ._members import Members
 from .properties import data_ptr as _data_ptr
 
@@ -27,14 +28,12 @@ def name(self: Tensor) -> None:
 
 
 def _get_volatile(self: Tensor) -> bool:
-    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    warn("volatile was removed (Variable.volatile is always False)")
     return False
 
 
 def _set_volatile(self: Tensor, value: Any) -> None:
-    warnings.warn(
-        "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", UserWarning, stacklevel=2
-    )
+    warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
 
 
 MEMBERS["volatile"] = property(_get_volatile, _set_volatile, doc="False, with a warning: PyTorch has removed it.")
@@ -184,7 +183,7 @@ def storage_type(self: Tensor) -> Any:
     """The class of the storage, such as torch.FloatStorage."""
     from .legacy_storage import STORAGE_OF
 
-    warnings.warn("TypedStorage is deprecated. It will be removed in the future", UserWarning, stacklevel=2)
+    storage_warnings.warn()
     return STORAGE_OF[self.dtype]
 
 
@@ -197,14 +196,14 @@ def reinforce(self: Tensor, reward: Any) -> NoReturn:
 @member
 def resize(self: Tensor, *sizes: Any) -> Tensor:
     """`view`, with a warning: use `resize_` or `view`."""
-    warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize is deprecated")
     return _resized(self, sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes)
 
 
 @member
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
     """`view_as`, with a warning: use `resize_as_` or `view_as`."""
-    warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    warn("non-inplace resize_as is deprecated")
     return _resized(self, tensor.shape)
 
 

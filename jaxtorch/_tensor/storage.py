@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,13 @@ from .._core.storage import Alias, Storage, Version, alias_of
 from .._core.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference
 from .._core.value import Value, aval_of
 from .._ops.assignment import C_NAMES
+from . import storage_warnings
 from ._members import Members
 from .memory import extent_of, flat_of, grow, pin, whole_of
 from .storage_types import TypedStorage, UntypedStorage, of
 
 MEMBERS = Members()
 member = MEMBERS.member
-
-_warned: list[bool] = []
 
 
 @member
@@ -41,15 +39,7 @@ def _typed_storage(self: Tensor) -> TypedStorage:
 @member
 def storage(self: Tensor) -> TypedStorage:
     """The memory behind the tensor as elements of its type; deprecated, as in PyTorch."""
-    if not _warned:
-        _warned.append(True)
-        warnings.warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
-            "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
-            "tensor.untyped_storage() instead of tensor.storage()",
-            UserWarning,
-            stacklevel=2,
-        )
+    storage_warnings.warn()
     return _typed_storage(self)
 
 

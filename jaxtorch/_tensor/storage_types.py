@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._core import capture, dtypes, host
-from .._core.device import cpu, default_device, device
+from .._core.device import cpu, default_device, device, jax_devices
 from .._core.modes import no_grad
 from .._core.storage import Storage, alias_of
 from .._core.tensor import Tensor, from_host
-from .._core.warned import once
+from . import storage_warnings
 from .memory import PinnedMemory, address, can_grow, copied, extent_of, flat_of, grow, pin, shared_file, whole_of
 
 _public: weakref.WeakKeyDictionary[Storage, Any] = weakref.WeakKeyDictionary()
@@ -118,6 +118,10 @@ class StorageBase:
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """A copy on the GPU, the memory itself where it is there already."""
+        if device is None and not jax_devices("cuda"):
+            raise TypeError(
+                "'<' not supported between instances of 'NoneType' and 'int': there is no current CUDA device"
+            )
         return self.to(device="cuda" if device is None else device if isinstance(device, str) else f"cuda:{device}")
 
     def hpu(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
@@ -158,7 +162,7 @@ class StorageBase:
 
 
 for _name, _dtype in _CONVERSIONS.items():
-    setattr(StorageBase, _name, _converter(_name, _dtype))
+    setattr(StorageBase, _name, storage_warnings.warning(_converter(_name, _dtype)))
 
 
 def _here(module: str) -> str:
@@ -414,6 +418,7 @@ _IN_FULL = (
 )
 
 
+@storage_warnings.warns
 class TypedStorage(StorageBase):
     """A storage read as elements of one type; PyTorch has deprecated it for `UntypedStorage`."""
 
@@ -427,7 +432,7 @@ class TypedStorage(StorageBase):
     ) -> None:  # fmt: skip
         """args: nothing, a number of elements (0 each), or their values; or `wrap_storage`, memory to read as `dtype`."""
         if not _internal:
-            once("TypedStorage is deprecated: UntypedStorage will be the only storage class.")
+            storage_warnings.warn()
         if wrap_storage is not None:
             if args or dtype is None or device is not None:
                 raise RuntimeError("TypedStorage(): expected a dtype and nothing else beside wrap_storage")

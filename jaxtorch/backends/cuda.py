@@ -7,7 +7,7 @@ from collections.abc import Iterator as _Iterator
 from typing import Any
 
 from .. import _precision
-from .._core.warned import warn as _warn
+from .._core.warned import deprecated as _deprecated
 from .._switches import expect_bool as _expect_bool
 from ..cuda import is_available as _is_available
 from . import _flags
@@ -21,16 +21,15 @@ __all__ = [
 ]  # fmt: skip
 
 
+@_deprecated(
+    "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
+    "`torch.nn.attention.sdpa_kernel()`."
+)
 @_contextlib.contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> _Iterator[dict[str, bool]]:
     """Deprecated: `torch.nn.attention.sdpa_kernel`. Keeps the settings inside the context; XLA makes the kernels."""
-    _warn(
-        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please see "
-        "`torch.nn.attention.sdpa_kernel()`.",
-        FutureWarning,
-    )
     before = dict(_sdp)
     _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

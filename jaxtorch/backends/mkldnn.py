@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .._switches import expect_bool
+from .._core.warned import warn
 from . import _flags
 
 __all__ = ["deterministic", "enabled", "flags", "is_available"]
@@ -24,6 +24,8 @@ class _Unheard(_flags.Flag):
 
     def __set__(self, module: Any, value: Any) -> None:
         self.check(module, value)
+        if value is not None:
+            warn("TF32 acceleration on top of oneDNN is available for Intel GPUs. There are none here.")
 
 
 def is_available() -> bool:
@@ -58,10 +60,11 @@ def set_flags(
 
 @contextlib.contextmanager
 def flags(
-    enabled: bool = False, deterministic: bool = False, allow_tf32: bool = True, fp32_precision: str = "none"
+    enabled: bool = False, deterministic: bool = False, allow_tf32: bool | None = True, fp32_precision: str = "none"
 ) -> Iterator[None]:
     """Context in which the switches have other values."""
-    expect_bool("_set_onednn_allow_tf32", allow_tf32)
+    if allow_tf32 is not None:
+        sys.modules[__name__].allow_tf32 = allow_tf32  # pyright: ignore[reportAttributeAccessIssue] - for its error and warning
     given = {"enabled": enabled, "deterministic": deterministic}
     precision = None if fp32_precision == "none" else fp32_precision
     with _flags.changed(sys.modules[__name__], **given, fp32_precision=precision):

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType
@@ -91,6 +93,14 @@ class Attribute:
 _missing = _scripted.missing
 
 
+def _deprecated(name: str, instead: str = "Please switch to `torch.compile` or `torch.export`.") -> None:
+    """PyTorch's warning, which Python hides by default: it names a line of the library's own."""
+    warnings.warn(f"`torch.jit.{name}` is deprecated. {instead}", DeprecationWarning, stacklevel=2)
+
+
+_COMPILE, _EXPORT = "Please use `torch.compile` instead.", "Please switch to `torch.export`."
+
+
 def _get_trace_graph(*args: Any, **kwargs: Any) -> Any:
     """TorchScript's graph of a call, by which fvcore counts operations: NotImplementedError."""
     raise _missing("torch.jit._get_trace_graph")
@@ -104,19 +114,39 @@ def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
     """`obj` as it is: a function or module runs as Python, with TorchScript's exceptions; a module shares all attributes with `obj`.
 
     What it raises or asserts is a `torch.jit.Error`, other errors are RuntimeErrors. Classes are given back, and everything where
-    scripting is off (PYTORCH_JIT=0).
+    scripting is off (PYTORCH_JIT=0). RuntimeError for a class of modules and for a lambda, OSError for a function without source.
     """
+    _deprecated("script")
     if not _state._enabled:
         return obj
     if builtins.isinstance(obj, Module):
         return _scripted.scripted_module(obj)
     if type(obj) is FunctionType and not obj.__module__.startswith("jaxtorch") and not hasattr(obj, "_scripted"):
+        _look_at_source(obj)
         made = _scripted.scripted_function(obj)
         _scripted.functions.add(made)
         return made
+    if builtins.isinstance(obj, type) and issubclass(obj, Module):
+        raise RuntimeError(
+            f"Type '{obj}' cannot be compiled since it inherits from nn.Module, pass an instance instead"
+        )
     if obj is None or builtins.isinstance(obj, _BUILT_IN) or type(obj) is object:
         raise TypeError(f"{type(obj)} is a built-in class")
     return obj
+
+
+def _look_at_source(function: Callable[..., Any]) -> None:
+    """OSError for a function whose source cannot be read, RuntimeError for a lambda: TorchScript is made from the source."""
+    try:
+        inspect.getsource(function)
+    except (OSError, TypeError):
+        raise OSError(
+            f"Can't get source for {function}. TorchScript requires source access in order to carry out compilation, make sure "
+            "original .py files are available."
+        ) from None
+    if function.__name__ == "<lambda>":
+        code = function.__code__
+        raise RuntimeError(f"Expected a single top-level function: {code.co_filename}:{code.co_firstlineno}")
 
 
 def trace(
@@ -129,6 +159,7 @@ def trace(
 
     `func` runs on the example, once or with `check_trace` four times, as in PyTorch.
     """
+    _deprecated("trace")
     if not _state._enabled:
         return func
     owner = getattr(func, "__self__", None)
@@ -136,6 +167,8 @@ def trace(
         func = owner
     if builtins.isinstance(func, Module):
         _scripted.refuse_lazy(func)
+    for _ in range(1 + bool(check_trace) if builtins.isinstance(func, Module) else bool(check_trace)):
+        _deprecated("trace_method" if builtins.isinstance(func, Module) else "trace")
     strict = args[2] if len(args) > 2 else kwargs.get("strict", True)
     _traced.run(func, example_inputs, example_kwarg_inputs, check_trace, strict)
     if not builtins.isinstance(func, Module):
@@ -147,8 +180,11 @@ def trace_module(
     mod: Any, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True, *args: Any, **kwargs: Any
 ) -> Any:
     """`mod` as by `trace`, with the methods that `inputs` names."""
+    _deprecated("trace_method")
     if not _state._enabled:
         return mod
+    if check_trace:
+        _deprecated("trace_method")
     for name, example in inputs.items():
         _traced.run(mod if name == "forward" else getattr(mod, name), example, None, check_trace)
     return _traced.traced_module(mod, [name for name in inputs if name != "forward"])
@@ -156,6 +192,7 @@ def trace_module(
 
 def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The method, with TorchScript's exceptions."""
+    _deprecated("script_method")
     if not _state._enabled:
         return fn
     return _scripted.scripted_function(fn)
@@ -171,6 +208,7 @@ _script_if_tracing = script_if_tracing
 
 def interface(obj: type) -> type:
     """The class itself."""
+    _deprecated("interface", _COMPILE)
     return obj
 
 
@@ -179,6 +217,7 @@ def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True
 
     preserved_attrs: names of its attributes and methods that the new one has too.
     """
+    _deprecated("freeze", _COMPILE)
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to script your 'nn.Module'."
@@ -188,6 +227,7 @@ def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True
 
 def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
     """`freeze` of the module in evaluation, or the module itself where that was done: XLA optimises what runs."""
+    _deprecated("optimize_for_inference", _COMPILE)
     if not builtins.isinstance(mod, ScriptModule):
         raise RuntimeError(
             "optimize_for_inference expects a ScriptModule as input. "
@@ -215,6 +255,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """A future with the function's result, which is computed at once."""
+    _deprecated("fork", _COMPILE)
     made = Future()
     try:
         made.set_result(func(*args, **kwargs))
@@ -228,6 +269,7 @@ _fork = fork
 
 def wait(future: Future) -> Any:
     """The result of a future of `fork`."""
+    _deprecated("wait", _COMPILE)
     return future.wait()
 
 
@@ -240,6 +282,7 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     f: a path, or an object with `write`. NotImplementedError, which names it, for what cannot be written: scripted and frozen
     modules, control flow that depends on values, layers and functions whose TorchScript is not known.
     """
+    _deprecated("save", _EXPORT)
     from ._writing import save
 
     if not builtins.isinstance(m, ScriptModule):
@@ -256,6 +299,7 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
     The source in the archive is compiled to Python once. It can call operations and what the archive defines, nothing else: files
     that ask for more raise RuntimeError. An operation that jaxtorch lacks raises NotImplementedError where it is called.
     """
+    _deprecated("load", _EXPORT)
     from ._reading import load
 
     return load(f, map_location, _extra_files)
@@ -279,6 +323,7 @@ class strict_fusion:
 
 def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Returns the strategy that was set before; none has an effect."""
+    _deprecated("set_fusion_strategy", _COMPILE)
     global _strategy
     before, _strategy = _strategy, strategy
     return before

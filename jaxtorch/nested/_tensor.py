@@ -17,6 +17,7 @@ from .._core.op import functions
 from .._core.overrides import disable_subclass, wrapped_grad
 from .._core.size import Size
 from .._core.tensor import Tensor
+from .._core.warned import once
 from .._ops import constants
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -277,6 +278,10 @@ def _like(x: NestedTensor, flat: Tensor, shapes: Shapes | None = None) -> Nested
 
 def _made(parts: Any, ragged: Ragged | None, ragged_dim: int | None = None) -> NestedTensor:
     """A nested tensor of these parts, with their history. Ragged is the dimension in which they differ, unless it is given."""
+    if ragged is None:
+        once(
+            "The PyTorch API of nested tensors is in prototype stage and will change in the near future. Use torch.jagged."
+        )
     with disable_subclass():
         shapes = tuple([tuple(p.shape) for p in parts])
         if ragged_dim is None:

@@ -13,6 +13,7 @@ from .._core.parameters import MISSING, need_kind
 from .._core.size import need_sizes
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor
+from .._core.warned import once
 from .._ops import constants
 from .._ops.casting import as_dtype
 from ._convert import check_bounds
@@ -37,6 +38,7 @@ class check_sparse_tensor_invariants:
     __module__ = "jaxtorch.sparse"
 
     _on = False
+    _told = False  # has the program said which?
 
     def __init__(self, enable: bool = True) -> None:
         self.state = enable
@@ -50,12 +52,12 @@ class check_sparse_tensor_invariants:
     @staticmethod
     def enable() -> None:
         """Check indices from now on."""
-        check_sparse_tensor_invariants._on = True
+        check_sparse_tensor_invariants._on = check_sparse_tensor_invariants._told = True
 
     @staticmethod
     def disable() -> None:
         """Check them no more."""
-        check_sparse_tensor_invariants._on = False
+        check_sparse_tensor_invariants._on, check_sparse_tensor_invariants._told = False, True
 
     def __enter__(self) -> None:
         if self.saved is not None:
@@ -64,6 +66,7 @@ class check_sparse_tensor_invariants:
                 "nesting."
             )
         self.saved, check_sparse_tensor_invariants._on = self._on, self.state
+        check_sparse_tensor_invariants._told = True
 
     def __exit__(self, *exc: Any) -> None:
         check_sparse_tensor_invariants._on, self.saved = bool(self.saved), None
@@ -80,6 +83,11 @@ class check_sparse_tensor_invariants:
 
 
 def _checks(asked: bool | None) -> bool:
+    if asked is None and not check_sparse_tensor_invariants._told:
+        once(
+            "Sparse invariant checks are implicitly disabled. Memory errors (e.g. SEGFAULT) will occur in PyTorch when operating on "
+            "a sparse tensor which violates the invariants. To opt in or out: torch.sparse.check_sparse_tensor_invariants"
+        )
     return check_sparse_tensor_invariants._on if asked is None else asked
 
 
@@ -126,6 +134,7 @@ def sparse_coo_tensor(
     need_kind("sparse_coo_tensor", "pin_memory", "bool", pin_memory)
     if values is MISSING:
         size = _size(indices if size is MISSING else size, 1, alone=True)
+        _checks(check_invariants)
         return empty(size, COO, dtype, device, requires_grad)
     if size is not MISSING:
         size = _size(size, 3, alone=False)

@@ -9,7 +9,7 @@ from .._core.size import Size
 from .._core.tensor import Tensor
 from .._core.warned import once
 from . import _answers
-from ._create import empty, sparse_coo_tensor
+from ._create import check_sparse_tensor_invariants, empty, sparse_coo_tensor
 from ._tensor import COO, SparseTensor, method
 
 
@@ -31,7 +31,8 @@ class _LegacyMeta(type):
                 "torch.sparse.SparseTensor(indices, values, shape, *, device=) is deprecated. Please use "
                 "torch.sparse_coo_tensor(indices, values, shape, dtype=, device=)."
             )
-            return sparse_coo_tensor(indices, values, args[2] if len(args) > 2 else None, device=device)
+            size, checks = args[2] if len(args) > 2 else None, check_sparse_tensor_invariants.is_enabled()
+            return sparse_coo_tensor(indices, values, size, device=device, check_invariants=checks)
         size = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list, Size)) else args
         return empty(tuple(size) or (0,), COO, cls._dtype, device)
 
@@ -64,7 +65,8 @@ def new(self: SparseTensor, *args: Any, device: Any = None) -> SparseTensor:
     if 2 <= len(args) <= 3 and isinstance(args[0], Tensor) and isinstance(args[1], Tensor):
         if args[0].dtype is not dtypes.int64:
             raise RuntimeError("indices must be an int64 tensor")
-        return sparse_coo_tensor(*args, device=self.device if device is None else device)
+        checks = check_sparse_tensor_invariants.is_enabled()
+        return sparse_coo_tensor(*args, device=self.device if device is None else device, check_invariants=checks)
     if len(args) == 1 and isinstance(args[0], Size):
         args = tuple(args[0])
     elif len(args) == 1 and isinstance(args[0], tuple):

@@ -14,7 +14,7 @@ from .._ops import sparse as _ops
 from .._ops.casting import as_dtype
 from ._answers import add, mul, on, t_, unsupported
 from ._convert import coalesce, compress, entries, flat_places, index_tensor, to_coo, to_dense
-from ._tensor import COO, SparseTensor, coo, host, make, with_values
+from ._tensor import COO, SparseTensor, coo, host, make, warn_of_beta, with_values
 
 
 def _check(name: str, a: Tensor, b: Tensor) -> None:
@@ -54,6 +54,7 @@ def mm(input: Any, mat2: Any, made_by: str = "MmBackward0") -> Tensor:
 
 def _both_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Every value of `a` meets those of the row of `b` that its column names; equal places are added."""
+    warn_of_beta("CSR")  # PyTorch multiplies two COO tensors as CSR ones
     at, bt = host(a._parts[0]), host(b._parts[0])
     starts = np.searchsorted(bt[0], at[1], "left")
     counts = np.searchsorted(bt[0], at[1], "right") - starts

@@ -21,6 +21,7 @@ from .._core.sparsity import NO_MEMORY, NO_PROGRAM
 from .._core.tape import shown
 from .._core.tensor import Tensor
 from .._core.value import Value, aval_of
+from .._core.warned import once
 from .._ops import constants
 from .._tensor.conversion import to_numpy
 from .._tensor.sharing import reduced
@@ -81,11 +82,22 @@ class SparseTensor(Tensor):
         return self._parts[-1]
 
 
+def warn_of_beta(kind: str) -> None:
+    """PyTorch's warning at the first compressed tensor that is made, also within an operation."""
+    once(
+        f"Sparse {kind} tensor support is in beta state. If you miss a functionality in the sparse tensor support, say so to "
+        "the project.",
+        key="compressed sparse tensors",
+    )
+
+
 def make(
     kind: Any, parts: tuple[Tensor, ...], size: Any, sparse: int = 2, merged: bool = False, made_by: str = ""
 ) -> SparseTensor:
     """A sparse tensor of these parts, which it shares."""
     capture.breaks("a sparse tensor is made")
+    if kind is not COO:
+        warn_of_beta(str(kind)[-3:].upper())
     t = object.__new__(SparseTensor)
     found = parts[-1]._value.aval
     t._value = Value(aval_of(tuple([int(n) for n in size]), found.dtype, found.slot))

@@ -14,6 +14,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from .. import _absent_names
+from .._core.warned import deprecated
 
 _NOTHING = object()
 
@@ -99,26 +100,39 @@ class ConfigModule(ModuleType):
         """The type of the value that a setting begins with."""
         return type(self._defaults[self._place(config_name)[1]])
 
+    @deprecated(
+        "`config.to_dict()` has been deprecated. It no longer changes the underlying config. use `config.get_config_copy()` instead "
+        "if you just want a copy of the config"
+    )
     def to_dict(self) -> dict[str, Any]:
         """All settings by name; those of groups as `group.name`."""
+        return self._all()
+
+    def _all(self) -> dict[str, Any]:
         return {n: v for n, v in (self._defaults | self._values).items() if v is not _NOTHING}
 
-    shallow_copy_dict = to_dict
+    @deprecated(
+        "`config.shallow_copy_dict()` has been deprecated. It no longer changes the underlying config. use "
+        "`config.get_config_copy()` instead if you just want a copy of the config"
+    )
+    def shallow_copy_dict(self) -> dict[str, Any]:
+        """What `to_dict` gives."""
+        return self._all()
 
     def get_config_copy(self) -> dict[str, Any]:
         """All settings by name, copied to their depth."""
-        return copy.deepcopy(self.to_dict())
+        return copy.deepcopy(self._all())
 
     get_serializable_config_copy = get_config_copy
 
     def save_config(self) -> bytes:
         """All settings, pickled."""
-        return pickle.dumps(self.to_dict(), protocol=2)
+        return pickle.dumps(self._all(), protocol=2)
 
     def save_config_portable(self, *, ignore_private_configs: bool = True) -> dict[str, Any]:
         """All settings by name, without those that begin with an underscore."""
         private = lambda name: any(part.startswith("_") for part in name.split("."))  # noqa: E731
-        return {n: v for n, v in self.to_dict().items() if not (ignore_private_configs and private(n))}
+        return {n: v for n, v in self._all().items() if not (ignore_private_configs and private(n))}
 
     def load_config(self, maybe_pickled_config: bytes | dict[str, Any]) -> None:
         """Set what `save_config` or `get_config_copy` gave; names that are not known are passed over."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .._core import structseq as _structseq
+from .._core.warned import warn as _warn
 from ._pytree_keys import GetAttrKey, KeyEntry, KeyPath, MappingKey, SequenceKey, key_get, keystr
 
 __all__ = [
@@ -394,6 +395,10 @@ class LeafSpec(TreeSpec, metaclass=_LeafSpecMeta):
     """The description of a leaf."""
 
     def __new__(cls) -> Any:
+        _warn(
+            "`isinstance(treespec, LeafSpec)` is deprecated, use `isinstance(treespec, TreeSpec) and treespec.is_leaf()` instead.",
+            FutureWarning,
+        )
         return _LEAF
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import nn
 from ..._core import dtypes
+from ..._core.warned import deprecated
 from ..nn import quantized as nnq
 from .fake_quantize import FakeQuantizeBase
 from .observer import ObserverBase
@@ -26,9 +27,15 @@ __all__ = ["add_quant_dequant", "convert", "prepare", "prepare_qat", "propagate_
            "quantize_qat", "swap_module"]  # fmt: skip
 
 
+_leaving = deprecated(
+    "torch.ao.quantization is deprecated and will be removed in 2.10.  For migrations of users: 1. Eager mode quantization "
+    "(torch.ao.quantization.quantize, torch.ao.quantization.quantize_dynamic), please migrate to torchao's eager mode quantize_ API.",
+    DeprecationWarning,
+)
 _ELSEWHERE = (nn.Embedding, nn.EmbeddingBag)
 
 
+@_leaving
 def quantize_dynamic(
     model: nn.Module, qconfig_spec: Any = None, dtype: Any = dtypes.qint8, mapping: Any = None, inplace: bool = False
 ) -> nn.Module:
@@ -139,6 +146,7 @@ def _add_observer_(module: Any, kinds: Any, non_leaf: Any) -> None:
         _insert(module)
 
 
+@_leaving
 def prepare(
     model: Any, inplace: bool = False, allow_list: Any = None, observer_non_leaf_module_list: Any = None,
     prepare_custom_config_dict: Any = None,
@@ -159,6 +167,7 @@ def prepare(
     return model
 
 
+@_leaving
 def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
     """The model, in training, with layers that round their weights and modules that round what they give."""
     if not model.training:
@@ -171,6 +180,7 @@ def prepare_qat(model: Any, mapping: Any = None, inplace: bool = False) -> Any:
     return model
 
 
+@_leaving
 def convert(
     module: Any, mapping: Any = None, inplace: bool = False, remove_qconfig: bool = True, is_reference: bool = False,
     convert_custom_config_dict: Any = None, use_precomputed_fake_quant: bool = False,
@@ -229,6 +239,7 @@ def _remove_qconfig(module: Any) -> None:
             hooks.pop(key)
 
 
+@_leaving
 def quantize(model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False) -> Any:
     """The model prepared, calibrated by `run_fn(model, *run_args)`, and converted."""
     model = model if inplace else copy.deepcopy(model)
@@ -239,6 +250,7 @@ def quantize(model: Any, run_fn: Any, run_args: Any, mapping: Any = None, inplac
     return model
 
 
+@_leaving
 def quantize_qat(model: Any, run_fn: Any, run_args: Any, inplace: bool = False) -> Any:
     """The model prepared, trained by `run_fn(model, *run_args)`, and converted."""
     model = model if inplace else copy.deepcopy(model)

@@ -6,6 +6,7 @@ Strided masks only.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,11 @@ _VIEWS = frozenset(
 _REDUCTIONS = frozenset("sum mean amax amin prod argmax argmin var std".split())
 
 
+_CASTS = frozenset("float double half bfloat16 int long short bool to cpu".split())
+_KEEP_RESULT = frozenset("exp tanh sigmoid sqrt rsqrt reciprocal exp2 expm1 tan".split())
+"""What keeps its result for backward, a second tensor in PyTorch."""
+
+
 class MaskedTensor(Tensor):
     """A tensor whose elements count only where `mask` is True."""
 
@@ -52,6 +58,9 @@ class MaskedTensor(Tensor):
         for name, x in (("data", data), ("mask", mask)):
             if type(x) is MaskedTensor or not isinstance(x, Tensor):
                 raise TypeError(f"{name} must be a Tensor")
+        _warn(_PROTOTYPE)
+        if data.requires_grad:
+            _warn(_WITH_GRADIENT)
         if mask.dtype.name != "bool":
             raise TypeError("mask must have dtype bool.")
         if data.dim() != mask.dim():
@@ -61,7 +70,7 @@ class MaskedTensor(Tensor):
         if data.layout != mask.layout or data.is_sparse:
             raise NotImplementedError("torch.masked.MaskedTensor: data and mask must be strided")
         with disable_subclass():
-            return _made(data.detach().clone(), mask.clone()).requires_grad_(requires_grad)
+            return _with_mask(data.detach().clone(), mask.clone()).requires_grad_(requires_grad)
 
     def __init__(self, data: Any, mask: Any, requires_grad: bool = False) -> None:
         pass
@@ -76,6 +85,7 @@ class MaskedTensor(Tensor):
                 return answer
             if name in _PLAIN:
                 return func(*args, **kwargs)
+        _warn(f"{name} is not implemented in __torch_dispatch__ for MaskedTensor.")
         raise TypeError(
             f"{name}: jaxtorch has no such operation for MaskedTensors; call it on get_data() or to_tensor(value)"
         )
@@ -94,7 +104,7 @@ class MaskedTensor(Tensor):
         with disable_subclass():
             return functions["where"](self._mask, _data(self), value)
 
-    grad = wrapped_grad(lambda self, found: _made(found, self._mask), lambda value: _data(value))
+    grad = wrapped_grad(lambda self, found: _with_mask(found, self._mask), lambda value: _data(value))
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         with disable_subclass():
@@ -135,7 +145,7 @@ class MaskedTensor(Tensor):
 
     def __copy__(self) -> MaskedTensor:
         with disable_subclass():
-            return _made(_data(self).detach(), self._mask).requires_grad_(self.requires_grad)
+            return _with_mask(_data(self).detach(), self._mask).requires_grad_(self.requires_grad)
 
     __str__ = __repr__
     __hash__ = Tensor.__hash__
@@ -163,7 +173,23 @@ _PLAIN = frozenset(
 )
 
 
+_PROTOTYPE = "The PyTorch API of MaskedTensors is in prototype stage and will change in the near future."
+_WITH_GRADIENT = (
+    "It is not recommended to create a MaskedTensor with a tensor that requires_grad: use data.detach().clone()"
+)
+
+
+def _warn(text: str) -> None:
+    """At a line of the library's own, as PyTorch does: Python then shows it once, not at each line of the program."""
+    warnings.warn(text, UserWarning, stacklevel=1)
+
+
 def _made(data: Tensor, mask: Tensor) -> MaskedTensor:
+    _warn(_PROTOTYPE)
+    return _with_mask(data, mask)
+
+
+def _with_mask(data: Tensor, mask: Tensor) -> MaskedTensor:
     made = data.as_subclass(MaskedTensor)
     made._mask = mask
     return made
@@ -190,19 +216,30 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         result = func(*map(_data, args), **{k: _data(v) for k, v in kwargs.items()})
         if plain != name:
             return first
+        if result is _data(first) or (name in _CASTS and result.dtype is first.dtype):
+            return first
+        if plain in _KEEP_RESULT and getattr(result, "requires_grad", False):
+            _warn(_PROTOTYPE)
         return _made(result, mask) if isinstance(result, Tensor) else result
     if name in _VIEWS and type(first) is MaskedTensor:
         data, mask = (func(x, *args[1:], **kwargs) for x in (_data(first), first._mask))
+        for _ in range(_views(args[1]) - 1 if name == "__getitem__" else 0):
+            _warn(_PROTOTYPE)
         return _made(data, mask) if isinstance(data, Tensor) else tuple(map(_made, data, mask))
     if name in _REDUCTIONS and type(first) is MaskedTensor:
         return _reduced(name, first, *args[1:], **kwargs)
-    if name in ("softmax", "log_softmax") and type(first) is MaskedTensor:
-        return _made(getattr(_ops, name)(_data(first), *args[1:], mask=first._mask, **kwargs), first._mask)
-    if name in ("all", "any") and len(args) == 1 and not kwargs:
+    if name == "softmax" and type(first) is MaskedTensor:
+        return _made(_ops.softmax(_data(first), *args[1:], mask=first._mask, **kwargs), first._mask)
+    if name == "all" and type(first) is MaskedTensor:
         data, mask = _data(first).bool(), first._mask
-        return _made((data | ~mask).all() if name == "all" else (data & mask).any(), mask.any())
+        return _made((data | ~mask).all(*args[1:], **kwargs), mask.any(*args[1:], **kwargs))
     if name == "__setitem__":
         if type(first) is MaskedTensor:
+            for _ in range(_views(args[1])):
+                _warn(_PROTOTYPE)
+            if not isinstance(args[2], Tensor) and _data(first)[args[1]].dim():
+                _warn("fill_ is not implemented in __torch_dispatch__ for MaskedTensor.")
+                raise TypeError("fill_: MaskedTensors have no such operation; give a tensor of the part's shape")
             func(
                 _data(first).clone(), args[1], _data(args[2])
             )  # what is wrong raises; as in PyTorch nothing is written
@@ -219,6 +256,12 @@ def _answer(name: str, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return NotImplemented
 
 
+def _views(index: Any) -> int:
+    """How many views PyTorch makes for an index, one after the other."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return max(1, sum(part is not Ellipsis and part != slice(None) for part in parts if not isinstance(part, Tensor)))
+
+
 def _common(args: Any) -> Tensor:
     """The mask of operands, which must be one."""
     masks = _masks(args)
@@ -231,12 +274,17 @@ def _reduced(name: str, x: MaskedTensor, dim: Any = None, keepdim: bool = False,
     if name in ("var", "std") and isinstance(dim, bool):
         dim, kwargs["unbiased"] = None, dim
     data = getattr(_ops, name)(_data(x), dim, keepdim=bool(keepdim), mask=x._mask, **kwargs)
+    for _ in range(2 if name in ("var", "std") else 0):  # PyTorch's are made of several operations
+        _warn(_PROTOTYPE)
     if dim is None:
         mask = x._mask.any()
         mask = mask.reshape(data.shape) if keepdim else mask
     else:
         mask = x._mask.any(dim if isinstance(dim, int) else tuple(dim), keepdim)
-    return _made(data, mask)
+    made = _made(data, mask)
+    if data.requires_grad:
+        _warn(_WITH_GRADIENT)
+    return made
 
 
 def masked_tensor(data: Any, mask: Any, requires_grad: bool = False) -> MaskedTensor:
@@ -248,7 +296,7 @@ def as_masked_tensor(data: Any, mask: Any) -> MaskedTensor:
     """The data with a mask; gradients reach the data."""
     MaskedTensor(data, mask)  # for its errors
     with disable_subclass():
-        return _made(data, mask)
+        return _with_mask(data, mask)
 
 
 def is_masked_tensor(obj: Any, /) -> bool:

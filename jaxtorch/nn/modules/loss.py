@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.tensor import Tensor
+from ..._core.warned import warn
 from ..._ops.loss import legacy_reduction
 from .. import functional as F
 from .._linear_cross_entropy import LinearCrossEntropyOptions
@@ -98,6 +99,10 @@ class NLLLoss(_WeightedLoss):
 
 class NLLLoss2d(NLLLoss):
     """The old name of `NLLLoss` for images."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement.", FutureWarning)
+        super().__init__(*args, **kwargs)
 
 
 class CrossEntropyLoss(_WeightedLoss):

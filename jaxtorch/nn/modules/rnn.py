@@ -7,10 +7,11 @@ import numbers
 import warnings
 from typing import Any
 
-from ..._core import modes
+from ..._core import dtypes, modes
 from ..._core.op import functions
 from ..._core.parameters import need_kind
 from ..._core.tensor import Tensor
+from ..._core.warned import deprecated, once
 from ..._ops.creation import empty, zeros
 from ..._ops.recurrent import run_layers
 from .. import init
@@ -23,6 +24,7 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
+@deprecated("`apply_permutation` is deprecated, please use `tensor.index_select(dim, permutation)` instead")
 def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
     """`tensor.index_select(dim, permutation)`."""
     return tensor.index_select(dim, permutation)
@@ -176,7 +178,7 @@ class RNNBase(Module):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The state with its batch in another order."""
-        return hx if permutation is None else apply_permutation(hx, permutation)
+        return hx if permutation is None else hx.index_select(1, permutation)
 
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
@@ -229,6 +231,8 @@ class RNNBase(Module):
             if not batched:
                 hx = self._each(hx, lambda state: state.unsqueeze(1))
         self.check_forward_args(input, hx, None)
+        if self.proj_size and input.device.type == "cpu" and input.dtype in (dtypes.float32, dtypes.bfloat16):
+            once("LSTM with projections is not supported with oneDNN. Using default implementation.")
         output, *hidden = functions[self.mode.lower()](
             input, hx, self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
             self.batch_first,
@@ -297,7 +301,7 @@ class LSTM(RNNBase):
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
         """The states with their batch in another order."""
-        return hx if permutation is None else tuple(apply_permutation(state, permutation) for state in hx)
+        return hx if permutation is None else tuple(state.index_select(1, permutation) for state in hx)
 
     def _initial(self, input: Tensor, batch_sizes: Tensor | None) -> Any:
         sizes = self.get_expected_hidden_size(input, batch_sizes), self.get_expected_cell_size(input, batch_sizes)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..._core.warned import deprecated
 from .data_parallel import gather, scatter
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
 
 
+@deprecated("`is_namedtuple` is deprecated, please use the python checks instead")
 def is_namedtuple(obj: Any) -> bool:
     """Is it an instance of a class made by `namedtuple`?"""
     return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
