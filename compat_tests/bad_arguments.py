@@ -304,7 +304,36 @@ PLAIN = {
     "select_copy": ("t", 0, 0), "concat": ("p",), "Tensor.copy_": ("t", "t", False), "Tensor.type_as": ("t", "t"),
     "Tensor.to_sparse": ("t", 2), "Tensor.multiply_": ("t", "t"), "Tensor.greater": ("t", "t"),
     "Tensor.swapaxes_": ("t", 0, 1), "Tensor.det": ("s",), "Tensor.module_load": ("t", "t"), "Tensor.is_pinned": ("t",),
-}  # fmt: skip
+    "nn.init.dirac": ("k", 1), "nn.init.kaiming_normal": ("t", 0.0, "fan_in", "relu"), "nn.init.xavier_uniform": ("t", 1.0),
+    "nn.utils.clip_grad_norm": ("p", 1.0, 2.0, False), "nn.functional.feature_alpha_dropout": ("t", 0.5, False, False),
+    "nn.functional.fractional_max_pool3d_with_indices": (torch.ones(1, 2, 4, 4, 4), 2, (2, 2, 2), None, False, None),
+    "arctan2": ("t", "t"), "clip": ("t", 0.0, 1.0), "clip_": ("t", 0.0, 1.0), "clamp_max_": ("t", 1.0), "clamp_min_": ("t", 1.0),
+    "concatenate": ("p", 0), "row_stack": (["t", "t"],), "divide": ("t", "t"), "multiply": ("t", "t"), "subtract": ("t", "t"),
+    "less": ("t", "t"), "greater_equal": ("t", "t"), "not_equal": ("t", 0.5), "ldexp": ("t", "t"), "gcd_": ("w", "w"),
+    "lcm_": ("w", "w"), "swapdims": ("t", 0, 1), "embedding_renorm_": ("s", "o", 1.0, 2.0),
+    "index_reduce": ("t", 0, "o", "t", "prod"),
+    "scatter_reduce": ("v", 0, "w", "v", "sum"), "index_put_": ("v", ["w"], "v", False), "round_": ("t",),
+    "dropout_": ("t", 0.5, True),
+    "feature_alpha_dropout": ("t", 0.5, True), "feature_dropout_": ("t", 0.5, True), "as_strided_": ("t", (2, 2), (1, 1), 0),
+    "fake_quantize_per_channel_affine": ("t", torch.ones(2), torch.zeros(2), 0, 0, 255), "from_dlpack": ("v",), "mvlgamma": ("t", 2),
+    "polygamma": (1, "t"), "native_norm": ("t", 2.0),
+    "segment_reduce": ("v", "sum"), "quantize_per_tensor": ("t", 0.1, 0, torch.quint8),
+    "lstm": ("k", (torch.ones(1, 2, 2), torch.ones(1, 2, 2)), [torch.ones(8, 2)] * 2, False, 1, 0.0, False, False, False),
+    "gru": ("k", torch.ones(1, 2, 2), [torch.ones(6, 2), torch.ones(6, 2)], False, 1, 0.0, False, False, False),
+    "rnn_relu": ("k", torch.ones(1, 2, 2), [torch.ones(2, 2), torch.ones(2, 2)], False, 1, 0.0, False, False, False),
+    "lstm_cell": ("t", (torch.ones(2, 2), torch.ones(2, 2)), torch.ones(8, 3), torch.ones(8, 2), None, None),
+    "rnn_relu_cell": ("t", torch.ones(2, 2), torch.ones(2, 3), torch.ones(2, 2), None, None), "spmm": ("s", "s"),
+    "sparse_bsr_tensor": ([0, 1, 2], [0, 1], torch.ones(2, 1, 1), (2, 2)),
+    "sparse_csc_tensor": ([0, 1, 2], [0, 1], [1.0, 2.0], (2, 2)),
+    "sym_float": (2,), "sym_int": (1.5,), "sym_max": (2, 3), "sym_min": (2, 3), "sym_not": (True,), "sym_ite": (True, 2, 3),
+    "view_as_complex_copy": (torch.ones(2, 2),), "typename": ("t",), "get_device": ("t",), "is_storage": ("t",),
+    "distributions.utils.broadcast_all": ("t", "n"), "distributions.utils.clamp_probs": ("t",),
+    "distributions.utils.logits_to_probs": ("t", False), "distributions.utils.probs_to_logits": ("t", False),
+    "distributions.utils.tril_matrix_to_vec": ("s", 0), "distributions.utils.vec_to_tril_matrix": (torch.arange(6.0), 0),
+} | dict.fromkeys("""abs_ acos_ asinh_ atan_ atanh_ ceil_ cos_ cosh_ deg2rad_ erf_ erfc_ exp2_ exp_ expm1_ floor_ frac_ i0_
+    log10_ log1p_ log2_ log_ neg_ negative rad2deg_ reciprocal_ rsqrt_ selu_ sigmoid_ sin_ sinc_ sqrt_ square_ tan_ tanh_ trunc_
+    absolute adjoint arccos arcsinh fix detach detach_ detach_copy is_conj is_neg is_signed is_floating_point is_inference
+    is_distributed is_tensor ccol_indices_copy values_copy""".split(), ("t",))  # fmt: skip
 """Functions that no database has: their arguments, letters for the tensors of `_tensors`."""
 
 
@@ -316,6 +345,12 @@ def _tensors() -> dict[str, Any]:
         "n": torch.tensor(1.5), "i": torch.tensor([[0, 1, 2, 0], [1, 2, 3, 3]]), "o": torch.tensor([0, 1]),
         "m": torch.rand(2, 3) > 0.5, "c": torch.rand(2, 4, 1, 1),
     }  # fmt: skip
+
+
+def _named(tensors: dict[str, Any], given: Any) -> Any:
+    if isinstance(given, list):
+        return [_named(tensors, g) for g in given]
+    return tensors.get(given, given) if isinstance(given, str) else given
 
 
 def _called(torch_: Any, path: str) -> Callable[..., Any]:
@@ -337,7 +372,7 @@ def from_tables(text: str = "") -> Iterator[Call]:
         yield Call("distributions." + name, _distribution(torch, name), _distribution(ours, name), (), given)
     tensors = _tensors()
     for path, given in PLAIN.items():
-        args = tuple([tensors[a] if isinstance(a, str) and a in tensors else a for a in given])
+        args = tuple([_named(tensors, a) for a in given])
         yield Call(path, _called(torch, path), _called(ours, path), args, {})
 
 

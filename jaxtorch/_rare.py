@@ -11,7 +11,7 @@ import numpy as np
 from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
-from ._core.parameters import checked, need_kind
+from ._core.parameters import checked, need_kind, refusal
 from ._core.tensor import Tensor, need_tensor
 from ._core.warned import warn
 from ._ops import embedding as _embedding
@@ -111,6 +111,7 @@ def is_storage(obj: Any, /) -> bool:
 
 def is_distributed(input: Tensor) -> bool:
     """False, as in PyTorch."""
+    need_tensor(input, "is_distributed")
     return False
 
 
@@ -256,7 +257,10 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
 
 def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """NotImplementedError for a dense tensor, as in PyTorch, which has it of sparse ones only."""
-    if not need_tensor(input, "native_norm").is_sparse:
+    need_tensor(input, "native_norm")
+    if p is not None:
+        need_kind("native_norm", "p", "Number", p)
+    if not input.is_sparse:
         raise NotImplementedError(
             "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: use torch.norm"
         )
@@ -308,15 +312,8 @@ def lobpcg(
 
 
 def _removed(name: str, instead: str, takes: Callable[..., None]) -> Callable[..., NoReturn]:
-    takes.__name__ = name  # which the error of a call that does not fit has
-
-    def raise_removed(*args: Any, **kwargs: Any) -> NoReturn:
-        takes(*args, **kwargs)
-        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {instead}".strip())
-
-    raise_removed.__name__ = raise_removed.__qualname__ = name
-    raise_removed.__doc__ = f"RuntimeError: PyTorch has removed it. {instead}".strip()
-    return raise_removed
+    message = f"This function was deprecated since version 1.9 and is now removed. {instead}"
+    return refusal(name, RuntimeError, message, takes)
 
 
 solve = _removed(

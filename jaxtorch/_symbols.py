@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._core import dtypes
 from ._core.overrides import ask, overrides
 from ._core.tensor import Tensor
@@ -37,14 +39,22 @@ def sym_float(a: Any) -> float:
     return float(a)
 
 
+def _need_numbers(a: Any, b: Any) -> None:
+    for given in (a, b):
+        if not isinstance(given, (int, float, np.integer, np.floating)):
+            raise AssertionError(f"expected a number, got {type(given)}")
+
+
 def sym_max(a: Any, b: Any) -> Any:
     """The larger number; a float where one of them is."""
+    _need_numbers(a, b)
     found = builtins.max(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
 
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller number; a float where one of them is."""
+    _need_numbers(a, b)
     found = builtins.min(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
 
@@ -55,7 +65,11 @@ def sym_not(a: Any) -> bool:
 
 
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
-    """`t` if `b`, else `f`."""
+    """`t` if `b`, else `f`, which are of one type."""
+    if not isinstance(b, bool):
+        raise AssertionError(f"expected SymBool or bool, got {type(b)}")
+    if type(t) is not type(f):
+        raise AssertionError(f"type mismatch: {type(t)} vs {type(f)}")
     return t if b else f
 
 

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -181,11 +181,15 @@ _SIZE_LIKE = frozenset(
     multinomial.num_samples tensor_split.indices_or_sections select.index slice.start narrow.start
     repeat_interleave.repeats channel_shuffle.groups conv1d.groups conv2d.groups conv3d.groups conv_transpose1d.groups
     conv_transpose2d.groups conv_transpose3d.groups native_group_norm.C native_group_norm.HxW native_group_norm.N nonzero_static.size
-    select_scatter.index slice.step as_strided.storage_offset
+    select_scatter.index slice.end slice.step as_strided.storage_offset
     as_strided_scatter.storage_offset narrow.length linalg_vander.N
     slice_scatter.end slice_scatter.start slice_scatter.step""".split()
 )
 """Whole numbers that PyTorch takes for sizes: a tensor or array with one whole number stands for it."""
+
+
+def _is_size_like(function: str, argument: str) -> bool:
+    return f"{function.strip('_').removesuffix('_copy')}.{argument}" in _SIZE_LIKE
 
 
 def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
@@ -196,8 +200,8 @@ def need_kind(function: str, argument: str, wanted: str, given: Any) -> None:
         bad = not isinstance(given, bool if wanted == "bool" else str)
     elif given is not None and hasattr(given, "_value"):  # a tensor
         bad = given.requires_grad or (wanted == "int" and dtypes.category(given.dtype) != 1)
-        bad = bad or (given.ndim and (given.numel() != 1 or f"{function.lstrip('_')}.{argument}" not in _SIZE_LIKE))
-    elif isinstance(given, np.ndarray) and f"{function.lstrip('_')}.{argument}" in _SIZE_LIKE:
+        bad = bad or (given.ndim and (given.numel() != 1 or not _is_size_like(function, argument)))
+    elif isinstance(given, np.ndarray) and _is_size_like(function, argument):
         bad = given.ndim or not np.issubdtype(given.dtype, np.integer)
     else:
         bad = given is None or isinstance(given, _REFUSED[wanted]) or not _is_number(given)
@@ -354,12 +358,26 @@ def _need_tensor(function: str, argument: str, position: int, given: Any) -> Non
         raise TypeError(f"{function}(): argument '{argument}'{where} must be Tensor, not {kind_name(given)}")
 
 
+def _need_tensors(function: str, p: Parameter, given: Any) -> None:
+    if isinstance(given, (tuple, list)):
+        for k, item in enumerate(given):
+            if not _may_be_tensor(item):
+                raise TypeError(f"expected Tensor as element {k} in argument 0, but got {kind_name(item)}")
+    elif not hasattr(type(given), "__torch_function__") or hasattr(given, "_value"):
+        raise TypeError(
+            f"{function.lstrip('_')}(): argument '{p.name}' (position {p.position}) must be tuple of Tensors, not "
+            f"{kind_name(given)}"
+        )
+
+
 def _look(function: str, p: Parameter, given: Any) -> None:
     kind, _, rest = p.note.partition(" | ")
     if given is None and rest == "None":
         return
     if kind == "Tensor":
         _need_tensor(function, p.name, p.position, given)
+    elif kind == "Arrays":
+        _need_tensors(function, p, given)
     elif kind in ("Sizes", "Ints"):
         refuse_sizes(function, p, given)
     else:
@@ -377,15 +395,7 @@ def refuse_arguments(function: str, params: Sequence[Parameter], values: Sequenc
         if p.kind in ("array", "optional"):
             _need_tensor(function.lstrip("_"), p.name, p.position, given)
         elif p.kind == "arrays":
-            if isinstance(given, (tuple, list)):
-                for k, item in enumerate(given):
-                    if not _may_be_tensor(item):
-                        raise TypeError(f"expected Tensor as element {k} in argument 0, but got {kind_name(item)}")
-            elif not hasattr(type(given), "__torch_function__"):
-                raise TypeError(
-                    f"{function.lstrip('_')}(): argument '{p.name}' (position {p.position}) must be tuple of Tensors, not "
-                    f"{kind_name(given)}"
-                )
+            _need_tensors(function, p, given)
         elif p.star:
             continue
         elif note in ("Sizes", "Ints"):
@@ -395,13 +405,13 @@ def refuse_arguments(function: str, params: Sequence[Parameter], values: Sequenc
 
 
 _KNOWN = ("bool", "str", "int", "float", "Real", "Number")
-_LOOKED_AT = ("Tensor", "Sizes", "Ints", "bool", "str", "int", "float")
+_LOOKED_AT = ("Tensor", "Arrays", "Sizes", "Ints", "bool", "str", "int", "float")
 
 
 def checked(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A plain function that refuses arguments of other kinds than its annotations say, as operations do.
 
-    Annotations that count: `Tensor`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, each also with `| None`.
+    Annotations that count: `Tensor`, `Arrays`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, each also with `| None`.
     """
     parameters = _looked_at(fn)
 
@@ -427,3 +437,41 @@ def _look_at_all(name: str, parameters: Any, args: tuple[Any, ...], kwargs: dict
         p = looked_at.get(argument)
         if p is not None:
             _look(name, p, given)
+
+
+def form_of(name: str, forms: Sequence[Callable[..., Any]], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """(which of several forms a call of a function has, its arguments by name): the first whose parameters take them.
+
+    forms: functions with the parameters of each, all of them required. TypeError where the arguments fit none.
+    """
+    for form in forms:
+        names, looked_at = _looked_at(form)
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if len(args) + len(kwargs) != len(given) or given.keys() != set(names):
+            continue
+        try:
+            _look_at_all(name, (names, looked_at), (), given)
+        except TypeError:
+            continue
+        return form, given
+    kinds = ", ".join([*map(kind_name, args), *[f"{n}={kind_name(x)}" for n, x in kwargs.items()]])
+    raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds})")
+
+
+def refusal(
+    name: str, error: type[Exception], message: str, takes: Callable[..., None] | None = None
+) -> Callable[..., NoReturn]:
+    """A function that raises. takes: a function with its parameters, which are looked at first: a call that does not fit them is
+    a TypeError."""
+    if takes is not None:
+        takes.__name__ = takes.__qualname__ = name
+        takes = checked(takes)
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        if takes is not None:
+            takes(*args, **kwargs)
+        raise error(message)
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__doc__ = f"{error.__name__}: {message.removesuffix('.')}."
+    return refuse

@@ -7,6 +7,7 @@ PyTorch's errors.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -212,7 +213,7 @@ def as_strided(
 ) -> View:  # fmt: skip
     """`as_strided(size, stride, storage_offset)`, checked against a `storage` of so many elements."""
     size, stride = tuple(size), tuple(stride)
-    start = offset if storage_offset is None else storage_offset
+    start = offset if storage_offset is None else operator.index(storage_offset)
     _check(len(size) == len(stride), "mismatch in length of strides and shape")
     end = f"not supported at the moment, got strides: {list(stride)}"
     _check(min(stride, default=0) >= 0, f"as_strided: Negative strides are {end}")

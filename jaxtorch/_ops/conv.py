@@ -373,10 +373,19 @@ def conv_transpose3d(
 @op(method=False, out=False)
 def conv_tbc(input: Array, weight: Array, bias: Array, pad: int = 0):
     """1-D convolution of (T, N, C) with (k, C, O)."""
-    if weight.ndim == 3 and bias.ndim == 1 and bias.shape[0] != weight.shape[2]:
+    if input.ndim != 3 or weight.ndim != 3:
+        raise RuntimeError("conv_tbc: Input and weight must have 3 dims: time, batch, in_channel")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if bias.shape[0] != weight.shape[2]:
         raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    steps = input.shape[0] + 2 * pad - weight.shape[0] + 1
+    if steps < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {steps}: {[steps, input.shape[1], bias.size]}"
+        )
     x, w = jnp.transpose(input, (1, 2, 0)), jnp.transpose(weight, (2, 1, 0))
-    return jnp.transpose(convolve(x, w, (1,), [(pad, pad)], (1,), 1), (2, 0, 1)) + bias
+    return jnp.transpose(convolve(x, w, (1,), [(pad, pad)], (1,), 1), (2, 0, 1)) + jnp.real(bias).astype(input.dtype)
 
 
 # -- sliding blocks ----------------------------------------------------------------------------------------

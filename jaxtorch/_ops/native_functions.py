@@ -283,9 +283,9 @@ def _chunk_cat(tensors: Arrays, dim: int, num_chunks: int):
 
 
 @function("norm_except_dim")
+@checked
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm over all dimensions but one, which stays; over all of them for dim = -1."""
-    need_tensor(v, "norm_except_dim", "v")
     if dim == -1:
         return functions["norm"](v, pow)
     axis = strides.wrap_dim(dim, v.ndim)

@@ -10,7 +10,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, function, op
+from .._core import strides
+from .._core.op import Array, Arrays, function, op
+from .._core.parameters import form_of
 from .._core.size import kind_name
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host
@@ -147,6 +149,8 @@ def run_layers(
     directions = 2 if bidirectional else 1
     if len(weights) != num_layers * directions:
         raise RuntimeError("got an incorrect number of RNN parameters")
+    if kind != "lstm" and initial[0].shape[0] != len(weights):
+        raise RuntimeError("Expected more hidden states in stacked_rnn")
     inside = None if batch_sizes is None else rows_of(batch_sizes.tolist())[1]
     lengths = None if inside is None else from_host(inside.sum(0, dtype=np.int64), x.device)
     last: list[Any] = []
@@ -163,48 +167,34 @@ def run_layers(
     return (x.transpose(0, 1) if batch_first else x, *[stack(states) for states in zip(*last, strict=True)])
 
 
-def _tensors(given: Any) -> bool:
-    return isinstance(given, (tuple, list)) and all(isinstance(t, Tensor) for t in given)
-
-
-def _flag(given: Any) -> bool:
-    return isinstance(given, bool)
-
-
-_OPTIONS = {
-    "params": _tensors,
-    "has_biases": _flag,
-    "num_layers": lambda given: isinstance(given, (int, np.integer)) and not isinstance(given, bool),
-    "dropout": lambda given: isinstance(given, (int, float, np.number)) and not isinstance(given, bool),
-    "train": _flag,
-    "bidirectional": _flag,
-}
-"""The arguments that both forms have, and what they may be."""
-
-
-def _bound(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by name, of the form for padded data or that for packed; TypeError where they fit neither."""
-
-    def tensor(given: Any) -> bool:
-        return isinstance(given, Tensor)
-
-    states = _tensors if kind == "lstm" else tensor
-    for form in (
-        {"input": tensor, "hx": states, **_OPTIONS, "batch_first": _flag},
-        {"data": tensor, "batch_sizes": tensor, "hx": states, **_OPTIONS},
-    ):
-        found = dict(zip(form, args, strict=False)) | kwargs
-        whole = len(args) + len(kwargs) == len(found) == len(form) and found.keys() == form.keys()
-        if whole and all(fits(found[name]) for name, fits in form.items()):
-            return found
-    kinds = ", ".join([*map(kind_name, args), *[f"{name}={kind_name(x)}" for name, x in kwargs.items()]])
-    raise TypeError(f"{kind}() received an invalid combination of arguments - got ({kinds})")
+# fmt: off
+def _padded(
+    input: Tensor, hx: Tensor, params: Arrays, has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> None: ...
+def _packed(
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Arrays, has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool,
+) -> None: ...
+def _padded_lstm(
+    input: Tensor, hx: Arrays, params: Arrays, has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> None: ...
+def _packed_lstm(
+    data: Tensor, batch_sizes: Tensor, hx: Arrays, params: Arrays, has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool,
+) -> None: ...
+# fmt: on
 
 
 def _sequence_function(kind: str) -> None:
+    forms = (_padded_lstm, _packed_lstm) if kind == "lstm" else (_padded, _packed)
+
     def run(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        given = _bound(kind, args, kwargs)
-        if "data" not in given:
+        form, given = form_of(kind, forms, args, kwargs)
+        if kind == "lstm" and len(given["hx"]) != 2:
+            raise RuntimeError("lstm expects two hidden states")
+        if form is forms[0]:
             return run_layers(kind, **given)
         data, batch_sizes = given.pop("data"), given["batch_sizes"]
         output, *states = run_layers(kind, padded_of(data, batch_sizes), **given)
@@ -226,14 +216,20 @@ for _kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
 
 
 def _check_cell(input: Any, states: list[Any], w_ih: Any, w_hh: Any, gated: bool = True) -> None:
-    refuse("addmm_impl_cpu_", input, "bool")
-    if gated and kind(input) == "int":
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(input)}")
+    if not gated and w_ih.ndim == 1:
+        raise RuntimeError(f"weight_ih first dim must be {w_hh.shape[:1]}, but got {w_ih.shape[0]}")
+    for x in (w_ih, input, w_hh):
+        strides.wrap_dim(1, x.ndim)
+    if input.dtype == w_ih.dtype:
+        refuse("addmm_impl_cpu_", input, "bool")
+        if gated and kind(input) == "int":
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {scalar_name(input)}")
     if input.shape[-1] != w_ih.shape[-1]:
         raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}")
     for k, state in enumerate(states):
         if state.shape[0] != input.shape[0]:
             raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{k} batch size {state.shape[0]}")
+        strides.wrap_dim(1, state.ndim)
         if state.shape[-1] != w_hh.shape[-1]:
             raise RuntimeError(
                 f"hidden{k} has inconsistent hidden_size: got {state.shape[-1]}, expected {w_hh.shape[-1]}"
@@ -255,8 +251,8 @@ def lstm_cell(
     input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """One step of an LSTM: (B, I) and the states (h, c), each (B, H), to the new states."""
-    if isinstance(hx, Tensor):
-        raise TypeError("lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not Tensor")
+    if not isinstance(hx, (tuple, list)):
+        raise TypeError(f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {kind_name(hx)}")
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     return _lstm_cell(input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import native
+from .._core import native, strides
 from .._core.context import target
 from .._core.op import Array, op
 from .pool_adaptive import adaptive_average
 from .primitives import linear_in, natively, primitive, with_tangent
 from .products import on_cpu
-from .rules import in_single, kind, scalar_name, unsupported
+from .rules import in_single, kind, refuse, scalar_name, unsupported
 from .taps import Taps, sums
 
 _CUBIC = -0.75
@@ -340,6 +340,19 @@ def _base_line(n: int, dtype: Any, align_corners: bool) -> Any:
 
 @op(function=False, method=False, out=False, name="_affine_grid", grad="AffineGridGeneratorBackward0")
 def _affine_grid(theta: Array, size: Any, align_corners: bool):
+    if len(size) not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    refuse("linspace_cpu", theta, "bool")
+    strides.wrap_dim(2, theta.ndim)
+    if theta.ndim != 3 or theta.shape[0] != size[0] or theta.shape[2] != len(size) - 1:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {[size[0], len(size) - 1]} but got: "
+            f"{list(theta.shape[:1] + theta.shape[2:])}."
+        )
+    if theta.shape[1] != len(size) - 2:
+        raise RuntimeError(
+            f"shape {[*size[:1], *size[2:], len(size) - 2]} is invalid for input of size {theta.shape[1]} a place"
+        )
     axes = [_base_line(s, theta.dtype, align_corners) for s in size[2:]]
     points = np.stack([*np.meshgrid(*axes, indexing="ij")[::-1], np.ones(size[2:])], axis=-1)
     return jnp.einsum("...j,nij->n...i", jnp.asarray(points, theta.dtype), theta)

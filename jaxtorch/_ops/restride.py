@@ -319,7 +319,8 @@ def _need_dim(input: Tensor, dim: Any = 0, *rest: Any, **named: Any) -> None:
         raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.")
 
 
-def _slice_of(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+@checked
+def slice_copy(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     return slice_dim(input, strides.wrap_dim(dim, input.ndim), start, end, step)
 
 
@@ -328,7 +329,7 @@ for _name in ("permute", "squeeze", "transpose", "t", "unsqueeze", "select", "di
     _copying(_name, functions[_name])
 for _name in ("view", "expand", "unfold"):
     _copying(_name, methods[_name])
-_copying("slice", _slice_of)
+_copying("slice", slice_copy)
 _copying("alias", _alias)
 _copying("detach", lambda input: input.detach())
 

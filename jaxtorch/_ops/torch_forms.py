@@ -87,10 +87,15 @@ def triplet_margin_loss(
 
 
 @function("binary_cross_entropy_with_logits")
+@checked
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 0
 ) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number."""
+    """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number; the input is broadcast to the target."""
+    if input.shape != target.shape:
+        if pos_weight is not None:
+            target.expand_as(input)  # which it cannot be as well
+        input = input.expand_as(target)
     return _loss.binary_cross_entropy_with_logits(
         input, target, weight, reduction=word("binary_cross_entropy_with_logits", reduction), pos_weight=pos_weight
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from .._core import warned
 from .._core.op import function
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .views import permute, transpose
 
 
 @function("adjoint", method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
-    if input.ndim == 0:
+    if need_tensor(input, "adjoint").ndim == 0:
         warned.once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input.conj()
     if input.ndim == 1:

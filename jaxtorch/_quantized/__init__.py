@@ -11,6 +11,7 @@ from typing import Any
 
 from .._core import dtypes, warned
 from .._core.op import functions
+from .._core.parameters import need_kind
 from .._core.tensor import Tensor, need_tensor
 from .._ops import quantize as _ops
 from . import _answers as _answers
@@ -71,6 +72,10 @@ def quantize_per_tensor(
     if isinstance(input, (list, tuple)):
         parts = zip(input, scale, zero_point, strict=True)
         return tuple([quantize_per_tensor(x, s.item(), z.item(), dtype) for x, s, z in parts])
+    need_tensor(input, "quantize_per_tensor")
+    for name, given, kind in (("scale", scale, "float"), ("zero_point", zero_point, "int")):
+        if not isinstance(given, Tensor):
+            need_kind("quantize_per_tensor", name, kind, given)
     _check(input, dtype)
     scale = scale.item() if isinstance(scale, Tensor) else float(scale)
     zero = int(zero_point.item()) if isinstance(zero_point, Tensor) else int(zero_point)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.op import Sizes
-from .._core.parameters import checked
+from .._core.parameters import refusal
 from .._core.size import kind_name
 from .._core.sparsity import is_sparse, makers
 from .._core.tensor import Tensor
@@ -151,16 +151,15 @@ for _name, _what in (("coalesce", "coordinate "), ("is_coalesced", "coordinate "
 
 def _refuse_private(name: str, takes: Callable[..., None]) -> None:
     """A method of sparse tensors alone; takes: a function with its parameters, which are looked at first."""
-    takes.__name__ = name
-    takes = checked(takes)
+    refuse = refusal(
+        name,
+        NotImplementedError,
+        f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: the tensor is dense",
+        takes,
+    )
 
     def ask(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if is_sparse(self):
-            return getattr(type(self), name)(self, *args, **kwargs)
-        takes(self, *args, **kwargs)
-        raise NotImplementedError(
-            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend: the tensor is dense"
-        )
+        return (getattr(type(self), name) if is_sparse(self) else refuse)(self, *args, **kwargs)
 
     ask.__name__ = name
     ask.__doc__ = "Of sparse tensors; NotImplementedError for a dense one."

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .._core.dtypes import as_dtype, dtype, scalar_name
 from .._core.op import Sizes
-from .._core.parameters import checked
+from .._core.parameters import refusal
 from .._core.returned import GradDtype
 from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
@@ -249,19 +249,7 @@ def slice_inverse(
 
 
 def _refuse(name: str, error: type[Exception], message: str, takes: Callable[..., None] | None = None) -> None:
-    """A method that raises; takes: a function with its parameters, which are looked at first."""
-    if takes is not None:
-        takes.__name__ = name
-        takes = checked(takes)
-
-    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
-        if takes is not None:
-            takes(self, *args, **kwargs)
-        raise error(message)
-
-    refuse.__name__ = name
-    refuse.__doc__ = f"{error.__name__}: {message}."
-    MEMBERS[name] = refuse
+    MEMBERS[name] = refusal(name, error, message, takes)
 
 
 _REMOVED = "This function was deprecated since version 1.9 and is now removed. "
