@@ -57,10 +57,13 @@ class Body:
         return (*[jnp.asarray(o) for o in outs], *[f for f, _, _ in flags])
 
 
-def into_self(bound: Callable[..., Any], name: str, flat: list[Aval], common: Any) -> Callable[..., Any]:
+def into_self(
+    bound: Callable[..., Any], name: str, flat: list[Aval], common: Any, spread: Callable[..., Any] | None
+) -> Callable[..., Any]:
     """The in-place form: the result must have the shape of the first operand, and is converted to its type.
 
-    common: the type that the operands are promoted to, if they are: that it does not fit is told before a missing kernel.
+    common: the type that the operands are promoted to, if they are. spread: what gives their common shape, if they are broadcast.
+    That one of these does not fit is told before a missing kernel.
     """
     target = flat[0]
 
@@ -76,6 +79,10 @@ def into_self(bound: Callable[..., Any], name: str, flat: list[Aval], common: An
         try:
             out = bound(*arrays)
         except NotImplementedError:
+            if spread is not None and (shape := spread(flat)) != target.shape:
+                raise RuntimeError(
+                    f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}"
+                ) from None
             if common is not None:
                 check(common)
             raise

@@ -205,7 +205,11 @@ class Op:
 
         if targets is not None and self.opmath:
             bound = self._in_single(bound, plan, flat, promote)
-        return into_self(bound, self.name, flat, common) if inplace else bound
+        return (
+            into_self(bound, self.name, flat, common, _broadcast_shape if self.elementwise else None)
+            if inplace
+            else bound
+        )
 
     def _promoted(self, flat: list[Aval], keys: Any, statics: tuple[Any, ...]) -> dtypes.dtype | None:
         """The common type of several operands of which one is of a rare type, where they are converted to it."""

@@ -380,6 +380,9 @@ def _look(function: str, p: Parameter, given: Any) -> None:
         _need_tensors(function, p, given)
     elif kind in ("Sizes", "Ints"):
         refuse_sizes(function, p, given)
+    elif kind == "Generator":
+        if type(given).__name__ != kind:
+            raise TypeError(f"{function}(): argument '{p.name}' must be torch.Generator, not {kind_name(given)}")
     else:
         need_kind(function, p.name, kind, given)
 
@@ -405,13 +408,13 @@ def refuse_arguments(function: str, params: Sequence[Parameter], values: Sequenc
 
 
 _KNOWN = ("bool", "str", "int", "float", "Real", "Number")
-_LOOKED_AT = ("Tensor", "Arrays", "Sizes", "Ints", "bool", "str", "int", "float")
+_LOOKED_AT = ("Tensor", "Arrays", "Sizes", "Ints", "bool", "str", "int", "float", "Generator")
 
 
 def checked(fn: Callable[..., Any]) -> Callable[..., Any]:
     """A plain function that refuses arguments of other kinds than its annotations say, as operations do.
 
-    Annotations that count: `Tensor`, `Arrays`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, each also with `| None`.
+    Annotations that count: `Tensor`, `Arrays`, `Sizes`, `Ints`, `bool`, `str`, `int`, `float`, `Generator`, each also with `| None`.
     """
     parameters = _looked_at(fn)
 

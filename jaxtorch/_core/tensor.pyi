@@ -1116,7 +1116,7 @@ class Tensor:
         """A tensor of the given size with this one's type and device, filled with `fill_value`."""
     def new_ones(self, *items: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., layout: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
         """A tensor of the given size with this one's type and device; filled with 1."""
-    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ..., layout: Any = ..., pin_memory: _bool = ...) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = ..., device: Any = ..., requires_grad: _bool = ...) -> Tensor:
         """A copy of `data` with this tensor's type and device."""
     def new_zeros(self, *items: Any, size: Any = ..., dtype: Any = ..., device: Any = ..., layout: Any = ..., pin_memory: _bool = ..., requires_grad: _bool = ...) -> Tensor:
         """A tensor of the given size with this one's type and device; filled with 0."""

@@ -15,7 +15,7 @@ from .._core.device import cpu
 from .._core.limits import check_number
 from .._core.op import Array, Real, Scalar, function, op
 from .._core.parameters import need_kind
-from .._core.random import engine_for
+from .._core.random import check_generator, engine_for
 from .._core.runner import known
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.unimplemented import is_rare
@@ -170,6 +170,7 @@ def _randomly_leaky(
 ) -> Tensor:
     """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
     need_kind("rrelu", "training", "bool", training)
+    check_generator(generator, cpu.slot)
     for name, bound in (("lower", lower), ("upper", upper)):
         if bound.__class__ is not float:
             need_kind("rrelu", name, "Number", bound)

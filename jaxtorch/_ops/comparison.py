@@ -126,19 +126,19 @@ def logical_not(input: Array):
     return input == 0
 
 
-@op(inplace="_logical_and_", elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_and_", promote=True, differentiable=False, broadcast=True)
 def logical_and(input: Array, other: Array):
     """Are both elements nonzero? Broadcast."""
     return (input != 0) & (other != 0)
 
 
-@op(inplace="_logical_or_", elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_or_", promote=True, differentiable=False, broadcast=True)
 def logical_or(input: Array, other: Array):
     """Is either element nonzero? Broadcast."""
     return (input != 0) | (other != 0)
 
 
-@op(inplace="_logical_xor_", elementwise=True, differentiable=False, broadcast=True)
+@op(inplace="_logical_xor_", promote=True, differentiable=False, broadcast=True)
 def logical_xor(input: Array, other: Array):
     """Is exactly one of the elements nonzero? Broadcast."""
     return (input != 0) ^ (other != 0)

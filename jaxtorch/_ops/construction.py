@@ -512,9 +512,8 @@ def frombuffer(
 
 @method("new_tensor")
 def new_tensor(
-    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-    layout: Any = None, pin_memory: bool = False,
-) -> Tensor:  # fmt: skip
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A copy of `data` with this tensor's type and device."""
     aval = self._value.aval
     dtype = aval.dtype if dtype is None else _storable(dtype, "new_tensor")

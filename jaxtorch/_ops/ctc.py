@@ -177,6 +177,7 @@ def ctc_loss(
 
     As in PyTorch, the gradient is right where `log_probs` came from `log_softmax`, and only there.
     """
+    reduction_of(reduction)
     need_tensor(log_probs, "ctc_loss", "log_probs")
     need_tensor(targets, "ctc_loss", "targets", 2)
     if isinstance(input_lengths, Tensor) is not isinstance(target_lengths, Tensor):

@@ -81,7 +81,7 @@ def _huber(input: Any, target: Any, reduction: Any, delta: Any, weight: Any) -> 
 @looks("binary_cross_entropy")
 def _binary_cross_entropy(input: Any, target: Any, weight: Any, size_average: Any, reduce: Any, reduction: Any) -> None:
     _reduction(reduction, size_average, reduce)
-    target.size(), input.size()
+    _ = target.size(), input.size()
 
 
 @looks("binary_cross_entropy_with_logits")
@@ -169,7 +169,7 @@ def _triplets(
     tensors = [x for x in (anchor, positive, negative) if isinstance(x, Tensor)]
     if len(tensors) == 3 and len({x.dim() for x in tensors}) == 1:
         for other in (positive, negative):
-            anchor - other
+            _ = anchor - other
 
 
 @looks("normalize")
@@ -185,7 +185,7 @@ def _halved(input: Any, dim: Any) -> None:
 
 @looks("tanhshrink")
 def _shrunk(input: Any) -> None:
-    input - input.tanh()
+    _ = input - input.tanh()
 
 
 @looks("softsign")
@@ -209,7 +209,7 @@ def _responses(input: Any, size: Any, alpha: Any, beta: Any, k: Any) -> None:
         n, c, *rest = input.size()
         flat = pad(square.view(n, 1, c, rest[0], -1), (0, 0, 0, 0, *sides))
         mean = avg_pool3d(flat, (size, 1, 1), stride=1).squeeze(1).view(input.size())
-    input / mean.mul(alpha).add(k).pow(beta)
+    _ = input / mean.mul(alpha).add(k).pow(beta)
 
 
 @looks("cross_map_lrn")

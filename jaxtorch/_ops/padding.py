@@ -13,7 +13,7 @@ from .._core.limits import check_number
 from .._core.op import Array, Number, Sizes, op
 from .._core.parameters import need_kind
 from .._core.size import kind_name, need_sizes, refuse_size
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, need_tensor
 from .rules import refuse
 
 
@@ -127,6 +127,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
 
     mode: 'constant' (with `value`, 0 by default), 'reflect', 'replicate' or 'circular'.
     """
+    need_tensor(input, "pad")
     if not isinstance(pad, (list, tuple)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {kind_name(pad)}")
     need_kind("pad", "mode", "str", mode)
@@ -134,6 +135,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     for place, size in enumerate(pad):
         if size.__class__ is not int and ((size.__class__ is bool and not place) or not hasattr(size, "__index__")):
             refuse_size("pad", "pad", 2, place, size)
+    if value is not None and value.__class__ is not float:
+        need_kind("pad", "value", "float", value)
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2:

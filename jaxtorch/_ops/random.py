@@ -346,10 +346,10 @@ def _contiguous(t: Tensor) -> bool:
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers, in place."""
     aval = self._value.aval
-    check_normal(aval.dtype)
     mean, std = _real(mean, "normal_", "mean", 1), _real(std, "normal_", "std", 2)
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    check_normal(aval.dtype)
     host = ("normal", aval.shape, aval.dtype.np, mean, std, _contiguous(self))
     return fill(self, "NormalBackward0", generator, host, "normal", mean, std)
 
@@ -357,6 +357,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 @function("uniform_", method=True, function=False)
 def uniform_(self: Tensor, *args: float, generator: Generator | None = None, **kwargs: float) -> Tensor:
     """Fill with uniform numbers in [from, to), in place; `from` is 0 and `to` is 1 unless given."""
+    check_generator(generator, self._value.aval.slot)
     low, high = _two(args, kwargs, ("from", "to"), (0.0, 1.0), "uniform_")
     low, high = _real(low, "uniform_", "from", 1), _real(high, "uniform_", "to", 2)
     aval = self._value.aval

@@ -208,6 +208,8 @@ def sum_to_size(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """The sum over the dimensions that broadcasting from `size` would have added or stretched; without any, the tensor itself."""
     if not sizes and size is None:
         raise TypeError('sum_to_size() missing 1 required positional arguments: "size"')
+    if sizes and size is not None:
+        raise TypeError("sum_to_size() got multiple values for argument 'size'")
     shape = self._value.aval.shape
     lead, size = _start_of(as_size(sizes if size is None else (size,), "sum_to_size"), shape)
     if not size:

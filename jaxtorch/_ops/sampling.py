@@ -105,6 +105,7 @@ def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
+    check_generator(generator, need_tensor(input, "bernoulli")._value.aval.slot)
     if p is not None:
         if out is not None:
             raise TypeError(
@@ -128,6 +129,7 @@ def bernoulli(
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 0 and 1, in place; `p` is the probability of 1: a number, or a tensor that broadcasts to this one."""
     aval = self._value.aval
+    check_generator(generator, aval.slot)
     if isinstance(p, Tensor):
         if p._value.aval.dtype not in _FLOATS:
             raise unsupported("bernoulli_tensor_cpu_p_", p._value.aval.dtype)

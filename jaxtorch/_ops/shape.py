@@ -51,9 +51,9 @@ def _tile(self: Tensor, *items: Any, dims: Any = None) -> Tensor:
     """As `repeat`, but fewer repeats than dimensions are for the last ones."""
     if dims is None and not items:
         raise TypeError('tile() missing 1 required positional arguments: "dims"')
+    if dims is not None and items:
+        raise TypeError("tile() got multiple values for argument 'dims'")
     if dims is None:
-        if not items:
-            raise TypeError('tile() missing 1 required positional arguments: "dims"')
         dims = items[0] if len(items) == 1 and not hasattr(type(items[0]), "__index__") else items
     return tile(self, need_sizes("tile", "dims", dims, 1))
 
@@ -77,7 +77,18 @@ def _rows_at(input: Array, rows: Array, dim: int):
     return input.at[(*(slice(None),) * dim, rows)].get(mode="promise_in_bounds")
 
 
-@function("repeat_interleave", method=True)
+@method("repeat_interleave")
+@numpy_names
+def _repeat_interleave(
+    self: Tensor, repeats: Any = MISSING, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element (or slice of a dimension) repeated so many times, one number for all or one for each."""
+    if repeats is MISSING:
+        bad_call("repeat_interleave", () if dim is None else (dim,), {}, ["Tensor repeats, int dim = None"])
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
+
+
+@function("repeat_interleave")
 @numpy_names
 def repeat_interleave(
     input: Any = MISSING, repeats: Any = MISSING, dim: int | None = None, *, output_size: int | None = None
@@ -286,6 +297,7 @@ def diagflat(input: Array, offset: int = 0):
 @method("fill_diagonal_")
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Fill the main diagonal; `wrap` starts it again below in a tall matrix."""
+    need_kind("fill_diagonal_", "fill_value", "Number", fill_value)
     need_kind("fill_diagonal_", "wrap", "bool", wrap)
     size = self._value.aval.shape
     if len(size) < 2:

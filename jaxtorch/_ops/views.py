@@ -221,7 +221,15 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(need_tensor(input, "ravel").contiguous(), (-1,))
 
 
-@function("unflatten", method=True)
+@method("unflatten")
+def _unflatten(self: Tensor, dim: int, sizes: Any) -> Tensor:
+    """One dimension split into several of the given sizes."""
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    return unflatten(self, dim, sizes)
+
+
+@function("unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     """One dimension split into several of the given sizes."""
     need_tensor(input, "unflatten")
@@ -323,7 +331,13 @@ def _expand(input: Array, size_: Any):
 @method("expand")
 def expand(self: Tensor, *sizes: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Dimensions of size 1 repeated to the given sizes, without memory; -1 keeps a size."""
-    return _expand(self, as_size(sizes if size is None else (size,), "expand"))
+    if size is not None:
+        if sizes:
+            raise TypeError("expand() got multiple values for argument 'size'")
+        sizes = need_sizes("expand", "size", size)
+    elif not sizes:
+        raise TypeError('expand() missing 1 required positional arguments: "size"')
+    return _expand(self, as_size(sizes, "expand"))
 
 
 @method("broadcast_to")

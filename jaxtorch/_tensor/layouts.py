@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.op import Sizes
-from .._core.parameters import refusal
+from .._core import dtypes
+from .._core.op import Ints, Sizes
+from .._core.parameters import checked, refusal
 from .._core.size import kind_name
 from .._core.sparsity import is_sparse, makers
 from .._core.tensor import Tensor
@@ -29,6 +30,15 @@ def to_sparse(
 
     to_sparse(sparse_dim): only the first dimensions are sparse, the values have the others.
     """
+    if args or sparse_dim is not None:
+        numbers = args if sparse_dim is None else (*args, sparse_dim)
+        others = [x for x in (layout, blocksize, dense_dim) if x is not None]
+        if len(numbers) > 1 or others or not isinstance(numbers[0], int) or isinstance(numbers[0], bool):
+            kinds = ", ".join([kind_name(x) for x in (*numbers, *others)])
+            raise TypeError(
+                f"to_sparse() received an invalid combination of arguments - got ({kinds}), but expected one of:\n * (int "
+                "sparse_dim)\n * (*, torch.layout layout, tuple of ints blocksize, int dense_dim)\n"
+            )
     return _converted(self, args if sparse_dim is None else (*args, sparse_dim), layout, blocksize, dense_dim)
 
 
@@ -54,25 +64,29 @@ def to_sparse_coo(self: Tensor) -> Tensor:
 
 
 @member
+@checked
 def to_sparse_csr(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """As a CSR tensor: compressed rows."""
     return _converted(self, (), constants.sparse_csr, None, dense_dim, "to_sparse_csr")
 
 
 @member
+@checked
 def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     """As a CSC tensor: compressed columns."""
     return _converted(self, (), constants.sparse_csc, None, dense_dim, "to_sparse_csc")
 
 
 @member
-def to_sparse_bsr(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+@checked
+def to_sparse_bsr(self: Tensor, blocksize: Ints, dense_dim: int | None = None) -> Tensor:
     """As a BSR tensor: compressed rows of blocks of the size `blocksize`."""
     return _converted(self, (), constants.sparse_bsr, blocksize, dense_dim, "to_sparse_bsr")
 
 
 @member
-def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+@checked
+def to_sparse_bsc(self: Tensor, blocksize: Ints, dense_dim: int | None = None) -> Tensor:
     """As a BSC tensor: compressed columns of blocks of the size `blocksize`."""
     return _converted(self, (), constants.sparse_bsc, blocksize, dense_dim, "to_sparse_bsc")
 
@@ -80,6 +94,8 @@ def to_sparse_bsc(self: Tensor, blocksize: Any, dense_dim: int | None = None) ->
 @member
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise TypeError(f"to_dense(): argument 'dtype' (position 1) must be torch.dtype, not {kind_name(dtype)}")
     if self.layout is constants.strided:
         return self if dtype is None else self.to(dtype)
     from ..sparse._convert import to_dense as convert

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .._core.dtypes import as_dtype, dtype, scalar_name
 from .._core.op import Sizes
-from .._core.parameters import refusal
+from .._core.parameters import checked, refusal
 from .._core.returned import GradDtype
 from .._core.tape import leaf_hooks, shown
 from .._core.tensor import Tensor, need_tensor
@@ -240,6 +240,7 @@ def dequantize(self: Tensor) -> Tensor:
 
 
 @member
+@checked
 def slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:

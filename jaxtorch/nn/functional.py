@@ -18,7 +18,6 @@ from .._ops import loss_distance as _loss
 from .._ops import norm as _norm
 from .._ops.activation import (
     gelu,
-    glu,
     gumbel_softmax,
     hardshrink,
     logsigmoid,
@@ -270,6 +269,11 @@ elu_ = _activation.elu.inplace
 selu_ = _activation.selu.inplace
 celu_ = _activation.celu.inplace
 rrelu_ = _activation.rrelu_
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half of `dim` times the sigmoid of the second."""
+    return _activation.glu(input, dim)
 
 
 def sigmoid(input: Tensor) -> Tensor:

@@ -147,7 +147,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: _bool = ...
     """Minus the log-likelihood of targets under normal distributions (input, var); `var` at least `eps`."""
 def gelu(input: Tensor, *, approximate: _str = ..., out: Any = ...) -> Tensor:
     """input * Phi(input), Phi the normal distribution function; approximate='tanh' approximates it."""
-def glu(input: Tensor, dim: Any = ..., *, axis: Any = ...) -> Tensor:
+def glu(input: Tensor, dim: _int = ...) -> Tensor:
     """The first half of `dim` times the sigmoid of the second."""
 def grid_sample(input: Tensor, grid: Tensor, mode: _str = ..., padding_mode: _str = ..., align_corners: _bool | None = ...) -> Tensor:
     """Sample (N, C, [D,] H, W) at the places in `grid` (N, [D,] H, W, 2 or 3), whose coordinates run from -1 to 1."""

@@ -22,7 +22,7 @@ _SIZES_FIRST = frozenset(
 
 def refuse_layout(public: Any, args: Any) -> None:
     """RuntimeError for compressed tensors in an elementwise operation, which its loop does not take."""
-    op = getattr(public, "op", None)
+    op = getattr(getattr(public, "source", public), "op", None)
     if op is None or not op.elementwise or op.name in _OWN_KERNELS:
         return
     for a in args:
