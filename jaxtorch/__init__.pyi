@@ -396,7 +396,7 @@ bfloat16: _dtype
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor:
     """`out[..., k] = input1 @ weight[k] @ input2 + bias[k]`: weight is (out, in1, in2)."""
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = ..., pos_weight: Tensor | None = ..., reduction: _int = ...) -> Tensor:
-    """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number."""
+    """`nn.functional.binary_cross_entropy_with_logits`, the reduction as a number; the input is broadcast to the target."""
 def bincount(input: Tensor, weights: Tensor | None = ..., minlength: _int = ...) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights; reads the data."""
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = ...) -> Tensor:
@@ -518,7 +518,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any
     """Cross-correlation of (N, C, H, W) with (O, C / groups, kH, kW). `padding` may be 'same' or 'valid'."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: Any = ...) -> Tensor:
     """Cross-correlation of (N, C, D, H, W) with (O, C / groups, kD, kH, kW). `padding` may be 'same' or 'valid'."""
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: Any = ...) -> Tensor:
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: Any = ...) -> Any:
     """1-D convolution of (T, N, C) with (k, C, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., groups: Any = ..., dilation: Any = ...) -> Tensor:
     """The adjoint of `conv1d` with respect to its input: (N, C, L) with weight (C, O / groups, k)."""
@@ -613,7 +613,7 @@ def dstack(tensors: Any, *, out: Tensor | None = ...) -> Tensor:
     """The tensors joined in depth, along dimension 2."""
 e: _float
 def eig(*args: Any, **kwargs: Any) -> Any:
-    """RuntimeError: PyTorch has removed it. `torch.linalg.eig` returns complex tensors."""
+    """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eig` returns complex tensors."""
 def einsum(*args: Any) -> Tensor:
     """Sums of products by Einstein's convention: `einsum('ij,jk->ik', a, b)`, or operands with lists of indices."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: _int = ..., scale_grad_by_freq: _bool = ..., sparse: _bool = ...) -> Tensor:
@@ -1014,7 +1014,7 @@ def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
 def lstm_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = ..., b_hh: Tensor | None = ...) -> tuple[Tensor, Tensor]:
     """One step of an LSTM: (B, I) and the states (h, c), each (B, H), to the new states."""
 def lstsq(*args: Any, **kwargs: Any) -> return_types.linalg_lstsq:
-    """RuntimeError: PyTorch has removed it. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
+    """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
 def lt(input: Tensor, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
     """`input < other`, broadcast."""
 def lu(A: Tensor, pivot: _bool = ..., get_infos: _bool = ..., out: tuple[Tensor, ...] | None = ...) -> tuple[Tensor, ...]:
@@ -1040,7 +1040,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = ...) -> Tensor:
     """A to an integer power; the inverse's where that is negative."""
 def matrix_rank(*args: Any, **kwargs: Any) -> Any:
-    """RuntimeError: PyTorch has removed it. See `torch.linalg.matrix_rank`."""
+    """RuntimeError: This function was deprecated since version 1.9 and is now removed. See `torch.linalg.matrix_rank`."""
 @overload
 def max(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
@@ -1415,7 +1415,7 @@ def smm(input: Any, mat2: Any) -> Tensor:
 def softmax(input: Tensor, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
     """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
 def solve(*args: Any, **kwargs: Any) -> Tensor:
-    """RuntimeError: PyTorch has removed it. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
+    """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
 def sort(input: Tensor, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> return_types.sort:
     """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
 def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
@@ -1485,7 +1485,7 @@ def sym_not(a: Any) -> _bool:
 def sym_sqrt(a: Any) -> _float:
     """The square root."""
 def symeig(*args: Any, **kwargs: Any) -> Any:
-    """RuntimeError: PyTorch has removed it. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
+    """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
 def t(input: Tensor) -> Tensor:
     """The transposed matrix; tensors of fewer dimensions as they are."""
 def t_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Tensor:

@@ -606,7 +606,7 @@ class Tensor:
         """Equal parts of one dimension, or parts cut at indices."""
     @property
     def dtype(self) -> dtypes.dtype: ...
-    def eig(self, *args: Any, **kwargs: Any) -> Any:
+    def eig(self, **kwargs: Any) -> Any:
         """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eig` returns complex tensors."""
     def element_size(self) -> _int:
         """Bytes of one element."""
@@ -796,11 +796,11 @@ class Tensor:
         """The inner product over the last dimension of both; the plain product where one is a scalar."""
     def int(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is already."""
-    def int_repr(self, *args: Any, **kwargs: Any) -> Tensor:
+    def int_repr(self, **kwargs: Any) -> Tensor:
         """NotImplementedError: Could not run 'aten::int_repr' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def inverse(self, *, out: Any = ...) -> Tensor:
         """The inverse of square matrices; LinAlgError where they are singular."""
-    def ipu(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ipu(self, **kwargs: Any) -> Tensor:
         """RuntimeError: PyTorch is not linked with support for ipu devices."""
     def is_coalesced(self) -> _bool:
         """A part of a sparse coordinate tensor; RuntimeError for a dense one."""
@@ -972,7 +972,7 @@ class Tensor:
         """`log(sum(exp(input)))` over dimensions, without overflow; integers become floating point."""
     def long(self, *, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is already."""
-    def lstsq(self, *args: Any, **kwargs: Any) -> return_types.linalg_lstsq:
+    def lstsq(self, **kwargs: Any) -> return_types.linalg_lstsq:
         """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`, whose arguments are reversed."""
     def lt(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input < other`, broadcast."""
@@ -1046,7 +1046,7 @@ class Tensor:
         """The dimensions at `source` moved to `destination`; the others keep their order."""
     def msort(self, *, out: Any = ...) -> Tensor:
         """The elements in order along the first dimension."""
-    def mtia(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mtia(self, **kwargs: Any) -> Tensor:
         """AssertionError: Torch not compiled with MTIA enabled."""
     def mul(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
         """`input * other`, broadcast."""
@@ -1174,19 +1174,19 @@ class Tensor:
         """The input with the elements of `source` written (or added) at indices into the flattened input."""
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Self:
         """In-place form of `put`."""
-    def q_per_channel_axis(self, *args: Any, **kwargs: Any) -> Any:
+    def q_per_channel_axis(self, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::q_per_channel_axis' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def q_per_channel_scales(self, *args: Any, **kwargs: Any) -> Any:
+    def q_per_channel_scales(self, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::q_per_channel_scales' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def q_per_channel_zero_points(self, *args: Any, **kwargs: Any) -> Any:
+    def q_per_channel_zero_points(self, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::q_per_channel_zero_points' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def q_scale(self, *args: Any, **kwargs: Any) -> Any:
+    def q_scale(self, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::q_scale' with arguments from the 'CPU' backend: the tensor is not quantised."""
-    def q_zero_point(self, *args: Any, **kwargs: Any) -> _int:
+    def q_zero_point(self, **kwargs: Any) -> _int:
         """NotImplementedError: Could not run 'aten::q_zero_point' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def qr(self, some: _bool = ..., *, out: Any = ...) -> return_types.qr:
         """Q and R of matrices; all of Q with `some=False`."""
-    def qscheme(self, *args: Any, **kwargs: Any) -> Any:
+    def qscheme(self, **kwargs: Any) -> Any:
         """NotImplementedError: Could not run 'aten::qscheme' with arguments from the 'CPU' backend: the tensor is not quantised."""
     def quantile(self, q: Any, dim: _int | None = ..., keepdim: _bool = ..., *, interpolation: _str = ..., out: Tensor | None = ...) -> Tensor:
         """The q-quantiles of all elements or along a dimension; a dimension for q comes first."""
@@ -1336,7 +1336,7 @@ class Tensor:
         """A sparse matrix times a dense one, as a COO tensor."""
     def softmax(self, dim: Any, dtype: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
         """exp(input), normalised to sum 1 along `dim`; `dtype` converts the input first."""
-    def solve(self, *args: Any, **kwargs: Any) -> Tensor:
+    def solve(self, **kwargs: Any) -> Tensor:
         """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.solve` is deprecated in favor of `torch.linalg.solve`, whose arguments are reversed."""
     def sort(self, dim: Any = ..., descending: _bool = ..., *, stable: _bool | None = ..., axis: Any = ..., out: Any = ...) -> return_types.sort:
         """The elements in order along a dimension, and their indices; always stable. NaN counts as largest."""
@@ -1402,7 +1402,7 @@ class Tensor:
         """Two dimensions exchanged."""
     def swapdims_(self, dim0: Any, dim1: Any) -> Self:
         """In-place form of `transpose`."""
-    def symeig(self, *args: Any, **kwargs: Any) -> Any:
+    def symeig(self, **kwargs: Any) -> Any:
         """RuntimeError: This function was deprecated since version 1.9 and is now removed. `torch.linalg.eigh` reads the lower triangle by default, not the upper one."""
     def t(self) -> Tensor:
         """The transposed matrix; tensors of fewer dimensions as they are."""
@@ -1428,9 +1428,9 @@ class Tensor:
         """The tensor with another element type or on another device; itself where nothing changes (unless `copy`)."""
     def to_dense(self, dtype: Any = ..., *, masked_grad: _bool | None = ...) -> Tensor:
         """The strided tensor; itself if it is one. A sparse tensor's gradient is always at its own places (`masked_grad`)."""
-    def to_mkldnn(self, *args: Any, **kwargs: Any) -> Tensor:
+    def to_mkldnn(self, **kwargs: Any) -> Tensor:
         """NotImplementedError: Tensor.to_mkldnn(): jaxtorch has no MKL-DNN layout; XLA lays tensors out itself."""
-    def to_padded_tensor(self, *args: Any, **kwargs: Any) -> Tensor:
+    def to_padded_tensor(self, **kwargs: Any) -> Tensor:
         """NotImplementedError: Could not run 'aten::to_padded_tensor' with arguments from the 'CPU' backend: the tensor is not nested."""
     def to_sparse(self, *args: Any, sparse_dim: _int | None = ..., layout: Any = ..., blocksize: Any = ..., dense_dim: _int | None = ...) -> Tensor:
         """The elements that are not zero as a sparse tensor of a layout, COO by default."""
@@ -1528,7 +1528,7 @@ class Tensor:
         """`input * log(other)`, broadcast; 0 where `input` is 0 (unless `other` is NaN)."""
     def xlogy_(self, other: Tensor | _Number) -> Self:
         """In-place form of `xlogy`."""
-    def xpu(self, *args: Any, **kwargs: Any) -> Tensor:
+    def xpu(self, **kwargs: Any) -> Tensor:
         """AssertionError: Torch not compiled with XPU enabled."""
     def zero_(self) -> Self:
         """Fill with zeros, in place."""

@@ -107,7 +107,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any
     """Cross-correlation of (N, C, H, W) with (O, C / groups, kH, kW). `padding` may be 'same' or 'valid'."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: Any = ...) -> Tensor:
     """Cross-correlation of (N, C, D, H, W) with (O, C / groups, kD, kH, kW). `padding` may be 'same' or 'valid'."""
-def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: Any = ...) -> Tensor:
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: Any = ...) -> Any:
     """1-D convolution of (T, N, C) with (k, C, O)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., groups: Any = ..., dilation: Any = ...) -> Tensor:
     """The adjoint of `conv1d` with respect to its input: (N, C, L) with weight (C, O / groups, k)."""
