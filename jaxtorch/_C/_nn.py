@@ -40,7 +40,7 @@ _MODES |= {
     "upsample_trilinear3d": ("trilinear", 3),
 }
 _MODES |= {"upsample_bicubic2d": ("bicubic", 2), "_upsample_bilinear2d_aa": ("bilinear", 2)}
-_MODES |= {"_upsample_bicubic2d_aa": ("bicubic", 2)}
+_MODES |= {"_upsample_bicubic2d_aa": ("bicubic", 2), "_upsample_lanczos2d_aa": ("lanczos", 2)}
 
 
 def _upsampling(name: str) -> Callable[..., Any]:

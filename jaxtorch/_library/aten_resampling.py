@@ -17,6 +17,7 @@ _KINDS |= {f"_upsample_nearest_exact{n}d": ("nearest-exact", n) for n in (1, 2, 
 _KINDS |= {"upsample_linear1d": ("linear", 1), "upsample_bilinear2d": ("bilinear", 2)}
 _KINDS |= {"upsample_trilinear3d": ("trilinear", 3), "upsample_bicubic2d": ("bicubic", 2)}
 _KINDS |= {"_upsample_bilinear2d_aa": ("bilinear", 2), "_upsample_bicubic2d_aa": ("bicubic", 2)}
+_KINDS |= {"_upsample_lanczos2d_aa": ("lanczos", 2)}
 
 
 def _operation(name: str, mode: str, n: int) -> None:

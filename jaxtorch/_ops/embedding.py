@@ -135,9 +135,9 @@ def _renormalised(weight: Array, index: Array, max_norm: float, norm_type: float
     """The weight with the rows that are looked up shortened to `max_norm`."""
     used = _frequencies(index, weight.shape[0]) > 0
     w = weight.astype(jnp.promote_types(weight.dtype, jnp.float32))
-    norms = jnp.linalg.norm(w, ord=norm_type, axis=1)
+    norms = jnp.linalg.norm(w, ord=norm_type, axis=1).astype(weight.dtype).astype(jnp.float64)
     scale = jnp.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1)
-    return (w * scale[:, None]).astype(weight.dtype)
+    return (w * scale.astype(weight.dtype).astype(w.dtype)[:, None]).astype(weight.dtype)
 
 
 def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_type: float) -> None:

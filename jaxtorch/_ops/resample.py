@@ -71,7 +71,7 @@ def taps(mode: str, size: int, out: int, align_corners: bool, factor: float | No
 def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: float | None) -> tuple[Any, Any, Any]:
     """Taps of the antialiasing filters, and which of them count: the kernel is stretched by the scale where the output is coarser."""
     scale = float(_scale(size, out, align_corners, factor, False))
-    reach = (1.0 if mode == "linear" else 2.0) * max(scale, 1.0)
+    reach = {"linear": 1.0, "cubic": 2.0, "lanczos": 3.0}[mode] * max(scale, 1.0)
     stretch = 1.0 / scale if scale >= 1.0 else 1.0
     centre = scale * (np.arange(out) + 0.5)
     start = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
@@ -80,6 +80,8 @@ def _smooth_taps(mode: str, size: int, out: int, align_corners: bool, factor: fl
     distance = np.abs((index - centre[:, None] + 0.5) * stretch)
     if mode == "linear":
         weight = np.where(distance < 1, 1 - distance, 0)
+    elif mode == "lanczos":
+        weight = np.where(distance < 3, np.sinc(distance) * np.sinc(distance / 3), 0)
     else:
         a = -0.5
         near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
@@ -116,7 +118,7 @@ def _resampled_pixels(x: Any, size: Any, kernel: str, align_corners: bool, facto
 
 
 _KERNELS = {"nearest": "Nearest", "nearest-exact": "NearestExact", "linear": "Linear", "bilinear": "Bilinear",
-            "trilinear": "Trilinear", "bicubic": "Bicubic"}  # fmt: skip
+            "trilinear": "Trilinear", "bicubic": "Bicubic", "lanczos": "Lanczos"}  # fmt: skip
 
 
 def _upsample_name(operands: Any, statics: Any) -> str:
@@ -131,6 +133,8 @@ def _kernel_name(mode: str, n: int) -> str:
     """PyTorch's kernel on the CPU, as it is called where it lacks an element type."""
     if mode == "area":
         return "adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d"
+    if mode == "lanczos":
+        return "compute_index_ranges_weights"
     if n == 2 and mode != "bicubic":
         return f"upsample_{mode.removesuffix('-exact')}2d_channels_last"
     return (
@@ -150,17 +154,19 @@ def _upsample(input: Array, size: Any, mode: str, align_corners: bool, factors: 
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({shown[0]}) and output ({shown[1]})"
         )
-    pixels = input.dtype == jnp.uint8 and (mode.startswith("nearest") or mode in ("bilinear", "bicubic"))
+    pixels = input.dtype == jnp.uint8 and (mode.startswith("nearest") or mode in ("bilinear", "bicubic", "lanczos"))
     if kind(input) in ("int", "bool", "complex") and not pixels:
         unsupported(_kernel_name(mode, len(spatial)), input)
     if target() == "meta":  # whose places and weights would be as large as the result
         return jnp.zeros((*input.shape[:2], *size), input.dtype)
     if mode == "area":
         return adaptive_average(input, len(spatial), list(size))
+    if mode == "lanczos" and kind(input) == "float" and input.dtype.itemsize < 4:
+        unsupported(_kernel_name(mode, 2), input)
     single = input.dtype != jnp.float64
     kernel = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
 
-    if pixels and kernel in ("linear", "cubic"):
+    if pixels and kernel in ("linear", "cubic", "lanczos"):
         return _resampled_pixels(input, size, kernel, align_corners, factors or (None, None), antialias)
 
     axes: list[Taps | None] = []

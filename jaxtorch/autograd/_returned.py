@@ -1,4 +1,4 @@
-"""What the backward of an `autograd.Function` may return."""
+"""What the node of an `autograd.Function` says of its outputs, what its backward is given, and what that may return."""
 
 from __future__ import annotations
 
@@ -17,3 +17,29 @@ def check_gradients(name: str, results: tuple[Any, ...], n: int, tensors: Any) -
                 f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding forward "
                 "input was not a Variable"
             )
+
+
+class Form:
+    """Stands for a GradForm at a node of a Function: how many outputs, and which inputs want gradients."""
+
+    __slots__ = ("name", "n_out", "wanted", "in_avals", "out_avals")
+
+    def __init__(self, name: str, n_out: int, n_in: int, wanted: tuple[int, ...], outs: Any) -> None:
+        self.name = name
+        self.n_out = n_out
+        self.wanted = wanted
+        self.in_avals: tuple[Any, ...] = ()
+        self.out_avals = outs
+
+
+def given_once(node: Any) -> Any:
+    """What a node has saved; where its Function lets go of it on access, RuntimeError from the second time on."""
+    saved = node._saved
+    if node._cls.clear_saved_tensors_on_access:
+        if saved == "given":
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+                "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        node._saved = "given"
+    return saved

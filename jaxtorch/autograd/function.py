@@ -17,23 +17,10 @@ from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
 from .._install import shown
 from . import _dual_function, _mapped_function, _traced_function
-from ._returned import check_gradients
+from ._returned import Form, check_gradients, given_once
 from ._sparse_ends import carrier, places, result, to_values
 
 _TO_COMPUTE: Any = object()
-
-
-class _Form:
-    """Stands for a GradForm at a node of a Function: how many outputs, and which inputs want gradients."""
-
-    __slots__ = ("name", "n_out", "wanted", "in_avals", "out_avals")
-
-    def __init__(self, name: str, n_out: int, n_in: int, wanted: tuple[int, ...], outs: Any) -> None:
-        self.name = name
-        self.n_out = n_out
-        self.wanted = wanted
-        self.in_avals: tuple[Any, ...] = ()
-        self.out_avals = outs
 
 
 class BackwardCFunction(tape.Node):
@@ -104,7 +91,7 @@ class BackwardCFunction(tape.Node):
         if self._saved is None:
             return tuple(self._to_save)
         found: list[Tensor | None] = []
-        for t, value, place in self._saved:
+        for t, value, place in given_once(self):
             if value is None:
                 held: Any = t() if isinstance(t, _Unpack) else None
                 found.append(held if place is None else self._with_place(held, place))
@@ -268,6 +255,7 @@ class Function(metaclass=_Meta):
     `setup_context(ctx, inputs, output)`) and `backward(ctx, *grad_outputs)`, and call `apply`."""
 
     generate_vmap_rule = False
+    clear_saved_tensors_on_access = False  # does `ctx.saved_tensors` give them once, and let them go?
     _everywhere = False  # may it be applied under torch.func whatever it lacks? One of ours
 
     @staticmethod
@@ -472,7 +460,7 @@ def _connect(
 ) -> None:
     """Make the node that a call of the Function is."""
     wanted = tuple(i for i, w in enumerate(wants) if w)
-    ctx.form = _Form(cls.__name__ + "Backward", len(outputs), len(args), wanted, [
+    ctx.form = Form(cls.__name__ + "Backward", len(outputs), len(args), wanted, [
         carrier(o)._value.aval if isinstance(o, Tensor) else None for o in outputs
     ])  # fmt: skip
     ctx.form.in_avals = tuple(in_avals[i] for i in wanted)
@@ -582,7 +570,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         for o in several:
             if isinstance(o, Tensor):
                 o = o.detach()
-                o._set_history(_ErrorNode(_Form("DelayedError", 1, 0, (), [None])), 0)
+                o._set_history(_ErrorNode(Form("DelayedError", 1, 0, (), [None])), 0)
             made.append(o)
         return tuple(made) if isinstance(outputs, tuple) else made[0]
 

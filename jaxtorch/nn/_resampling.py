@@ -20,7 +20,7 @@ _MODES = {
     ("nearest-exact", 3): "nearest-exact", ("nearest-exact", 4): "nearest-exact",
     ("nearest-exact", 5): "nearest-exact", ("area", 3): "area", ("area", 4): "area", ("area", 5): "area",
     ("linear", 3): "linear", ("bilinear", 4): "bilinear", ("trilinear", 5): "trilinear",
-    ("bicubic", 4): "bicubic",
+    ("bicubic", 4): "bicubic", ("lanczos", 4): "lanczos",
 }  # fmt: skip
 _ALIGNABLE = ("linear", "bilinear", "bicubic", "trilinear")
 _NEEDED = {"linear": 3, "bilinear": 4, "trilinear": 5}
@@ -37,8 +37,8 @@ def interpolate(
 ) -> Tensor:
     """Resample the spatial dimensions of (N, C, *) to `size`, or by `scale_factor`.
 
-    mode: 'nearest', 'nearest-exact', 'area', 'linear' (3-D input), 'bilinear', 'bicubic' (4-D),
-    'trilinear' (5-D).
+    mode: 'nearest', 'nearest-exact', 'area', 'linear' (3-D input), 'bilinear', 'bicubic', 'lanczos' (4-D, with
+    `antialias`), 'trilinear' (5-D).
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -64,7 +64,7 @@ def interpolate(
         sizes = tuple(map(math.floor, wanted))
         if recompute_scale_factor:
             factors = None
-    if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
@@ -76,6 +76,9 @@ def interpolate(
             "nearest | "
             f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
         )
+    if mode == "lanczos" and (align_corners or not antialias):
+        what = "does not support align_corners=True" if align_corners else "requires antialias=True"
+        raise ValueError(f"Lanczos mode {what}")
     need_sizes(f"upsample_{mode}", "output_size", sizes)
     return _resample._upsample(input, sizes, mode, bool(align_corners), factors, bool(antialias))
 
