@@ -44,6 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # `torch.compile` walks all objects of the process, which are few as long as few tests have run
+    items.sort(key=lambda i: not i.path.name.startswith("test_compile"))
     if config.getoption("--whole") or config.getoption("keyword") or any("::" in a for a in config.args):
         return
     of_all = IN_IMMEDIATE_MODE if os.environ.get("JAXTORCH_EXECUTION") == "immediate" else 1
