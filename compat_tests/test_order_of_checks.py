@@ -164,6 +164,25 @@ F.ctc_loss(three, three, 2, 'x', reduction='x')
 F.pad(3, (1, 2, 3))
 F.pad(three, (2,), value=(1,))
 nn.GRU(0, 2.0)
+nn.Transformer(8, 2, 1, 1, 8)(three, three)
+nn.AdaptiveAvgPool3d(1)(whole)
+F.gaussian_nll_loss(whole, whole, whole - 2)
+F.gaussian_nll_loss(three, three, -ones(3, 1, 1))
+F.gaussian_nll_loss(three, three, -three, reduction=None)
+F.gaussian_nll_loss(three, three, three.to(torch.float8_e4m3fn), reduction='x')
+F.huber_loss(whole, ones(3).double(), weight=rows)
+F.hardtanh(three.bool(), 2.0, 1.0)
+F.hardtanh(whole.to(torch.uint16), -1.0, 1.0)
+F.gumbel_softmax(three, ones(3))
+F.lp_pool2d(rows, 2.0, three)
+F.kl_div(three.to(torch.float8_e4m3fn), three.to(torch.float8_e4m3fn))
+F.adaptive_max_pool2d(ones(2, 2, 4).to(torch.float8_e4m3fn), 2)
+F.soft_margin_loss(three.to(torch.float8_e4m3fn), three[:2])
+F.normalize(3, -1, 2**31)
+whole.to(torch.uint16).pow(whole.to(torch.uint16))
+whole.to(torch.uint16) ** 2
+three.to(torch.float8_e4m3fn).polygamma(1)
+three.take_along_dim(three, (0,))
 nn.Unflatten(7, ())(three)
 """.strip().splitlines()
 
@@ -194,3 +213,19 @@ def _end(library: Any, text: str) -> Any:
 def test_the_same_mistake_is_told(text: str) -> None:
     """Calls with several mistakes, or with one that only some of PyTorch's steps notice."""
     assert _end(jaxtorch, text) == _end(torch, text)
+
+
+def test_the_weighted_mean_of_huber_loss() -> None:
+    """It is over the elements, where that of other weighted losses is over the weights."""
+    input, target, weight = [0.5, -0.25, 3.0], [0.0, 2.0, 1.0], [0.5, 2.0, -1.0]
+    for loss in ("huber_loss", "mse_loss", "l1_loss"):
+        for reduction in ("mean", "sum", "none"):
+            ends = []
+            for library in (torch, jaxtorch):
+                x = library.tensor(input, requires_grad=True)
+                given = library.tensor(target), library.tensor(weight)
+                found = getattr(library.nn.functional, loss)(x, given[0], reduction=reduction, weight=given[1])
+                found.sum().backward()
+                ends.append([found.tolist(), x.grad.tolist()])
+            assert pytest.approx(ends[0][0]) == ends[1][0]
+            assert pytest.approx(ends[0][1]) == ends[1][1]

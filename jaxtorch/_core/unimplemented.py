@@ -71,6 +71,8 @@ acos_vml_cpu: acos
 acosh_cpu: acosh
 adaptive_avg_pool2d: adaptive_avg_pool1d adaptive_avg_pool2d
 adaptive_avg_pool3d_cpu: adaptive_avg_pool3d
+adaptive_max_pool2d: adaptive_max_pool2d_with_indices
+adaptive_max_pool3d_cpu: adaptive_max_pool3d_with_indices
 add_stub: add cumulative_trapezoid dist hinge_embedding_loss index_add l1_loss margin_ranking_loss pairwise_distance
   poisson_nll_loss rsub smooth_l1_loss softsign sub trapezoid triplet_margin_loss
 addcdiv_cpu_out: addcdiv
@@ -222,8 +224,8 @@ orgqr_cpu: linalg_householder_product
 ormqr_cpu: ormqr
 pixel_shuffle: pixel_shuffle
 pixel_unshuffle: pixel_unshuffle
-polygamma: polygamma
-pow: ldexp square
+polygamma: polygamma _polygamma
+pow: ldexp square _pow
 prelu_cpu: prelu
 prod_out_cpu: prod
 reciprocal_cpu: reciprocal
@@ -269,7 +271,7 @@ tril: linalg_cholesky linalg_cholesky_ex linalg_ldl_factor linalg_ldl_factor_ex 
 triu: triu
 trunc_vml_cpu: trunc
 xlog1py_cpu: special_xlog1py
-xlogy_cpu: xlogy
+xlogy_cpu: xlogy _kl_div
 xor_sum_cpu: hash_tensor
 zeta_cpu: special_zeta
 """
@@ -361,7 +363,7 @@ orgqr_cpu: linalg_householder_product
 ormqr_cpu: ormqr
 pixel_shuffle: pixel_shuffle
 pixel_unshuffle: pixel_unshuffle
-pow: square
+pow: square _pow
 prelu_cpu: prelu
 remainder_cpu: remainder
 rms_norm: rms_norm

@@ -79,11 +79,13 @@ def relu(input: Array):
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
     """The input, limited to [min_val, max_val]; the gradient is 0 on the bounds themselves."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     if input.dtype == jnp.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     _ordered(input)
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
+    if is_rare(dtypes.from_numpy(input.dtype)):
+        unsupported("clamp_scalar_cpu", input)
     for limit in (min_val, max_val):
         check_number(limit, dtypes.from_numpy(input.dtype))
     low, high = np.asarray(min_val).astype(input.dtype), np.asarray(max_val).astype(input.dtype)
@@ -540,7 +542,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     noise = sample(
         aval.slot, None, aval.shape, aval.dtype, ("exponential", aval.shape, aval.dtype.np), "exponential", 1.0
     )
-    soft = _gumbel_softmax(logits, noise, tau, dim)
+    if isinstance(tau, Tensor) and tau.ndim:
+        soft = ((logits - noise.log()) / tau).softmax(dim)
+    else:
+        soft = _gumbel_softmax(logits, noise, tau, dim)
     if not hard:
         return soft
     if not aval.numel:

@@ -8,7 +8,7 @@ error stays as it is. Several compute the function again from smaller ones, whos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.op import functions, registry
@@ -74,7 +74,6 @@ def _smooth(input: Any, target: Any, size_average: Any, reduce: Any, reduction: 
 def _huber(input: Any, target: Any, reduction: Any, delta: Any, weight: Any) -> None:
     _distances(input, target, None, None, reduction if weight is None else "none")
     if weight is not None:
-        registry["huber_loss"].public(input, target, "none", delta)
         _distances(input, target, None, None, reduction, weight)
 
 
@@ -122,6 +121,8 @@ def _ranking(
     _reduction(reduction, size_average, reduce)
     if input1.dim() == input2.dim():
         target.dim()
+    else:
+        target.size()
 
 
 @looks("multi_margin_loss")
@@ -156,6 +157,12 @@ def _poisson(
         reduction = legacy_reduction(size_average, reduce, False)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not a valid value for reduction")
+
+
+@looks("_gaussian_nll")
+def _variances(input: Any, target: Any, var: Any, *rest: Any) -> None:
+    if (var.detach() < 0).any():
+        raise ValueError("var has negative entry/entries")
 
 
 @looks("triplet_margin_loss")
@@ -224,7 +231,7 @@ def _responses_of_old(input: Any, size: Any, alpha: Any, beta: Any, k: Any) -> N
 def _powers(n: int) -> Callable[..., None]:
     def look(input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any) -> None:
         if n > 1:
-            sides = kernel_size if isinstance(kernel_size, (tuple, list)) else (kernel_size,) * n
+            sides = tuple(kernel_size) if isinstance(kernel_size, Iterable) else (kernel_size,) * n
             if len(sides) != n:
                 raise ValueError(f"expected {n} values to unpack of kernel_size, got {len(sides)}")
         if isinstance(norm_type, float) and math.isinf(norm_type):

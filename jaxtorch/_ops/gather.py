@@ -16,6 +16,7 @@ from .._core import dtypes, strides
 from .._core.apart import refuse_shared
 from .._core.checks import Within, first, flag
 from .._core.op import Array, function, numpy_names, op
+from .._core.parameters import need_kind
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, need_tensor, strict_out, write_out
 from .assignment import C_NAMES
@@ -147,6 +148,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     """`gather` with the other dimensions broadcast; of the flattened input if no dimension is given."""
     if type(input) is not Tensor:
         need_tensor(input, "take_along_dim", "input")
+    if dim is not None and dim.__class__ is not int:
+        need_kind("take_along_dim", "dim", "int", dim)
     if out is not None:
         refuse_shared(out, (input, indices))
     if need_tensor(indices, "take_along_dim", "indices").dtype is not dtypes.int64:

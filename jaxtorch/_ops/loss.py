@@ -444,7 +444,7 @@ def soft_margin_loss(
 ):
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = reduction_of(reduction, size_average, reduce)
-    if input.dtype in (jnp.uint16, jnp.uint32, jnp.uint64):
+    if is_rare(dtypes.from_numpy(input.dtype)):
         unsupported("neg_cpu", input)
     shape = broadcast_shape(input.shape, target.shape)
     if shape != input.shape:

@@ -12,6 +12,7 @@ from jax import lax
 
 from .._core.checks import flag
 from .._core.op import Array, Number, Operand, functions, op
+from .._core.parameters import first_looks
 from .._core.tensor import Tensor
 from .._core.value import check_long
 from .linear import c_name
@@ -49,12 +50,16 @@ def warn_sizes(input: Tensor, target: Tensor) -> None:
     )
 
 
+def _same_size(loss: Any, weight: Any) -> None:
+    if weight is not None and weight.shape != loss.shape:
+        raise ValueError("Weights and input must have the same size.")
+
+
 def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
     """Times a weight; the mean is then taken over the sum of the weights."""
     if weight is None:
         return reduced(loss, reduction)
-    if weight.shape != loss.shape:
-        raise ValueError("Weights and input must have the same size.")
+    _same_size(loss, weight)
     loss = loss * weight
     return to_float(jnp.sum(loss)) / to_float(jnp.sum(weight)) if reduction == "mean" else reduced(loss, reduction)
 
@@ -148,7 +153,8 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
         return near * (size - 0.5 * near)
 
     def loss(a: Any, b: Any) -> Any:
-        return _weighted(each(a - b), weight, reduction)
+        _same_size(a, weight)
+        return reduced(each(a - b) if weight is None else each(a - b) * weight, reduction)
 
     if kind(input) in ("int", "bool"):
         if kind(target) in ("int", "bool"):
@@ -285,6 +291,8 @@ def gaussian_nll_loss(
     if not isinstance(input, Tensor) and (var < 0).any():
         raise ValueError("var has negative entry/entries")
     shape, given = tuple(input.size()), tuple(var.size())
+    if given != shape or reduction not in ("none", "mean", "sum"):
+        first_looks["_gaussian_nll"](input, target, var)
     if given != shape:
         if shape[:-1] == given:
             var = var.unsqueeze(-1)

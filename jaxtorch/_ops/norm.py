@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from .._core import dtypes, strides
-from .._core.op import Array, Ints, Scalar, Sizes, functions, op
+from .._core.op import Array, Ints, Scalar, Sizes, op
 from .._core.parameters import need_kind
 from .._core.size import LONG
 from .._core.tensor import Tensor
@@ -515,7 +515,7 @@ def normalize(
     """Divide vectors along `dim` by their p-norm (None: 2), at least `eps`."""
     check_long(eps)
     if p.__class__ is not float or (dim.__class__ is int and abs(dim) >= LONG):
-        functions["norm"](input, p, dim, True)  # its errors
+        input.norm(p, dim, True)  # its errors
     return _normalize(input, p, dim, eps, out=out)
 
 

@@ -105,6 +105,7 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
 def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
     name = f"adaptive_avg_pool{n}d"
     if n == 3 and output_size in (1, (1, 1, 1)):  # then it is a mean, of any tensor that has these dimensions
+        check_mean(x)
         for dim in range(-1, -4, -1):
             wrap_dim(dim, x.ndim, scalar=False)
     else:

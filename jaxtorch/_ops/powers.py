@@ -15,12 +15,13 @@ from .._core.op import Array, Number, Operand, function, method, methods, op
 from .._core.operators import foreign, or_not_implemented
 from .._core.parameters import need_kind
 from .._core.tensor import Tensor, from_host, write_out
+from .._core.unimplemented import is_rare
 from .._core.value import python_number
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
 from .casting import cast
 from .pointwise import complex_sqrt
-from .rules import derivatives, kind, masked, refuse, to_float
+from .rules import derivatives, kind, masked, refuse, to_float, unsupported
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
@@ -92,7 +93,8 @@ def _pow_number(input: Array, exponent: Number):
     """`input ** exponent` for one of a few common exponents."""
     if kind(input) == "bool" or (kind(input) == "int" and isinstance(exponent, float)):
         input = input.astype(jnp.int64) if isinstance(exponent, int) else to_float(input)
-
+    if is_rare(dtypes.from_numpy(input.dtype)) and exponent not in (0, 1):
+        unsupported("pow", input)
     return _power_by(exponent)(input)
 
 

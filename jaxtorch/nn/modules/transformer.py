@@ -125,7 +125,7 @@ class Transformer(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         batch = 0 if self.batch_first else 1
-        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+        if src.size(batch) != tgt.size(batch) and src.dim() == 3:
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
