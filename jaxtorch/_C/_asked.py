@@ -57,6 +57,8 @@ def _pop_torch_function_stack() -> Any:
 class _DisableFuncTorch:
     """Context that leaves the transforms of `torch.func`: there is no layer of its own to leave outside of them."""
 
+    __module__ = "jaxtorch._C"
+
     def __enter__(self) -> None:
         from . import _are_functorch_transforms_active
 

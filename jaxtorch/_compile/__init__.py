@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Callable
@@ -63,6 +64,19 @@ class OptimizedModule(Module):
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """RuntimeError for an option that PyTorch's compiler has not, or of another type. None has an effect."""
+    config: Any = importlib.import_module(__name__.split(".")[0] + "._inductor.config")
+    for given, value in options.items():
+        name = given.replace("-", "_")
+        known = config.get_config_copy()
+        if name not in known:
+            raise RuntimeError(f"Unexpected optimization option {given}, known options are {list(known)}")
+        if type(value) is not type(known[name]) and known[name] is not None:
+            kinds = type(value).__name__, type(known[name]).__name__
+            raise RuntimeError(f"Unexpected type of attr {given}, got {kinds[0]} should be {kinds[1]}")
 
 
 @overload
@@ -155,9 +169,17 @@ def compile(
     backend = DEFAULT_BACKEND[0] if backend is None else backend
     if isinstance(backend, str) and backend not in BACKENDS:
         raise InvalidBackend(f"Invalid backend: '{backend}', torch.compile in jaxtorch knows {', '.join(BACKENDS)}")
+    if options is not None and backend == "inductor":
+        _check_options(options)
     if model is None:
         return lambda fn: compile(
-            fn, fullgraph=fullgraph, dynamic=dynamic, backend=backend, disable=disable, recompile_limit=recompile_limit
+            fn,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            options=options,
+            disable=disable,
+            recompile_limit=recompile_limit,
         )
     if not isinstance(backend, str):
         warn(

@@ -169,6 +169,11 @@ def check_history(t: Tensor, alias: Alias) -> None:
 
 _tensor.check_history = check_history  # pyright: ignore[reportAttributeAccessIssue]
 
+_UNCLEAR = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+    "the inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
+)
 _CUSTOM = (
     "inside a custom Function (or because an input was returned as-is), whose backward the write would leave out. "
     "You can fix this by cloning the output of the custom Function."
@@ -178,12 +183,7 @@ _CUSTOM = (
 def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
     """PyTorch's message for a view that must not be written (indirect: used, once its memory has been written)."""
     if alias.no_grad == "inference":
-        return (
-            "A view was created in inference mode and is being modified inplace in normal mode. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-            "either both inside the inference_mode block (if you don't want the inplace to be tracked) or both outside (if "
-            "you want the inplace to be tracked)."
-        )
+        return f"A view was created in inference mode and is being modified inplace in normal mode. {_UNCLEAR % 'inference_mode'}"
     node = shown(t._node)
     maker = (alias.multi or "") if node is None else getattr(node, "name", lambda: node_name(type(node)))()
     changed = (
@@ -205,6 +205,5 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
             f"A view was created in no_grad mode and {changed} with grad mode enabled. This view was created {_CUSTOM}"
         )
     return (
-        f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. This view is a differentiable "
-        "view, so gradients could not be computed correctly: create it with grad mode enabled, or modify it under no_grad."
+        f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. {_UNCLEAR % alias.no_grad}"
     )

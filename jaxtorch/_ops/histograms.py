@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from .._core.checks import flag
 from .._core.op import Array, Arrays, Number, function, op
@@ -29,17 +30,32 @@ def _check_bins(name: str, bins: int) -> None:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
 
 
+def _need_finite(low: Any, high: Any, what: str) -> None:
+    """RuntimeError unless the ends of a range are finite."""
+    bits = [lax.bitcast_convert_type(end.astype(np.float32), np.int32).astype(np.int64) for end in (low, high)]
+    bad = ~(jnp.isfinite(low) & jnp.isfinite(high))
+    code = jnp.where(bad, (bits[0] << 32) | (bits[1] & 0xFFFFFFFF), 0)  # both ends, as float32; one of them is not 0
+
+    def error(code: int) -> RuntimeError:
+        low, high = np.array([code >> 32, code & 0xFFFFFFFF], np.int64).astype(np.uint32).view(np.float32)
+        return RuntimeError(f"{what} [{low:g}, {high:g}] is not finite")
+
+    flag(code, error)
+
+
 def _ends(name: str, x: Any, low: float, high: float, margin: float) -> tuple[Any, Any]:
     """The outer edges as given, or the data's where both are equal, with a margin if those are too."""
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.{name}: range of [{low:g}, {high:g}] is not finite")
+        what = "range of" if name == "histc" else "dimension 0's range"
+        raise RuntimeError(f"torch.{name}: {what} [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError(f"torch.{name}: max must be larger than min")
     first, last = jnp.asarray(low, x.dtype), jnp.asarray(high, x.dtype)
     if low == high and x.size:
         first, last = jnp.min(x), jnp.max(x)
-        bad = ~(jnp.isfinite(first) & jnp.isfinite(last))
-        flag(bad.astype(np.int64), lambda code: RuntimeError(f"torch.{name}: range of the input is not finite"))
+        _need_finite(
+            first, last, f"torch.{name}: range of" if name == "histc" else f"torch.{name}: dimension 0's range"
+        )
     same = first == last
     return jnp.where(same, first - margin, first), jnp.where(same, last + margin, last)
 
@@ -179,11 +195,7 @@ def _histogramdd(input: Array, edges: Arrays, bins: Any, range: Any, weight: Arr
             low, high = (jnp.asarray(v, points.dtype) for v in range[2 * i : 2 * i + 2])
         elif points.size:
             low, high = jnp.min(points[:, i]), jnp.max(points[:, i])
-            bad = ~(jnp.isfinite(low) & jnp.isfinite(high))
-            flag(
-                bad.astype(np.int64),
-                lambda code, i=i: RuntimeError(f"torch.histogramdd: dimension {i}'s range is not finite"),
-            )
+            _need_finite(low, high, f"torch.histogramdd: dimension {i}'s range")
         else:
             low, high = jnp.asarray(0, points.dtype), jnp.asarray(1, points.dtype)
         same = low == high

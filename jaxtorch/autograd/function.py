@@ -532,6 +532,7 @@ def _placed(o: Tensor, ctx: Any, k: int, is_input: bool, dirty: bool) -> Tensor:
             alias = o._alias
         if alias is not None and alias.base is not None:
             alias.no_grad = "custom"
+            alias.multi = alias.multi or (type(ctx).__name__ if ctx.form.n_out > 1 else "")
             alias.peek(o)
             alias.placed = alias.counted()
     o._set_history(ctx, k)

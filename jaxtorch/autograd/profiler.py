@@ -38,7 +38,20 @@ class FunctionEvent:
     @property
     def cpu_time(self) -> float:
         """The time of one call."""
-        return self.cpu_time_total / self.count
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+
+class FunctionEventAvg(FunctionEvent):
+    """Parts of one name together."""
+
+    __module__ = "jaxtorch.autograd.profiler_util"
+
+    def __repr__(self) -> str:
+        times = f"self_cpu_time={_time(self.self_cpu_time_total)} cpu_time={_time(self.cpu_time)}"
+        return (
+            f"<FunctionEventAvg key={self.name} {times}  self_cuda_time=0.000us cuda_time=0.000us input_shapes=None "
+            "cpu_memory_usage=0 cuda_memory_usage=0>"
+        )
 
 
 class _Stack(threading.local):
@@ -87,13 +100,18 @@ class record_function:
 
 
 class EventList(list):
-    """Events summed by name."""
+    """Events summed by name. The other arguments are PyTorch's, of devices and what it measures there."""
 
-    def __init__(self, events: Iterable[FunctionEvent] = ()) -> None:
-        found: dict[str, FunctionEvent] = {}
+    __module__ = "jaxtorch.autograd.profiler_util"
+
+    def __init__(
+        self, events: Iterable[FunctionEvent] = (), *, use_device: str | None = None, profile_memory: bool = False,
+        with_flops: bool = False,
+    ) -> None:  # fmt: skip
+        found: dict[str, FunctionEventAvg] = {}
         for e in events:
             if e.name not in found:
-                found[e.name] = FunctionEvent(e.name, e.start_us, 0.0, e.thread, 0.0, 0)
+                found[e.name] = FunctionEventAvg(e.name, e.start_us, 0.0, e.thread, 0.0, 0)
             total = found[e.name]
             total.cpu_time_total += e.cpu_time_total
             total.self_cpu_time_total += e.self_cpu_time_total
@@ -105,9 +123,9 @@ class EventList(list):
         """The time of all parts, each without the parts inside."""
         return sum(e.self_cpu_time_total for e in self)
 
-    def total_average(self) -> FunctionEvent:
+    def total_average(self) -> FunctionEventAvg:
         """All of them as one event."""
-        return FunctionEvent(
+        return FunctionEventAvg(
             "Total", 0.0, sum(e.cpu_time_total for e in self), 0, self.self_cpu_time_total, sum(e.count for e in self)
         )
 
@@ -174,7 +192,7 @@ class profile:
         """Write the parts as a trace that chrome://tracing and Perfetto show."""
         write_trace(path, self.function_events, metadata or {})
 
-    def total_average(self) -> FunctionEvent:
+    def total_average(self) -> FunctionEventAvg:
         """All parts as one event."""
         return self.key_averages().total_average()
 

@@ -1,5 +1,5 @@
 """`torch.autograd.profiler_util`: the events of a profile, and lists of them."""
 
-from .profiler import EventList, FunctionEvent
+from .profiler import EventList, FunctionEvent, FunctionEventAvg
 
-__all__ = ["EventList", "FunctionEvent"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]

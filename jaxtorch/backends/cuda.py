@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib as _contextlib
+import enum as _enum
 from collections.abc import Iterator as _Iterator
 from typing import Any
 
@@ -169,3 +170,25 @@ def cudnn_sdp_enabled() -> bool:
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Keeps the setting, which changes nothing: XLA makes the kernels."""
     _sdp["cudnn"] = _expect_bool("set_sdp_use_cudnn", enabled)
+
+
+def _preferred(name: str, kinds: str, here: str) -> Any:
+    """A function that says which library would compute, and refuses names that PyTorch does not know."""
+    choices: Any = _enum.Enum(name, [k.capitalize() for k in kinds.split(", ")], module="jaxtorch._C")
+    found = choices[here]
+
+    def preferred(backend: Any = None) -> Any:
+        if not isinstance(backend, str | type(found) | None):
+            raise RuntimeError("Unknown input value type.")
+        if isinstance(backend, str) and backend not in kinds.split(", "):
+            raise RuntimeError(f"Unknown input value. Choose from: {kinds}.")
+        if backend not in (None, "default", found, found.name.lower()):
+            raise NotImplementedError("XLA chooses the library of an operation; no other can be set")
+        return found
+
+    return preferred
+
+
+preferred_linalg_library = _preferred("_LinalgBackend", "default, cusolver, magma", "Default")
+preferred_blas_library = _preferred("_BlasBackend", "default, cublas, hipblas, cublaslt, hipblaslt, ck", "Cublas")
+preferred_rocm_fa_library = _preferred("_ROCmFABackend", "default, aotriton, ck", "Default")

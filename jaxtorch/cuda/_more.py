@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _accelerators as _shared
 from .._absent import absent as _absent
+from .._core.device import jax_devices as _jax_devices
 from .._core.warned import warn
 from .streams import Stream
 
@@ -128,6 +129,8 @@ _EXPORTED = (
 
 
 def check_error(res: int) -> None:
-    """CudaError where a number that CUDA has returned is not 0."""
+    """CudaError where a number that CUDA has returned is not 0. AttributeError without CUDA, as in PyTorch."""
+    if not _jax_devices("cuda"):
+        raise AttributeError("'NoneType' object has no attribute 'cudaError'")
     if int(res) != 0:
         raise CudaError(int(res))

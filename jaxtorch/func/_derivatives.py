@@ -15,6 +15,7 @@ from .._core.modes import set_grad_enabled, state
 from .._core.op import functions
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor
+from .._ops import constants
 from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
@@ -120,6 +121,13 @@ def _check_scalar(out: Any, name: str) -> None:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
 
 
+def _refuse_compressed(args: tuple[Any, ...]) -> None:
+    """RuntimeError for a CSR tensor or its like, which PyTorch's transforms cannot wrap."""
+    for x in args:
+        if is_sparse(x) and x.layout is not constants.sparse_coo:
+            raise RuntimeError(f"Sparse {str(x.layout)[-3:].upper()} tensors do not have strides")
+
+
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns (gradient, value) of a scalar-valued one, or (gradient, (value, aux)).
 
@@ -131,6 +139,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with no_saved_hooks():
             problem = Problem(func, args, kwargs, argnums)
+            _refuse_compressed(args)
             if any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
                 return by_sparse(args, kwargs)
             return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
@@ -209,6 +218,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     with no_saved_hooks():
         problem = Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
+        _refuse_compressed(primals)
         if problem is not None and any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
             return _vjp_by_sparse(func, primals, has_aux)
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)

@@ -23,6 +23,8 @@ globals().update(
 class OperatorExportTypes(_enum.Enum):
     """How PyTorch's exporter wrote operations that ONNX has not."""
 
+    __module__ = "jaxtorch._C._onnx"
+
     ONNX = 0
     ONNX_ATEN = 1
     ONNX_ATEN_FALLBACK = 2
@@ -34,6 +36,8 @@ class OperatorExportTypes(_enum.Enum):
 
 class TrainingMode(_enum.Enum):
     """In which mode PyTorch's exporter wrote a model."""
+
+    __module__ = "jaxtorch._C._onnx"
 
     EVAL = 0
     PRESERVE = 1

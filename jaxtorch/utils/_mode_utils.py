@@ -11,6 +11,8 @@ from .._core import dispatching as _dispatching
 class no_dispatch:
     """Context without modes that have a `__torch_dispatch__`."""
 
+    __module__, __qualname__ = "jaxtorch._C", "_DisableTorchDispatch"
+
     def __enter__(self) -> None:
         self._off = _dispatching.without(-1)
         self._off.__enter__()

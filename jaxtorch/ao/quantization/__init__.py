@@ -92,6 +92,7 @@ from .qconfig import (
     get_default_qconfig,
     per_channel_dynamic_qconfig,
 )
+from .quant_type import QuantType
 from .quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
     DEFAULT_MODULE_TO_ACT_POST_PROCESS,
@@ -123,7 +124,8 @@ __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_
            "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "DeQuantStub", "FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize",
            "FixedQParamsObserver", "FusedMovingAvgObsFakeQuantize", "HistogramObserver", "MinMaxObserver",
            "MovingAverageMinMaxObserver", "MovingAveragePerChannelMinMaxObserver", "NoopObserver", "ObserverBase",
-           "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QuantStub", "QuantWrapper", "RecordingObserver",
+           "PerChannelMinMaxObserver", "PlaceholderObserver", "QConfig", "QuantStub", "QuantType",
+           "QuantWrapper", "RecordingObserver",
            "UniformQuantizationObserverBase", "add_quant_dequant", "convert", "default_activation_only_qconfig",
            "default_affine_fixed_qparams_fake_quant", "default_affine_fixed_qparams_observer", "default_debug_observer",
            "default_debug_qconfig", "default_dynamic_fake_quant", "default_dynamic_qat_qconfig", "default_dynamic_qconfig",

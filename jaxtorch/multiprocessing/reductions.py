@@ -1,0 +1,9 @@
+"""`torch.multiprocessing.reductions`: how tensors go to other processes."""
+
+from __future__ import annotations
+
+from multiprocessing.reduction import ForkingPickler as ForkingPickler
+
+from .._tensor.sharing import reduced as reduce_tensor
+
+__all__ = ["reduce_tensor"]
