@@ -389,7 +389,7 @@ def _work(seed: int, first: int, last: int, until: float, only: str | None, writ
     with open("/proc/self/statm") as sizes:
         used = int(sizes.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-    known = [t for t in targets(torch) if only is None or f"{t[0]}.{t[1]}" in only.split(",") or t[0] == only]
+    known = [t for t in targets(torch) if only is None or {t[0], f"{t[0]}.{t[1]}"} & set(only.split(","))]
     for number in range(first, last):
         if time.time() > until:
             break
@@ -456,7 +456,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument(
-        "--only", help="of one kind (nn.functional, Tensor, ...), or some names with it, with commas between"
+        "--only", help="kinds (nn.functional, Tensor, ...), or names with their kinds, with commas between"
     )
     parser.add_argument(
         "--kinds", default="leaked,hang,signal", help="which ends are printed, with commas between; all"

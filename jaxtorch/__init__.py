@@ -178,7 +178,8 @@ _LATE = {
     **dict.fromkeys("""GradScaler ccol_indices_copy col_indices_copy cond crow_indices_copy eig embedding_bag embedding_renorm_
         from_file indices_copy is_anomaly_check_nan_enabled is_anomaly_enabled is_distributed is_storage is_vulkan_available
         lobpcg lstsq matrix_rank native_norm row_indices_copy set_anomaly_enabled solve sym_constrain_range
-        sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm""".split(), "_rare"),
+        sym_constrain_range_for_size symeig to_dlpack values_copy while_loop _scaled_mm slice_inverse resize_as_sparse_
+        batch_norm_update_stats profiler_allow_cudagraph_cupti_lazy_reinit_cuda12""".split(), "_rare"),
     **dict.fromkeys("""FloatStorage DoubleStorage HalfStorage BFloat16Storage LongStorage IntStorage ShortStorage CharStorage
         ByteStorage BoolStorage ComplexFloatStorage ComplexDoubleStorage QInt8Storage QUInt8Storage QInt32Storage
         QUInt4x2Storage QUInt2x4Storage _storage_classes""".split(), "_tensor.legacy_storage"),

@@ -338,7 +338,7 @@ def as_strided_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) ->
     """A copy of what `as_strided` shows, contiguous and with its own memory."""
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: _int | None = ...) -> Tensor:
     """The input with the part that `as_strided` would view replaced."""
-def as_tensor(data: Any, dtype: Any = ..., device: Any = ...) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = ..., device: Any = ...) -> Tensor:
     """`data` as a tensor, sharing its memory where possible."""
 def asarray(obj: Any, *, dtype: Any = ..., device: Any = ..., copy: _bool | None = ..., requires_grad: _bool | None = ...) -> Tensor:
     """`obj` as a tensor: shares the memory of tensors, arrays and buffers unless `copy=True`; ValueError where `copy=False` cannot be met. Without `requires_grad`, a tensor keeps its history (with a warning); False detaches it."""
@@ -390,6 +390,8 @@ def bartlett_window(window_length: _int, periodic: _bool = ..., *, dtype: Any = 
     """The Bartlett window: a triangle."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor:
     """`nn.functional.batch_norm`, the parameters before the running moments."""
+def batch_norm_update_stats(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: _float) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel of `input` (N, C, *), each (C,); the running ones, where given, are moved towards them."""
 def bernoulli(input: Tensor, p: _float | None = ..., *, generator: Generator | None = ..., out: Tensor | None = ...) -> Tensor:
     """0 or 1 with the probabilities of `input`; with `p`, ones with that probability in a tensor like the input."""
 bfloat16: _dtype
@@ -1206,6 +1208,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """The input where positive, `weight` times it elsewhere: one weight, or one a channel (dimension 1)."""
 def prod(input: Tensor, dim: Any = ..., keepdim: _bool = ..., *, dtype: Any = ..., axis: Any = ..., keepdims: Any = ..., out: Any = ...) -> Tensor:
     """The product over one dimension or all; integers multiply in int64. Zeros have exact gradients."""
+def profiler_allow_cudagraph_cupti_lazy_reinit_cuda12() -> _bool:
+    """True, as in PyTorch; nothing depends on it."""
 def promote_types(type1: Any, type2: Any) -> _dtype:
     """The smallest element type both convert to without losing their category."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = ...) -> Tensor:
@@ -1271,6 +1275,8 @@ def reshape(input: Tensor, shape: Any) -> Tensor:
     """The same elements in another shape: a view where the strides allow, else a copy."""
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = ...) -> Tensor:
     """Give the tensor the shape of another, in place."""
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give a sparse tensor the size of another; NotImplementedError for a dense one."""
 def resolve_conj(input: Tensor) -> Tensor:
     """A copy of a conjugating view; any other tensor itself."""
 def resolve_neg(input: Tensor) -> Tensor:
@@ -1406,6 +1412,8 @@ def sinh_(input: Any) -> Tensor:
     """In-place form of `sinh`."""
 def slice_copy(input: Tensor, *args: Any, out: Any = ..., **kwargs: Any) -> Tensor:
     """A copy of what `slice` shows, contiguous and with its own memory."""
+def slice_inverse(input: Tensor, src: Tensor, dim: _int = ..., start: _int | None = ..., end: _int | None = ..., step: _int = ...) -> Tensor:
+    """The memory of `input` with the size, the strides and the offset of `src`, of which it is a slice."""
 def slice_scatter(input: Tensor, src: Tensor, dim: Any = ..., start: Any = ..., end: Any = ..., step: Any = ..., *, axis: Any = ..., out: Any = ...) -> Tensor:
     """The input with `[start:end:step]` of a dimension replaced."""
 def slogdet(input: Tensor, *, out: Any = ...) -> return_types.slogdet:

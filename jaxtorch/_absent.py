@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Union
 
+from ._core import signatures
+
 _REASON = "jaxtorch does not have it"
 
 
@@ -45,9 +47,11 @@ def absent_class(api: str, reason: str = _REASON) -> Any:
 
 
 def absent_function(api: str, reason: str = _REASON) -> Callable[..., NoReturn]:
-    """A function that raises NotImplementedError naming `api`."""
+    """A function that raises NotImplementedError naming `api`, or the TypeError of arguments that PyTorch's would not take."""
 
     def missing(*args: Any, **kwargs: Any) -> NoReturn:
+        if api.startswith("torch.") and api.count(".") == 1:
+            signatures.refuse(missing.__name__, args, kwargs)
         raise NotImplementedError(f"{api}: {reason}")
 
     missing.__name__ = missing.__qualname__ = api.rpartition(".")[2]

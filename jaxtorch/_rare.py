@@ -12,6 +12,7 @@ from ._core import dtypes
 from ._core.modes import Anomaly, no_grad, set_anomaly
 from ._core.op import functions
 from ._core.parameters import checked, need_kind, refusal
+from ._core.signatures import signed
 from ._core.tensor import Tensor, need_tensor
 from ._core.warned import warn
 from ._ops import embedding as _embedding
@@ -28,11 +29,12 @@ def set_vital(*args: Any) -> None:
 
 
 __all__ = [
-    "GradScaler", "ccol_indices_copy", "col_indices_copy", "cond", "crow_indices_copy", "eig", "embedding_bag",
-    "embedding_renorm_", "from_file", "indices_copy", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "is_distributed",
-    "is_storage", "is_vulkan_available", "lobpcg", "lstsq", "matrix_rank", "native_norm", "row_indices_copy",
-    "set_anomaly_enabled", "solve", "sym_constrain_range", "sym_constrain_range_for_size", "symeig", "to_dlpack",
-    "values_copy", "while_loop",
+    "GradScaler", "batch_norm_update_stats", "ccol_indices_copy", "col_indices_copy", "cond", "crow_indices_copy",
+    "eig", "embedding_bag", "embedding_renorm_", "from_file", "indices_copy", "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled", "is_distributed", "is_storage", "is_vulkan_available", "lobpcg", "lstsq", "matrix_rank",
+    "native_norm", "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12", "resize_as_sparse_", "row_indices_copy",
+    "set_anomaly_enabled", "slice_inverse", "solve", "sym_constrain_range", "sym_constrain_range_for_size", "symeig",
+    "to_dlpack", "values_copy", "while_loop",
 ]  # fmt: skip
 
 # -- control flow
@@ -109,9 +111,9 @@ def is_storage(obj: Any, /) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
+@signed("is_distributed")
 def is_distributed(input: Tensor) -> bool:
     """False, as in PyTorch."""
-    need_tensor(input, "is_distributed")
     return False
 
 
@@ -246,20 +248,82 @@ def embedding_bag(
         return bags, bag, sizes, functions["where"](first < count, best, 0)
 
 
+@signed("embedding_renorm_")
 def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Shorten, in place, the rows that are looked up and are longer than `max_norm`."""
     _embedding._renormalise(input, indices, max_norm, norm_type)
     return input
 
 
+# -- memory and statistics
+
+
+@signed("slice_inverse")
+def slice_inverse(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """The memory of `input` with the size, the strides and the offset of `src`, of which it is a slice."""
+    return input.slice_inverse(src, dim, start, end, step)
+
+
+@signed("resize_as_sparse_")
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give a sparse tensor the size of another; NotImplementedError for a dense one."""
+    return input.resize_as_sparse_(the_template)
+
+
+_STATISTICS = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
+
+
+@signed("batch_norm_update_stats")
+def batch_norm_update_stats(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, momentum: float
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of each channel of `input` (N, C, *), each (C,); the running ones, where given, are moved towards them.
+
+    The variance divides by the number of elements, the running one moves towards that which divides by one less.
+    """
+    if input.device.type == "meta":
+        raise NotImplementedError("batch_norm_update_stats: there is no kernel for meta tensors")
+    channels = input.size(1)
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    if input.dtype not in _STATISTICS:
+        raise NotImplementedError(
+            f"\"batch_norm_update_stats_cpu\" not implemented for '{dtypes.scalar_name(input.dtype)}'"
+        )
+    running = [x for x in (running_mean, running_var) if x is not None]
+    if any(x.dtype is not input.dtype and (input.itemsize > 2 or x.dtype is not dtypes.float32) for x in running):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    kind = running[0].dtype if running else input.dtype
+    with no_grad():
+        x = (
+            input.detach()
+            .transpose(0, 1)
+            .reshape(channels, -1)
+            .to(dtypes.float32 if input.itemsize < 4 else input.dtype)
+        )
+        n = x.size(1)
+        variance, mean = functions["var_mean"](x, 1, correction=0)
+        if running_mean is not None:
+            running_mean.copy_(momentum * mean + (1 - momentum) * running_mean)
+        if running_var is not None:
+            unbiased = variance * n / (n - 1) if n > 1 else variance * float("nan")
+            running_var.copy_(momentum * unbiased + (1 - momentum) * running_var)
+    return mean.to(kind), variance.to(kind)
+
+
+def profiler_allow_cudagraph_cupti_lazy_reinit_cuda12() -> bool:
+    """True, as in PyTorch; nothing depends on it."""
+    return True
+
+
 # -- norms and eigenvectors
 
 
+@signed("native_norm")
 def native_norm(input: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """NotImplementedError for a dense tensor, as in PyTorch, which has it of sparse ones only."""
-    need_tensor(input, "native_norm")
-    if p is not None:
-        need_kind("native_norm", "p", "Number", p)
     if not input.is_sparse:
         raise NotImplementedError(
             "Could not run 'aten::native_norm' with arguments from the 'CPU' backend: use torch.norm"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import autocasting, capture, modes, parameters, permissions, warned
+from . import autocasting, capture, modes, parameters, permissions, signatures, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .dtypes import as_dtype
@@ -411,6 +411,8 @@ def _border(error: Exception, op: Op, values: tuple[Any, ...], out: Any, inplace
     if out is not None and not isinstance(out, (Tensor, tuple, list)):
         refuse_stranger(out)
         raise TypeError(f"{op.name.strip('_')}(): argument 'out' must be Tensor, not {kind_name(out)}") from None
+    given = {p.name: x for p, x in zip(op.params, values, strict=True) if x is not p.default and x is not _MISSING}
+    signatures.refuse_bound(op.name, given if out is None else {**given, "out": out})
     refuse_foreign(op.name, error)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import dtypes
+from . import dtypes, signatures
 from .foreign import is_foreign, refuse_foreign
 from .size import check_long, kind_name, need_sizes
 from .spelling import TOP
@@ -298,10 +298,19 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
             if is_foreign(error):
                 _look_at_all(fn.__name__, _looked_at(fn), args, kwargs)
             odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
+            if not isinstance(error, TypeError):
+                signatures.refuse(_signature_of(fn), args, kwargs)
             refuse_foreign(fn.__name__, error, first, args, odd)
             raise
 
     return renamed
+
+
+def _signature_of(fn: Callable[..., Any]) -> str:
+    """The name that a function has in the table of signatures: with its module's, where it is not one of `torch` itself."""
+    space = (fn.__module__ or "").rpartition(".")[2].partition("_")[0]
+    own = f"{space}_{fn.__name__}"
+    return own if space in ("linalg", "fft", "special") and signatures.overloads(own) else fn.__name__
 
 
 class Signature(inspect.Signature):

@@ -397,7 +397,7 @@ from_capsule: Any = None
 
 
 @function("as_tensor")
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing its memory where possible."""
     dtype = _storable(dtype, "as_tensor")
     if isinstance(data, Tensor):
@@ -422,7 +422,7 @@ def asarray(
     `copy=False` cannot be met. Without `requires_grad`, a tensor keeps its history (with a warning); False detaches it."""
     dtype = _storable(dtype, "asarray")
     if isinstance(obj, Tensor):
-        out = as_tensor(obj, dtype, device)
+        out = as_tensor(obj, dtype=dtype, device=device)
         if out is not obj and copy is False:
             if out.device != obj.device:
                 raise ValueError(f"can't alias tensor from device '{obj.device}' to '{out.device}'.")
@@ -443,7 +443,11 @@ def asarray(
                 f"can't alias array with dtype '{dtypes.scalar_name(dtypes.from_numpy(obj.dtype))}' into dtype "
                 f"'{dtypes.scalar_name(dtype)}'."  # type: ignore[arg-type]
             )
-        out = tensor(obj, dtype=dtype, device=device) if copy or not shared else as_tensor(obj, dtype, device)
+        out = (
+            tensor(obj, dtype=dtype, device=device)
+            if copy or not shared
+            else as_tensor(obj, dtype=dtype, device=device)
+        )
     elif type(obj).__name__ == "PyCapsule":
         return asarray(from_capsule(obj), dtype=dtype, device=device, copy=copy, requires_grad=requires_grad)
     elif hasattr(obj, "_as_tensor"):  # a storage
@@ -457,7 +461,7 @@ def asarray(
     elif copy is False and not isinstance(obj, jax.Array):
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     else:
-        out = as_tensor(obj, dtype, device)
+        out = as_tensor(obj, dtype=dtype, device=device)
     return leaf(out) if requires_grad else out
 
 

@@ -13,6 +13,7 @@ from jax import lax
 from .._core import dtypes, strides
 from .._core.op import Array, Ints, numpy_names, op
 from .._core.parameters import checked
+from .._core.signatures import signed
 from .._core.tensor import Tensor, write_out
 from .casting import as_dtype
 from .creation import check_layout, leaf
@@ -336,6 +337,7 @@ def _frequencies(
     return leaf(t) if requires_grad else t
 
 
+@signed("fft_fftfreq")
 def fftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -344,6 +346,7 @@ def fftfreq(
     return _frequencies("fftfreq", True, n, d, out, dtype, layout, device, requires_grad)
 
 
+@signed("fft_rfftfreq")
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,

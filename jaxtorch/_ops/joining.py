@@ -224,8 +224,6 @@ _stacking("column_stack", _as_column, 1, "The tensors side by side, 1-d ones as 
 @function("broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        tensors = tuple(tensors[0])
     shape = strides.broadcast_shapes(
         *[need_tensor(t, "broadcast_tensors", "tensors")._value.aval.shape for t in tensors]
     )

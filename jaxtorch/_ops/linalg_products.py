@@ -215,8 +215,6 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, with a list."
     )
-    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
-        matrices = tuple(matrices[0])
     for i, x in enumerate(matrices):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
@@ -299,7 +297,7 @@ def _vander(x: Array, N: int | None):
     return jnp.concatenate([jnp.ones((*x.shape, 1), x.dtype), jnp.cumprod(repeated, -1, dtype=x.dtype)], -1)
 
 
-def vander(x: Tensor, N: int | None = None) -> Tensor:
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of each element along a new last dimension; N is the length of x by default."""
     need_tensor(x, "linalg_vander", "x")
     return _vander(x if x.dtype.is_floating_point or x.dtype.is_complex or x.dtype is dtypes.bool_ else x.long(), N)

@@ -15,6 +15,7 @@ from .._core import device as devices
 from .._core import dtypes
 from .._core.op import Array, Arrays, Scalar, function, functions, op
 from .._core.parameters import MISSING, need_kind
+from .._core.signatures import signed
 from .._core.size import LONG, check_long
 from .._core.symbols import up_to
 from .._core.tensor import Tensor, from_host, need_tensor
@@ -137,6 +138,7 @@ def arange(
 
 
 @function("range")
+@signed("range")
 def range_(
     start: Any, end: Any, step: Any = 1, *, out: Tensor | None = None, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -146,7 +148,7 @@ def range_(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         UserWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
     first, last, by = (
         _number(v, "range", n, p) for v, n, p in ((start, "start", 1), (end, "end", 2), (step, "step", 3))

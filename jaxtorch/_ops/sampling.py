@@ -16,6 +16,7 @@ from .._core.op import Array, function, functions, op
 from .._core.parameters import need_kind
 from .._core.random import Generator, check_generator, draw, key_of
 from .._core.runner import is_tracer, known
+from .._core.signatures import signed
 from .._core.size import check_long
 from .._core.tensor import Tensor, from_host, need_tensor, write_out
 from . import constants
@@ -263,6 +264,7 @@ def _binomial_on(key: Array, count: Array, prob: Array):
 
 
 @function("binomial")
+@signed("binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Successes in `count` trials of probability `prob` each; the two broadcast. No gradient, as in PyTorch."""
     dtype = need_tensor(count, "binomial", "count")._value.aval.dtype

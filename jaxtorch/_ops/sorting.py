@@ -15,6 +15,7 @@ from .._core.checks import flag
 from .._core.op import Array, Operand, function, numpy_names, op
 from .._core.parameters import need_kind
 from .._core.runner import known
+from .._core.signatures import signed
 from .._core.structseq import types
 from .._core.tensor import Tensor, from_host, need_tensor
 from .._core.warned import once
@@ -319,6 +320,7 @@ def _isin(elements: Operand, test_elements: Operand, invert: bool):
 
 
 @function("isin")
+@signed("isin")
 def isin(
     elements: Any = UNSET, test_elements: Any = UNSET, *, assume_unique: bool = False, invert: bool = False,
     out: Tensor | None = None, element: Any = UNSET, test_element: Any = UNSET,

@@ -10,6 +10,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.op import function
 from .._core.parameters import need_kind
+from .._core.signatures import signed
 from .._core.size import check_long
 from .._core.tensor import Tensor
 from .casting import as_dtype
@@ -68,6 +69,7 @@ def _float(name: str, argument: str, given: Any) -> float:
 
 
 @function("hann_window")
+@signed("hann_window")
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -87,6 +89,7 @@ def hann_window(
 
 
 @function("hamming_window")
+@signed("hamming_window")
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -100,6 +103,7 @@ def hamming_window(
 
 
 @function("blackman_window")
+@signed("blackman_window")
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -112,6 +116,7 @@ def blackman_window(
 
 
 @function("bartlett_window")
+@signed("bartlett_window")
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -123,6 +128,7 @@ def bartlett_window(
 
 
 @function("kaiser_window")
+@signed("kaiser_window")
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,

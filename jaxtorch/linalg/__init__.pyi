@@ -107,7 +107,7 @@ def tensorinv(input: Tensor, ind: _int = ..., *, out: Tensor | None = ...) -> Te
     """The inverse of the map from the dimensions of `A` from `ind` on to those before."""
 def tensorsolve(input: Tensor, other: Tensor, dims: Any = ..., *, out: Tensor | None = ...) -> Tensor:
     """X of tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
-def vander(x: Tensor, N: _int | None = ...) -> Tensor:
+def vander(x: Tensor, *, N: _int | None = ...) -> Tensor:
     """The powers 0 to N - 1 of each element along a new last dimension; N is the length of x by default."""
 def vecdot(x: Tensor, y: Tensor, *, dim: Any = ..., axis: Any = ..., out: Any = ...) -> Tensor:
     """The sum of conj(x) * y along a dimension, broadcast."""

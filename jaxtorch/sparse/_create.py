@@ -10,6 +10,7 @@ import numpy as np
 from .._core.modes import state
 from .._core.op import functions
 from .._core.parameters import MISSING, need_kind
+from .._core.signatures import signed
 from .._core.size import need_sizes
 from .._core.strides import wrap_dim
 from .._core.tensor import Tensor
@@ -214,6 +215,7 @@ def empty(size: tuple[int, ...], kind: Any, dtype: Any, device: Any, requires_gr
     return out.requires_grad_(True) if requires_grad else out
 
 
+@signed("sparse_compressed_tensor")
 def sparse_compressed_tensor(
     compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,

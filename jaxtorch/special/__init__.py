@@ -78,7 +78,7 @@ def softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
 
 
 @numpy_names
-def log_softmax(input: _Tensor, dim: int, dtype: Any = None) -> _Tensor:
+def log_softmax(input: _Tensor, dim: int, *, dtype: Any = None) -> _Tensor:
     """The logarithm of `softmax`."""
     return _functions["log_softmax"](input, dim, dtype=dtype)
 

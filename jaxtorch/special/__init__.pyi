@@ -92,7 +92,7 @@ def log1p(input: Tensor, *, out: Any = ...) -> Tensor:
     """`log(1 + input)`, exact near zero."""
 def log_ndtr(input: Tensor, *, out: Any = ...) -> Tensor:
     """The logarithm of `ndtr`, exact far in the lower tail."""
-def log_softmax(input: Any, dim: _int, dtype: Any = ...) -> Tensor:
+def log_softmax(input: Any, dim: _int, *, dtype: Any = ...) -> Tensor:
     """The logarithm of `softmax`."""
 def logit(input: Tensor, eps: Any = ..., *, out: Any = ...) -> Tensor:
     """`log(input / (1 - input))`, of the input clamped to [eps, 1 - eps] where eps is given."""
