@@ -18,7 +18,19 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from transform_kit import checkpoint, compared, connected, dual, linearize, mapped, observed, run_cases, scalar, vjp
+from transform_kit import (
+    checkpoint,
+    compared,
+    connected,
+    dual,
+    linearize,
+    mapped,
+    observed,
+    own,
+    run_cases,
+    scalar,
+    vjp,
+)
 
 Make = Callable[..., Any]
 
@@ -46,8 +58,8 @@ Pair = collections.namedtuple("Pair", "left right")
 class _World:
     """What the functions of one run close over."""
 
-    def __init__(self, t: Any, connected: bool = False) -> None:
-        self.t, self.connected = t, connected
+    def __init__(self, t: Any, connected: bool = False, by_hand: bool = False) -> None:
+        self.t, self.connected, self.by_hand = t, connected, by_hand
         t.manual_seed(0)
         self.w = t.tensor(1.5, requires_grad=True)
         self.c = t.tensor(0.5)
@@ -202,6 +214,13 @@ FUNCTIONS: dict[str, Callable[[_World, Any], Any]] = {
     "tuple_with_number": lambda o, x: (x, 3),
 }
 
+BY_HAND: dict[str, Callable[[_World, Any], Any]] = {
+    "cube_function": lambda o, x: x * x * x,
+    "ruled_function": lambda o, x: x.sin(),
+    "complex": lambda o, x: x * o.t.tensor(1 + 2j),
+}
+"""The same written otherwise, for what PyTorch gets wrong."""
+
 ARGUMENTS = (
     "float32[3]",
     "float32[]",
@@ -244,6 +263,12 @@ def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
         return o.t.autograd.grad(connected(o, scalar(o, f)(y), [y]), y, create_graph=True, allow_unused=True)
 
 
+def _forward_jacobian(o: _World, f: Make, x: Any) -> Any:
+    if o.by_hand:
+        return o.t.func.jacfwd(lambda y: f(own(o, y)))(x)
+    return o.t.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode")
+
+
 def _both(o: _World, x: Any) -> Any:
     return o.t.stack([x, x * 2])
 
@@ -277,9 +302,7 @@ TRANSFORMATIONS: dict[str, Callable[[_World, Make, Any], Any]] = {
     "f_hvp": lambda o, f, x: o.t.autograd.functional.hvp(scalar(o, f), x, o.t.ones_like(x), create_graph=True),
     "f_jacobian": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, create_graph=True),
     "f_jacobian_vectorized": lambda o, f, x: o.t.autograd.functional.jacobian(f, x, vectorize=True),
-    "f_jacobian_forward": lambda o, f, x: o.t.autograd.functional.jacobian(
-        f, x, vectorize=True, strategy="forward-mode"
-    ),
+    "f_jacobian_forward": lambda o, f, x: _forward_jacobian(o, f, x),
     "f_hessian": lambda o, f, x: o.t.autograd.functional.hessian(scalar(o, f), x, create_graph=True),
     "autograd_grad": _recorded_grad,
     "dual": lambda o, f, x: dual(o, f, (x,)),
@@ -299,12 +322,13 @@ def _around(o: _World, name: str, f: Make) -> Make:
     return run
 
 
-def outcome(t: Any, case: Case, raising: bool = False, connected: bool = False) -> Any:
+def outcome(t: Any, case: Case, raising: bool = False, connected: bool = False, by_hand: bool = False) -> Any:
     """What a case gives on a module: plain data."""
-    o = _World(t, connected)
+    o = _World(t, connected, by_hand)
+    function = (BY_HAND.get(case.function) if by_hand else None) or FUNCTIONS[case.function]
 
     def f(x: Any) -> Any:
-        return FUNCTIONS[case.function](o, x)
+        return function(o, x)
 
     run: Make = f
     for name in reversed(case.chain):
@@ -314,11 +338,23 @@ def outcome(t: Any, case: Case, raising: bool = False, connected: bool = False) 
 
 def compare(case: Case) -> str:
     """How jaxtorch differs in a case."""
-    found = compared(case, outcome)
-    if found == "dtype" and case.function == "complex" and not _FORWARD.isdisjoint(case.chain):
-        return ""  # PyTorch's tangent of a 0-d tensor times a number has 64 bits
-    # PyTorch's checkpoints in forward mode raise also where nothing has to be computed again
-    return "" if found == "takes what raises CheckpointError" and not _FORWARD.isdisjoint(case.chain) else found
+    chain, function = case.chain, case.function
+    forward = [name for name in chain if name in _FORWARD]
+    otherwise: list[str] = []
+    # PyTorch's `linearize` and forward Jacobian lose derivatives further out, and what is written, or refuse it; jaxtorch's
+    # `make_dual` copies
+    if {"linearize", "f_jacobian_forward"} & {*chain} or (function == "argument_written" and "dual" in chain):
+        otherwise += ["values", "takes what raises RuntimeError"]
+    # PyTorch's tangent of a tangent of a Function is 0, and `no_grad` leaves it the derivatives further out
+    if (function == "cube_function" and len(forward) > 1) or (function in _FUNCTIONS and "no_grad" in chain[1:]):
+        otherwise.append("values")
+    if "checkpoint_reentrant" in chain and {"dual", "f_jacobian_forward"} & {*chain}:
+        otherwise.append("values")  # PyTorch follows no tangents inside of a reentrant checkpoint
+    if forward:
+        # PyTorch's tangent of a 0-d tensor times a number has 64 bits; its checkpoints in forward mode raise also where nothing has
+        # to be computed again
+        otherwise += ["dtype"] * (function == "complex") + ["takes what raises CheckpointError"]
+    return compared(case, outcome, otherwise=tuple(otherwise))
 
 
 # -- choosing and reporting
@@ -335,26 +371,12 @@ _FORWARD = {
     "f_jacobian_forward",
     "dual",
 }
-_OUTERMOST = {"linearize", "f_jacobian_forward", "dual"}
-_WRITING = {"written", "view_written", "put", "argument_written"}
+_FUNCTIONS = {"cube_function", "ruled_function"}
 
 
 def _left_out(chain: tuple[str, ...], function: str) -> bool:
-    """Is a case of a kind that PyTorch computes wrongly, in silence, or that differs on purpose (docs/differences.md)?"""
-    first = chain[0]
-    return (
-        # inside of another transformation these lose derivatives in PyTorch, as `linearize` of a derivative, or of what writes, does
-        not _OUTERMOST.isdisjoint(chain[1:])
-        or (first == "linearize" and (len(chain) > 1 or function in _WRITING))
-        # `make_dual` copies
-        or (first in ("dual", "f_jacobian_forward") and function == "argument_written")
-        # PyTorch's tangent of a tangent of a Function is 0
-        or (function == "cube_function" and sum([name in _FORWARD for name in chain]) > 1)
-        # under `no_grad` PyTorch leaves it the derivatives further out
-        or (function in ("cube_function", "ruled_function") and "no_grad" in chain[1:])
-        # PyTorch reads sizes of unmapped results from foreign memory
-        or ("vmap_last" in chain and function in ("unused", "only_closed"))
-    )
+    """Does PyTorch read sizes of unmapped results from foreign memory?"""
+    return "vmap_last" in chain and function in ("unused", "only_closed")
 
 
 def cases(seed: int, count: int) -> list[Case]:

@@ -103,7 +103,7 @@ def enter(taped: bool = False) -> Level:
     global level
     if level is not None and not (level.taped and taped):
         raise RuntimeError(NESTED)
-    if state.tangents is not None and not taped:
+    if state.tangents and not taped:
         raise RuntimeError(NESTED)
     capture.breaks("it uses forward-mode derivatives")
     level = Level(level, taped)

@@ -32,8 +32,8 @@ class _State(threading.local):
     """A copy is written to a view with several elements in one place: the last one stays, as in PyTorch, changed or not."""
     off: Any = None
     """Weak reference to the JAX trace in which the user switched gradients off: what is computed in there is constant to it."""
-    tangents: Any = None
-    """Weak reference to the innermost JAX trace of `torch.func.jvp`, which takes no notice of that."""
+    tangents: tuple[Any, ...] = ()
+    """Weak references to the JAX traces of `torch.func.jvp`, innermost last, which take no notice of that."""
     transforms = 0
     """How many transformations of `torch.func` are at work."""
     taped = 0

@@ -50,14 +50,15 @@ def _is_off() -> bool:
 
 
 def follows_tangents() -> bool:
-    """Is the innermost trace one of `torch.func.jvp`?"""
-    return state.tangents is not None and state.tangents() is _core.trace_ctx.trace
+    """Is the current trace one of `torch.func.jvp`?"""
+    return any(trace() is _core.trace_ctx.trace for trace in state.tangents)
 
 
 @contextlib.contextmanager
 def following_tangents() -> Iterator[None]:
     """Context of a function of which `jax.jvp` has just begun a trace."""
-    before, state.tangents = state.tangents, weakref.ref(_core.trace_ctx.trace)
+    before = state.tangents
+    state.tangents = (*before, weakref.ref(_core.trace_ctx.trace))
     try:
         yield
     finally:

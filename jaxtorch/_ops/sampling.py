@@ -23,7 +23,7 @@ from . import constants
 from .casting import cast
 from .creation import finish_factory, like_filled, out_dtype, place, size_of
 from .random import _FLOATS, check_normal, fill, key_from, sample, store, unsupported, with_history
-from .underived import underived
+from .underived import refuse_tangents, underived
 
 
 @op(function=False, method=False, out=False, differentiable=False)
@@ -312,6 +312,7 @@ def _gamma_on(key: Array, alpha: Array):
 @function("_standard_gamma")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of rate 1 with the shapes given."""
+    refuse_tangents("_standard_gamma", input)
     if _on_cpu(input):
         values = from_host(draw(generator, sampling.standard_gamma, _host(input)))
     else:

@@ -26,12 +26,17 @@ def _underived(found: Array, inputs: Arrays, operation: str):
     return refused(lambda found, *_: found)(found, *inputs)
 
 
-def underived(operation: str, found: Any, *inputs: Tensor | None) -> Any:
-    """What an operation, by PyTorch's name, has found, with a place in the graph where one of its inputs has one."""
+def refuse_tangents(operation: str, *inputs: Tensor | None) -> None:
+    """NotImplementedError where an input of an operation without a forward derivative has a tangent."""
     if forward.level is not None and any([t is not None and forward.is_dual(t._read()) for t in inputs]):  # noqa: C419
         raise NotImplementedError(
             f"Trying to use forward AD with {operation} that does not support it because it has not been implemented yet."
         )
+
+
+def underived(operation: str, found: Any, *inputs: Tensor | None) -> Any:
+    """What an operation, by PyTorch's name, has found, with a place in the graph where one of its inputs has one."""
+    refuse_tangents(operation, *inputs)
     given = [t for t in inputs if t is not None and t.requires_grad]
     if not given or not state.grad:
         return found

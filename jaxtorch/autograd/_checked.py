@@ -31,13 +31,14 @@ def _dense(g: Tensor) -> Tensor:
     return g if g.layout is functions["zeros"]((0,)).layout else g.to_dense()
 
 
-def undefined_gradients(outputs: Callable[[], list[Tensor]], inputs: list[Tensor]) -> None:
-    """GradcheckError unless backward bears that no gradient comes to some outputs, or to all, and gives zeros for zeros then."""
+def undefined_gradients(outputs: Callable[[], list[Tensor]], n: int, inputs: list[Tensor]) -> None:
+    """GradcheckError unless backward bears that no gradient comes to some of n outputs, or to all, and gives zeros for zeros then."""
     from . import grad
 
-    n = len(outputs())
     for chosen in [set(range(n)), *([{k} for k in range(n)] if n > 1 else [])]:
         outs = [_Undefined.apply(o) if k in chosen else o for k, o in enumerate(outputs())]
+        if not outs:
+            return
         zeros = [functions["zeros_like"](o.detach()) for o in outs]
         try:
             found = grad(outs, inputs, zeros, allow_unused=True)
@@ -51,6 +52,40 @@ def undefined_gradients(outputs: Callable[[], list[Tensor]], inputs: list[Tensor
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please look at "
                 "'Notes about undefined output gradients' in 'tools/autograd/derivatives.yaml'"
             )
+
+
+def _tangents(func: Callable[..., Any], given: list[Any]) -> list[Tensor]:
+    """Of the floating point outputs; zeros where there are none. To be called where a level is open."""
+    from . import forward_ad
+
+    outs, found = func(*given), []
+    for o in outs if isinstance(outs, (tuple, list)) else [outs]:
+        if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex()):
+            primal, tangent = forward_ad.unpack_dual(o)
+            found.append(functions["zeros_like"](primal) if tangent is None else tangent)
+    return found
+
+
+def undefined_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list[int]) -> None:
+    """GradcheckError unless an input without a tangent is as one whose tangent is zero, while the others have tangents."""
+    from . import forward_ad
+
+    def run(place: int, zero: bool) -> list[Tensor]:
+        with forward_ad.dual_level():
+            given = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
+            for i in wanted:
+                if i != place:
+                    given[i] = forward_ad.make_dual(given[i], functions["ones_like"](given[i]))
+                elif zero:
+                    given[i] = forward_ad.make_dual(given[i], functions["zeros_like"](given[i]))
+            return _tangents(func, given)
+
+    for place in wanted:
+        for without, zero in zip(run(place, False), run(place, True), strict=True):
+            if not functions["allclose"](without, zero, equal_nan=True):
+                raise GradcheckError(
+                    "Expected forward AD of a function whose input has no tangent to be that of a zero tangent."
+                )
 
 
 def _compared(run: Callable[[Tensor], Any], vectors: list[Tensor], what: str) -> None:
@@ -99,12 +134,6 @@ def batched_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list[i
             with forward_ad.dual_level():
                 moved = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
                 moved[place] = forward_ad.make_dual(moved[place], v)
-                outs = func(*moved)
-                found = []
-                for o in outs if isinstance(outs, (tuple, list)) else [outs]:
-                    if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex()):
-                        primal, tangent = forward_ad.unpack_dual(o)
-                        found.append(functions["zeros_like"](primal) if tangent is None else tangent)
-                return tuple(found)
+                return tuple(_tangents(func, moved))
 
         _compared(run, [functions["randn_like"](inputs[place].detach()) for _ in range(2)], "forward mode")

@@ -13,7 +13,13 @@ from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, from_host
-from ._checked import GradcheckError, batched_gradients, batched_tangents, undefined_gradients
+from ._checked import (
+    GradcheckError,
+    batched_gradients,
+    batched_tangents,
+    undefined_gradients,
+    undefined_tangents,
+)
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -45,6 +51,17 @@ def _same_kind(a: Tensor, b: Tensor, place: Any, step: complex) -> None:
             )
 
 
+def _requiring(outs: Any) -> list[Tensor]:
+    """The outputs that require a gradient."""
+    found = [o for o in _tensors(outs) if o.requires_grad]
+    if any(isinstance(o, Tensor) and is_sparse(o) for o in _tensors(outs)):
+        raise ValueError(
+            "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn "
+            "for gradcheck."
+        )
+    return found
+
+
 class _Check:
     """One comparison of a function's derivatives at some inputs.
 
@@ -60,15 +77,7 @@ class _Check:
 
     def outputs(self) -> list[Tensor]:
         """The differentiable outputs at the inputs."""
-        outs = _tensors(self.func(*self.inputs))
-        found = [o for o in outs if o.requires_grad]
-        for o in outs:
-            if isinstance(o, Tensor) and is_sparse(o):
-                raise ValueError(
-                    "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn "
-                    "for gradcheck."
-                )
-        return found
+        return _requiring(self.func(*self.inputs))
 
     def moved(self, place: int, k: int, step: complex) -> list[Tensor]:
         """All floating point outputs where element k of an input is another. The input itself is written to, and back again."""
@@ -140,7 +149,6 @@ def _tangents(check: _Check, place: int, direction: Tensor) -> list[Any]:
 
     with forward_ad.dual_level():
         given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
-        given = [t.requires_grad_() if i in check.wanted else t for i, t in enumerate(given)]
         given[place] = forward_ad.make_dual(given[place], direction)
         tangents = [forward_ad.unpack_dual(o).tangent for o in _floating(check.func(*given))]
         return [None if t is None else _numpy(t) for t in tangents]
@@ -148,8 +156,7 @@ def _tangents(check: _Check, place: int, direction: Tensor) -> list[Any]:
 
 def _forward_checked(check: _Check, atol: float, rtol: float) -> None:
     """Compare tangents of the outputs, for each element of each input, with differences."""
-    for place in check.wanted:
-        numerical = check.numerical(place)
+    for place, numerical in [(place, check.numerical(place)) for place in check.wanted]:
         x = _numpy(check.inputs[place])
         found: list[Any] = [[np.zeros_like(d) for d in along] for along in numerical]
         for k in range(x.size):
@@ -213,16 +220,23 @@ def gradcheck(
                 "to gradcheck."
             )
     try:
-        differentiable = check_backward_ad and _run(check, atol, rtol, nondet_tol, check_grad_dtypes)
+        outs = func(*given)
+        differences = [check.numerical(i) for i in check.wanted] if check_backward_ad or not _requiring(outs) else []
+        if not _requiring(outs):
+            _refuse_motion(differences, atol)
+        inputs = [given[i] for i in check.wanted]
+        if check_backward_ad and _requiring(outs):
+            _backward_checked(check, outs, differences, atol, rtol, nondet_tol)
         if check_forward_ad:
             _forward_checked(check, atol, rtol)
+            if check_undefined_grad:
+                undefined_tangents(func, given, check.wanted)
             if check_batched_forward_grad:
                 batched_tangents(func, given, check.wanted)
-        if differentiable:
-            if check_batched_grad:
-                batched_gradients(check.outputs(), [given[i] for i in check.wanted])
-            if check_undefined_grad:
-                undefined_gradients(check.outputs, [given[i] for i in check.wanted])
+        if check_batched_grad:
+            batched_gradients(_requiring(outs), inputs)
+        if check_backward_ad and check_undefined_grad:
+            undefined_gradients(check.outputs, len(_requiring(outs)), inputs)
     except GradcheckError:
         if raise_exception:
             raise
@@ -235,18 +249,19 @@ def _rounding(a: np.ndarray[Any, Any]) -> float:
     return 100 * float(np.finfo(a.dtype).eps * np.abs(a).max(initial=0.0))
 
 
-def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_dtypes: bool) -> bool:
-    """Compare gradients with differences; False where no output requires one."""
-    outputs = check.outputs()
-    differences = [check.numerical(i) for i in check.wanted]
-    if not outputs:
-        for found in differences:
-            for along in found:
-                if any(np.abs(d).max(initial=0.0) > atol for d in along):
-                    raise GradcheckError("Numerical gradient for function expected to be zero")
-        return False
-    outs = check.func(*check.inputs)
-    outputs = [o for o in _tensors(outs) if o.requires_grad]
+def _refuse_motion(differences: list[Any], atol: float) -> None:
+    """Where no output requires a gradient, none may move."""
+    for found in differences:
+        for along in found:
+            if any(np.abs(d).max(initial=0.0) > atol for d in along):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+
+
+def _backward_checked(
+    check: _Check, outs: Any, differences: list[Any], atol: float, rtol: float, nondet_tol: float
+) -> None:
+    """Compare gradients with differences."""
+    outputs = _requiring(outs)
     places = [j for j, o in enumerate(_floating(outs)) if o.requires_grad]
     for i, numerical in zip(check.wanted, differences, strict=True):
         for number, (output, j) in enumerate(zip(outputs, places, strict=True)):
@@ -267,18 +282,16 @@ def _run(check: _Check, atol: float, rtol: float, nondet_tol: float, check_grad_
                         f"Jacobian mismatch for output {number} with respect to input {i}{where},\n"
                         f"numerical:{from_host(np.asarray(expected))!r}\nanalytical:{from_host(analytical)!r}\n"
                     )
-    _refuse_constants(check)
-    return True
+    _refuse_constants(outputs, [check.inputs[i] for i in check.wanted])
 
 
-def _refuse_constants(check: _Check) -> None:
+def _refuse_constants(outputs: list[Tensor], inputs: list[Tensor]) -> None:
     """Zeros times the Jacobian are zeros: a backward that leaves its argument out shows here, also where that is wrong for
     no column of ones and zeros."""
     from . import grad
 
-    outputs, inputs = check.outputs(), [check.inputs[i] for i in check.wanted]
     zeros = [functions["zeros_like"](o.detach()) for o in outputs]
-    for g in grad(outputs, inputs, zeros, allow_unused=True):
+    for g in grad(outputs, inputs, zeros, retain_graph=True, allow_unused=True):
         if g is not None and _numpy(g).any():
             raise GradcheckError("backward not multiplied by grad_output")
 
@@ -314,6 +327,9 @@ def gradgradcheck(
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         args, vectors = args[: len(args) - n], args[len(args) - n :]
         with enable_grad():
+            for own, x in zip(given, args, strict=True):  # detached where tangents are followed
+                if _differentiable(own) and not x.requires_grad:
+                    x.requires_grad_()
             outs = [o for o in _tensors(func(*args)) if o.requires_grad]
             wanted = [t for t in args if _differentiable(t)]
             found = grad(outs, wanted, list(vectors), create_graph=True, allow_unused=True)

@@ -465,7 +465,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     Where the function returns what is no tensor, jvp_fn gives that.
     """
     own, spec = flatten(primals)
+    own = [x.clone() if isinstance(x, Tensor) else x for x in own]  # the function may write to what it is given
     out = func(*primals)
+    for x in own:
+        if isinstance(x, Tensor) and not is_inexact(x):
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
     rest, out_spec = flatten(out)
 
     def tensors_of(*args: Any) -> list[Tensor]:
