@@ -229,7 +229,7 @@ def gradcheck(
             _backward_checked(check, outs, differences, atol, rtol, nondet_tol)
         if check_forward_ad:
             _forward_checked(check, atol, rtol)
-            if check_undefined_grad:
+            if check_undefined_grad and _requiring(outs):
                 undefined_tangents(func, given, check.wanted)
             if check_batched_forward_grad:
                 batched_tangents(func, given, check.wanted)
