@@ -768,6 +768,8 @@ class Tensor:
     def imag(self) -> Tensor: ...
     @imag.setter
     def imag(self, value: Any) -> None: ...
+    def index(self, positions: Any, dims: Any) -> Tensor:
+        """Indexing by first-class dimensions, which are not there: whatever is given for one is none, and a TypeError."""
     def index_add(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """The input with `alpha * source` added to the slices at the indices; repeated indices add up."""
     def index_add_(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Tensor | _Number | None = ..., axis: Any = ...) -> Self:

@@ -79,8 +79,6 @@ def relu(input: Array):
 @op(promote=True, inplace=True, method=False, function=False, out=False)
 def hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0):
     """The input, limited to [min_val, max_val]; the gradient is 0 on the bounds themselves."""
-    if min_val > max_val:
-        raise ValueError("min_val cannot be greater than max_val")
     if input.dtype == jnp.bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
     _ordered(input)
@@ -173,6 +171,8 @@ def _randomly_leaky(
     """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
     need_kind("rrelu", "training", "bool", training)
     check_generator(generator, cpu.slot)
+    if training and is_rare(input.dtype):
+        unsupported("rrelu_with_noise_out_cpu", input)
     for name, bound in (("lower", lower), ("upper", upper)):
         if bound.__class__ is not float:
             need_kind("rrelu", name, "Number", bound)
@@ -530,7 +530,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if kind(aval) != "float" and not aval.numel:
         soft = (logits / tau).softmax(dim)
         return soft.max(dim, keepdim=True)[0] if hard else soft
-    if is_rare(aval.dtype):
+    if kind(aval) == "float" and is_rare(aval.dtype):
         unsupported("exponential_cpu" if aval.numel else "log_vml_cpu", aval)
     if not aval.ndim:
         return gumbel_softmax(logits.reshape(1), tau, hard, eps, normal_dim(dim, 0)).reshape(())

@@ -74,7 +74,8 @@ def _smooth(input: Any, target: Any, size_average: Any, reduce: Any, reduction: 
 def _huber(input: Any, target: Any, reduction: Any, delta: Any, weight: Any) -> None:
     _distances(input, target, None, None, reduction if weight is None else "none")
     if weight is not None:
-        _distances(input, target, None, None, reduction, weight)
+        _same_size(weight, input)
+        registry["huber_loss"].public(input, target, "none", delta)
 
 
 @looks("binary_cross_entropy")

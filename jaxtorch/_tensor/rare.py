@@ -240,6 +240,12 @@ def dequantize(self: Tensor) -> Tensor:
 
 
 @member
+def index(self: Tensor, positions: Any, dims: Any) -> Tensor:
+    """Indexing by first-class dimensions, which are not there: whatever is given for one is none, and a TypeError."""
+    raise TypeError(f"expected a dimension specifyer but found {positions!r}")
+
+
+@member
 @checked
 def slice_inverse(
     self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1

@@ -298,8 +298,8 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """The input, limited to [min_val, max_val]."""
-    if isinstance(min_val, Tensor) or isinstance(max_val, Tensor):
-        bool(min_val > max_val)  # its error
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     return hardtanh_(input, min_val, max_val) if inplace else _activation.hardtanh(input, min_val, max_val)
 
 
