@@ -336,6 +336,8 @@ def _abs_slope(t: Any, ans: Any, x: Any) -> Any:
 
 @derivatives(_abs_slope)
 def _absolute(x: Any) -> Any:
+    if kind(x) == "int" and jnp.issubdtype(x.dtype, jnp.signedinteger):
+        return jnp.where(x < 0, -x, x)  # XLA takes its own for no less than 0, which that of the smallest number is
     return jnp.abs(x)
 
 

@@ -186,16 +186,33 @@ def _natural(kernel: str, *xs: Any) -> Any:
     return jnp.broadcast_arrays(*xs)
 
 
+def _common_divisor(x: Any, y: Any) -> Any:
+    """By Euclid. Of the smallest number of a type, which is its own absolute value, it may be negative, as in PyTorch."""
+
+    def step(pair: Any) -> Any:
+        x, y = pair
+        more = x != 0
+        return jnp.where(more, lax.rem(y, jnp.where(more, x, 1)), 0), jnp.where(more, x, y)
+
+    x, y = jnp.broadcast_arrays(jnp.abs(x), jnp.abs(y))
+    return lax.while_loop(lambda pair: (pair[0] != 0).any(), step, (x, y))[1]
+
+
 @op(promote=True, inplace=True, broadcast=True)
 def gcd(input: Array, other: Array):
-    """The greatest common divisor of integers, broadcast; never negative."""
-    return jnp.gcd(*_natural("gcd_cpu", input, other))
+    """The greatest common divisor of integers, broadcast; negative at most where one is the smallest number of its type."""
+    return _common_divisor(*_natural("gcd_cpu", input, other))
 
 
 @op(promote=True, inplace=True, broadcast=True)
 def lcm(input: Array, other: Array):
-    """The least common multiple of integers, broadcast; never negative."""
-    return jnp.abs(jnp.lcm(*_natural("lcm_cpu", input, other)))  # which may have wrapped
+    """The least common multiple of integers, broadcast; it wraps where the type does not hold it."""
+    x, y = _natural("lcm_cpu", input, other)
+    divisor = _common_divisor(x, y)
+    there = divisor != 0
+    wide = jnp.promote_types(x.dtype, jnp.int32)  # as numbers of C
+    product = lax.div(x, jnp.where(there, divisor, 1)).astype(wide) * y.astype(wide)
+    return jnp.where(there, jnp.abs(product).astype(x.dtype), 0)  # which may have wrapped
 
 
 def no_product_at_zero(x: Any, y: Any, log: Any) -> Any:
