@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from multiprocessing.reduction import ForkingPickler as ForkingPickler
-
 from .._tensor.sharing import reduced as reduce_tensor
 
 __all__ = ["reduce_tensor"]

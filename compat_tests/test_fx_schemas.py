@@ -1,0 +1,92 @@
+"""Arguments under the names of parameters, as `torch.fx.operator_schemas` gives them."""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from typing import Any
+
+import pytest
+import torch
+
+from parity import candidate
+
+
+def _f(a: Any, b: int = 2, *, c: Any = None) -> Any:
+    return a
+
+
+def _two(t: Any) -> Any:
+    return (t.Tensor, t.Tensor)
+
+
+CALLS: dict[str, Any] = {
+    "add of two": lambda t, x: {"target": t.add, "args": (x, x), "arg_types": _two(t)},
+    "add by names": lambda t, x: {"target": t.add, "args": (x,), "kwargs": {"other": x}, "arg_types": (t.Tensor,),
+                                      "kwarg_types": {"other": t.Tensor}, "normalize_to_only_use_kwargs": True},
+    "add of a name that is none": lambda t, x: {"target": t.add, "args": (x,), "kwargs": {"nope": 3}},
+    "relu": lambda t, x: {"target": t.relu, "args": (x,)},
+    "functional.relu": lambda t, x: {"target": t.nn.functional.relu, "args": (x,), "normalize_to_only_use_kwargs": True},
+    "functional.relu of no tensor": lambda t, x: {"target": t.nn.functional.relu, "args": ()},
+    "functional.relu of a name that is none": lambda t, x: {"target": t.nn.functional.relu, "args": (x,), "kwargs": {"n": 3}},
+    "pooling": lambda t, x: {"target": t.nn.functional.max_pool2d, "args": (x, 2), "kwargs": {"stride": 1}},
+    "pooling by names": lambda t, x: {"target": t.nn.functional.max_pool2d, "args": (x, 2), "normalize_to_only_use_kwargs": True},
+    "linear": lambda t, x: {"target": t.nn.functional.linear, "args": (x, x)},
+    "dropout": lambda t, x: {"target": t.nn.functional.dropout, "args": (x,), "kwargs": {"p": 0.3}},
+    "gelu": lambda t, x: {"target": t.nn.functional.gelu, "args": (x,)},
+    "embedding": lambda t, x: {"target": t.nn.functional.embedding, "args": (x, x)},
+    "softmax": lambda t, x: {"target": t.softmax, "args": (x,), "kwargs": {"dim": 1}},
+    "cat": lambda t, x: {"target": t.cat, "args": ([x, x],), "normalize_to_only_use_kwargs": True},
+    "mm": lambda t, x: {"target": t.mm, "args": (x, x), "normalize_to_only_use_kwargs": True},
+    "flatten": lambda t, x: {"target": t.flatten, "args": (x, 1), "arg_types": (t.Tensor, int)},
+    "split": lambda t, x: {"target": t.split, "args": (x, 1)},
+    "einsum": lambda t, x: {"target": t.einsum, "args": ("i", x)},
+    "an operator": lambda t, x: {"target": operator.add, "args": (x, x)},
+    "a function of the program": lambda t, x: {"target": _f, "args": (x,)},
+    "a function of the program by names": lambda t, x: {"target": _f, "args": (x, 3), "normalize_to_only_use_kwargs": True},
+    "a method": lambda t, x: {"target": t.Tensor.add, "args": (x, x)},
+    "no function": lambda t, x: {"target": 3, "args": ()},
+}  # fmt: skip
+MODULES: dict[str, Any] = {
+    "by position": lambda x: {"target": "l", "args": (x,)},
+    "by names": lambda x: {"target": "l", "args": (x,), "kwargs": {}, "normalize_to_only_use_kwargs": True},
+    "of defaults": lambda x: {"target": "c", "args": (x, x, x), "kwargs": {"need_weights": False}},
+    "a name that is none": lambda x: {"target": "l", "args": (x,), "kwargs": {"z": 3}},
+    "no module": lambda x: {"target": "z", "args": (x,)},
+}
+
+
+def _shown(t: Any, call: Any) -> Any:
+    def plain(value: Any) -> Any:
+        if isinstance(value, list):
+            return [plain(v) for v in value]
+        return "tensor" if isinstance(value, t.Tensor) else value
+
+    try:
+        found = call(importlib.import_module(f"{t.__name__}.fx.operator_schemas"))
+    except Exception as error:
+        return type(error).__name__, str(error)[:60]
+    if found is None:
+        return None
+    return type(found).__name__, tuple(map(plain, found.args)), {k: plain(v) for k, v in found.kwargs.items()}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_function(name: str):
+    theirs, ours = (
+        _shown(t, lambda schemas, t=t: schemas.normalize_function(**CALLS[name](t, t.ones(2, 2))))
+        for t in (torch, candidate())
+    )
+    assert theirs == ours
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module(name: str):
+    def root(t: Any) -> Any:
+        return t.nn.ModuleDict({"l": t.nn.Linear(1, 1), "c": t.nn.MultiheadAttention(2, 1)})
+
+    theirs, ours = (
+        _shown(t, lambda schemas, t=t: schemas.normalize_module(root(t), **MODULES[name](t.ones(1))))
+        for t in (torch, candidate())
+    )
+    assert theirs == ours
