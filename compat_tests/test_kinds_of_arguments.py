@@ -89,3 +89,31 @@ def test_an_argument_that_wants_to_be_asked_is_not_refused():
 
     assert jaxtorch.sort(Asked()) == "asked"
     signatures.refuse("sort", (Asked(), 1.5), {})
+
+
+BY_OTHER_NAMES = [
+    "sum(t.ones(2, 2), keepdims=True)",
+    "mean(t.ones(2), keepdims=False)",
+    "mean(t.ones(2, 2), axis=0, keepdims=True)",
+    "logsumexp(t.ones(2, 2), (0,), keepdims=True)",
+    "any(t.ones(2, 2), axis=(0, 1), keepdims=True)",
+    "argmax(t.ones(2, 2), axis=1, keepdims=True)",
+    "kthvalue(t.ones(3), 1, axis=0)[0]",
+    "sparse_bsr_tensor(-2, 2, -2)",
+    "svd(t.ones(1, 1).half(), compute_uv=False)",
+    "batch_norm_update_stats(t.ones(2, 2), None, None, 0.1)[1]",
+    "batch_norm_update_stats(t.ones(2).int(), None, None, 0.1)",
+    "slice_inverse(t.arange(6.0)[1:4], t.zeros(5), 0, 1, 4)",
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", BY_OTHER_NAMES)
+def test_numpy_names_are_taken_where_an_overload_has_them(text: str):
+    ends = []
+    for library in (torch, jaxtorch):
+        try:
+            ends.append(eval(f"t.{text}", {"t": library}).tolist())
+        except Exception as error:
+            ends.append(type(error).__name__)
+    assert ends[0] == ends[1]

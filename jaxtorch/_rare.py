@@ -285,13 +285,13 @@ def batch_norm_update_stats(
     """
     if input.device.type == "meta":
         raise NotImplementedError("batch_norm_update_stats: there is no kernel for meta tensors")
-    channels = input.size(1)
-    if not input.numel():
-        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     if input.dtype not in _STATISTICS:
         raise NotImplementedError(
             f"\"batch_norm_update_stats_cpu\" not implemented for '{dtypes.scalar_name(input.dtype)}'"
         )
+    channels = input.size(1)
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
     running = [x for x in (running_mean, running_var) if x is not None]
     if any(x.dtype is not input.dtype and (input.itemsize > 2 or x.dtype is not dtypes.float32) for x in running):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import autocasting, capture, modes, parameters, permissions, signatures, warned
+from . import autocasting, capture, modes, parameters, permissions, warned
 from . import tensor as _tensor
 from .apart import ACCUMULATING, NAMED, PARTLY, SEPARATE, refuse_parts, refuse_shared
 from .dtypes import as_dtype
@@ -72,7 +72,7 @@ class _Source:
             "_STAR": parameters.star_items, "_INTO": _tensor.finish_inplace,
             "_MAY_WRITE": permissions.check_fillable if op.name in _FILLS else _tensor.check_writable,
             "_OVERLAP": permissions.check_overlap, "_WHOLLY": permissions.check_apart, "_ONCE": permissions.check_once,
-            "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again, "_BORDER": _border,
+            "_SIGNED": parameters.refuse_beside, "_V": Value, "_STRANGER": Stranger, "_AGAIN": _again, "_BORDER": _border,
             "_KIND": refuse_kind, "_APART": refuse_shared, "_PARTS": refuse_parts,
             "_UNCAST": autocasting.uncast, "_FIRST": self.write, "_METHOD": self.write_method, "_SIZES": refuse_sizes,
             "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked, "_RENAMED": parameters.by_other_names,
@@ -238,7 +238,10 @@ class _Source:
             )
             self.namespace["_ONCE_GIVEN"] = parameters.once_given
             given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
-            self.add(f"if {alias} is not _MISSING: {torch_name} = {given}")
+            names = ", ".join([f"{p.name!r}: {p.name}" for p in op.params if not p.star])
+            self.add(
+                f"if {alias} is not _MISSING: _SIGNED(_OP, {{{names}}}, {alias!r}, {alias}); {torch_name} = {given}"
+            )
         for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
             n, wanted = p.name, _TOLD_APART.get(p.note)
             if wanted is not None and not p.star:
@@ -411,8 +414,7 @@ def _border(error: Exception, op: Op, values: tuple[Any, ...], out: Any, inplace
     if out is not None and not isinstance(out, (Tensor, tuple, list)):
         refuse_stranger(out)
         raise TypeError(f"{op.name.strip('_')}(): argument 'out' must be Tensor, not {kind_name(out)}") from None
-    given = {p.name: x for p, x in zip(op.params, values, strict=True) if x is not p.default and x is not _MISSING}
-    signatures.refuse_bound(op.name, given if out is None else {**given, "out": out})
+    parameters.refuse_together(op, values, out)
     refuse_foreign(op.name, error)
 
 

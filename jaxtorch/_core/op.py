@@ -562,6 +562,7 @@ def function(
         if function and _takes_input(fn):
             fn = numpy_names(fn)
             fn.__name__ = fn.__qualname__ = public
+            fn.__dict__["signature"] = public
         for n in (public, *aliases):
             other = n != public
             if function:

@@ -272,6 +272,19 @@ def by_other_names(op: Any, public: Callable[..., Any], named: dict[str, Any], g
     return public(**{n: x for n, x in given.items() if x is not MISSING and x is not defaults.get(n)})
 
 
+def refuse_together(op: Any, values: Sequence[Any], out: Any) -> None:
+    """TypeError where no overload of PyTorch's takes an operation's arguments."""
+    given = {p.name: x for p, x in zip(op.params, values, strict=True) if x is not p.default and x is not MISSING}
+    signatures.refuse_bound(op.name, given if out is None else {**given, "out": out})
+
+
+def refuse_beside(op: Any, given: dict[str, Any], alias: str, value: Any) -> None:
+    """TypeError where PyTorch takes an argument by another of its names with none of these others: `mean(x, keepdims=True)`."""
+    defaults = {p.name: p.default for p in op.params}
+    own = {name: x for name, x in given.items() if x is not defaults[name] and x is not MISSING}
+    signatures.refuse_bound(op.name, {**own, alias: value})
+
+
 def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function with NumPy's names for its parameters as well, and `self` for a number in the first place, as operations
     have them."""
@@ -299,7 +312,7 @@ def numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
                 _look_at_all(fn.__name__, _looked_at(fn), args, kwargs)
             odd = any([isinstance(a, (complex, np.complexfloating)) for a in (*args, *kwargs.values())])  # noqa: C419
             if not isinstance(error, TypeError):
-                signatures.refuse(_signature_of(fn), args, kwargs)
+                signatures.refuse(renamed.__dict__.get("signature") or _signature_of(fn), args, kwargs)
             refuse_foreign(fn.__name__, error, first, args, odd)
             raise
 

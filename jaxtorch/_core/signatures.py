@@ -203,6 +203,7 @@ def refuse_bound(function: str, values: dict[str, Any]) -> None:
     """The same for arguments of which is known to which parameters they belong, and not whether they were given by name."""
     found = overloads(function)
     known = {p.name for params in found for p in params}
+    known |= {other for other, name in _OTHER_NAMES.items() if name in known}
     own: dict[str, Any] = {}
     for i, (name, value) in enumerate(values.items()):
         if value is not None:  # which functions in Python put in the place of what was not given

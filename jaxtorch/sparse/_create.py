@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -215,8 +216,7 @@ def empty(size: tuple[int, ...], kind: Any, dtype: Any, device: Any, requires_gr
     return out.requires_grad_(True) if requires_grad else out
 
 
-@signed("sparse_compressed_tensor")
-def sparse_compressed_tensor(
+def _compressed(
     compressed_indices: Any, plain_indices: Any, values: Any, size: Any = None, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None,
 ) -> SparseTensor:  # fmt: skip
@@ -254,6 +254,15 @@ def sparse_compressed_tensor(
     return make(layout, (starts, plain, held), tuple(size), 2, True, "SparseCompressedTensorBackward0")
 
 
+@signed("sparse_compressed_tensor")
+@functools.wraps(_compressed)
+def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> SparseTensor:
+    return _compressed(*args, **kwargs)
+
+
+sparse_compressed_tensor.__name__ = sparse_compressed_tensor.__qualname__ = "sparse_compressed_tensor"
+
+
 _PARTS = ("crow_indices", "col_indices"), ("ccol_indices", "row_indices")
 
 
@@ -289,7 +298,7 @@ def _of_layout(kind: Any, first: str, second: str) -> Callable[..., SparseTensor
     ) -> SparseTensor:  # fmt: skip
         if layout is not None and layout is not kind:
             raise RuntimeError(f"{make_one.__name__}: layout must be {kind}, but got {layout}")
-        return sparse_compressed_tensor(
+        return _compressed(
             compressed, plain, values, size, dtype=dtype, layout=kind, device=device, requires_grad=requires_grad,
             check_invariants=check_invariants,
         )  # fmt: skip
