@@ -31,7 +31,7 @@ class SymBool:
 
 def sym_int(a: Any) -> int:
     """`int(a)`."""
-    return math.trunc(a)
+    return math.trunc(a) if isinstance(a, float) else int(a)
 
 
 def sym_float(a: Any) -> float:

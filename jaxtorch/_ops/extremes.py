@@ -63,7 +63,14 @@ def _check_clamp(input: Any, min: Any = None, max: Any = None) -> None:
         raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
 
 
-@op(promote=True, inplace=True, aliases=["clip"], grad=_clamp_name, check=_check_clamp, broadcast=True)
+def _check_limits(input: Any, min: Any = None, max: Any = None) -> None:
+    _check_clamp(input, min, max)
+    complex_numbers = [x for x in (min, max) if x is not None and x.wrapped and x.dtype.is_complex]
+    if complex_numbers and input.dtype.is_floating_point:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+
+
+@op(promote=True, inplace=True, aliases=["clip"], grad=_clamp_name, check=_check_limits, broadcast=True)
 def clamp(input: Array, min: Operand | None = None, max: Operand | None = None):
     """Each element, but at least `min` and at most `max` (numbers or tensors); `max` wins if they cross."""
     if min is None and max is None:

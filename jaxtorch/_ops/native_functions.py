@@ -184,7 +184,20 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
 
 # -- grids
 
-_SAMPLING, _PADDING = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+_MODES = {
+    "interpolation_mode": ("bilinear", "nearest", "bicubic"),
+    "padding_mode": ("zeros", "border", "reflection"),
+}
+
+
+def _sampled(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """`grid_sample`; RuntimeError for a number that stands for no mode, of which PyTorch returns memory as it is."""
+    words = []
+    for name, mode in (("interpolation_mode", interpolation_mode), ("padding_mode", padding_mode)):
+        if not 0 <= mode < 3:
+            raise RuntimeError(f"grid_sampler: {name} must be 0, 1 or 2, but got {mode}")
+        words.append(_MODES[name][mode])
+    return _grid_sample(input, grid, *words, bool(align_corners))
 
 
 def _sampler(n: int) -> Any:
@@ -200,7 +213,7 @@ def _sampler(n: int) -> Any:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         if input.ndim != n + 2:
             raise RuntimeError(f"grid_sampler_{n}d(): expected a {n + 2}D input, but got {input.ndim}D")
-        return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
+        return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
     grid_sampler.__name__ = grid_sampler.__qualname__ = f"grid_sampler_{n}d"
     grid_sampler.__doc__ = f"`grid_sample` of a {n + 2}D input, with the modes as numbers."
@@ -217,7 +230,7 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`grid_sample` with the modes as numbers."""
-    return _grid_sample(input, grid, _SAMPLING[interpolation_mode], _PADDING[padding_mode], bool(align_corners))
+    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 @function("affine_grid_generator")

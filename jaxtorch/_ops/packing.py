@@ -181,6 +181,8 @@ def pad_list(sequences: list[Tensor], batch_first: bool, padding_value: float, p
     for i, s in enumerate(sequences):
         if not isinstance(s, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(s).__name__}")
+    if not sequences[0].dim():
+        raise RuntimeError("pad_sequence: expected sequences of at least one dimension, but got one of none")
     lengths = np.array([s.size(0) for s in sequences])
     steps = int(lengths.max())
     rest = tuple(sequences[0].shape)[1:]

@@ -339,7 +339,7 @@ def _define_fractional(n: int) -> Any:
         x = input[None] if input.ndim == n + 1 else input
         names = ("time", "height", "width")[-n:]
         for axis, k, o, s in zip(names, kernel_size, output_size, x.shape[-n:], strict=True):
-            if o + k - 1 > s:
+            if o + k - 1 > s - (n == 3):  # in three dimensions PyTorch wants one more
                 raise RuntimeError(f"fractional_max_pool{n}d(): pool {axis} {k} too large relative to input {axis} {s}")
         if kind(input) != "float":
             unsupported(f"fractional_max_pool{n}d_out_frame", input)

@@ -11,7 +11,7 @@ from .._core import capture, dtypes, strides, viewstrides
 from .._core.layouts import memory_places, offset_of, strides_of
 from .._core.modes import no_grad, state
 from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
-from .._core.parameters import checked
+from .._core.parameters import checked, need_kind
 from .._core.permissions import check_fillable, check_place
 from .._core.size import need_sizes, one_by_one
 from .._core.storage import Alias, alias_of
@@ -292,6 +292,8 @@ def _copying(name: str, view: Any) -> None:
             need_sizes(name + "_copy", "size", args[0], 2)
         if name == "view" and not isinstance(args[0] if args else kwargs.get("dtype"), dtypes.dtype):
             input = input.contiguous()  # whose every shape is a view
+        if name == "split":
+            need_kind("split_copy", "split_size", "int", args[0] if args else kwargs.get("split_size"))
         if name == "narrow":
             _need_dim(input, *args, **kwargs)
         shown = view(input, *args, **kwargs)

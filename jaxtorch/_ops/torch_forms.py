@@ -70,6 +70,8 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss`, the reduction as a number."""
+    if not input1.dim() == input2.dim() == target.dim():
+        input1, input2, target = _f["broadcast_tensors"](input1, input2, target)
     return _distance.margin_ranking_loss(
         input1, input2, target, margin, reduction=word("margin_ranking_loss", reduction)
     )
@@ -142,6 +144,13 @@ def convolution(
     n = weight.ndim - 2
     if n not in (1, 2, 3):
         raise RuntimeError(f"convolution: expected a weight of 3 to 5 dimensions, but got {weight.ndim}")
+    if input.ndim != weight.ndim:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
+    if min(output_padding, default=0) < 0:
+        raise RuntimeError("negative output_padding is not supported")
     if transposed:
         adjoint = getattr(_conv, f"conv_transpose{n}d")
         return adjoint(input, weight, bias, stride, padding, output_padding, groups, dilation)

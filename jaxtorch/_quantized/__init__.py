@@ -74,7 +74,7 @@ def quantize_per_tensor(
         return tuple([quantize_per_tensor(x, s.item(), z.item(), dtype) for x, s, z in parts])
     need_tensor(input, "quantize_per_tensor")
     for name, given, kind in (("scale", scale, "float"), ("zero_point", zero_point, "int")):
-        if not isinstance(given, Tensor):
+        if not (isinstance(scale, Tensor) and isinstance(zero_point, Tensor)):
             need_kind("quantize_per_tensor", name, kind, given)
     _check(input, dtype)
     scale = scale.item() if isinstance(scale, Tensor) else float(scale)

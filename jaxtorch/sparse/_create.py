@@ -242,6 +242,8 @@ def _compressed(
     block = tuple(held.shape[batch + 1 : batch + 3]) if layout in BLOCKED else (1, 1)
     if size is not None:
         need_sizes("sparse_compressed_tensor", "size", size)
+        if any(n < 0 for n in size):
+            raise RuntimeError("numel: integer multiplication overflow")
     else:
         found = host(plain)
         lines = starts.shape[-1] - 1
