@@ -177,7 +177,8 @@ def place(
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if layout is not None and layout is not out.layout:
         check_layout(None if layout in SPARSE else layout, name)
-        shown = [str(k).removeprefix("torch.").removesuffix("_coo").capitalize() for k in (layout, out.layout)]
+        names = [str(k).removeprefix("torch.").removesuffix("_coo") for k in (layout, out.layout)]
+        shown = ["".join([part.capitalize() for part in n.split("_")]) for n in names]
         raise RuntimeError(f"layout {shown[0]} does not match layout of out parameter ({shown[1]})")
     own = out._value.aval.slot
     if device is not None and devices.resolve(device) is not own:

@@ -295,14 +295,18 @@ def _check_compressed(starts: Any, plain: Any, values: Tensor, size: Any, kind: 
 
 def _of_layout(kind: Any, first: str, second: str) -> Callable[..., SparseTensor]:
     def make_one(
-        compressed: Any, plain: Any, values: Any, size: Any = None, *, dtype: Any = None, device: Any = None,
+        compressed: Any, plain: Any, values: Any, size: Any = MISSING, *, dtype: Any = None, device: Any = None,
         pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, layout: Any = None,
     ) -> SparseTensor:  # fmt: skip
         if layout is not None and layout is not kind:
             raise RuntimeError(f"{make_one.__name__}: layout must be {kind}, but got {layout}")
+        if size is None:
+            raise TypeError(
+                f"{make_one.__name__}() received an invalid combination of arguments: size must be sizes, not None"
+            )
         return _compressed(
-            compressed, plain, values, size, dtype=dtype, layout=kind, device=device, requires_grad=requires_grad,
-            check_invariants=check_invariants,
+            compressed, plain, values, None if size is MISSING else size, dtype=dtype, layout=kind, device=device,
+            requires_grad=requires_grad, check_invariants=check_invariants,
         )  # fmt: skip
 
     def named(*args: Any, **kwargs: Any) -> SparseTensor:
