@@ -171,7 +171,7 @@ def _randomly_leaky(
     """`rrelu` by these forms of `leaky_relu` and `_rrelu`."""
     need_kind("rrelu", "training", "bool", training)
     check_generator(generator, cpu.slot)
-    if training and is_rare(input.dtype):
+    if training and is_rare(need_tensor(input, "rrelu").dtype):
         unsupported("rrelu_with_noise_out_cpu", input)
     for name, bound in (("lower", lower), ("upper", upper)):
         if bound.__class__ is not float:

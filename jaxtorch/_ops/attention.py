@@ -45,7 +45,12 @@ def _name(operands: Any, statics: Any) -> str:
 
 def _by_one_kernel(query: Any, key: Any, value: Any, enable_gqa: bool) -> bool:
     """Does PyTorch compute shapes like these by its kernel for the CPU?"""
-    return len(query) == 4 and query[-1] == value[-1] and query[0] == key[0] and (enable_gqa or query[1] == key[1])
+    return (
+        len(query) == len(key) == len(value) == 4
+        and query[-1] == value[-1]
+        and query[0] == key[0]
+        and (enable_gqa or query[1] == key[1])
+    )
 
 
 def _saved(operands: Any, statics: Any) -> dict[str, str]:
@@ -294,7 +299,7 @@ def scaled_dot_product_attention(
     for name, given in (("is_causal", is_causal), ("enable_gqa", enable_gqa)):
         if given.__class__ is not bool:
             need_kind("scaled_dot_product_attention", name, "bool", given)
-    if dropout_p > 0.0:
+    if dropout_p > 0.0 and min(query.ndim, key.ndim, value.ndim) > 1:
         check_probability(dropout_p, RuntimeError)
         aval = query._value.aval
         batch = np.broadcast_shapes(aval.shape[:-2], () if enable_gqa else key._value.aval.shape[:-2])

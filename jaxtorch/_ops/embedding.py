@@ -197,7 +197,7 @@ def embedding(
         _renormalise(weight, input, max_norm, norm_type)
     if sparse is not True and sparse is not False:
         need_kind("embedding", "sparse", "bool", sparse)
-    if sparse and weight.requires_grad and state.grad:
+    if sparse and need_tensor(weight, "embedding", "weight").requires_grad and state.grad:
         return makers["embedding"](weight, input, padding_idx, scale_grad_by_freq)
     return _embedding(input, weight, padding_idx, scale_grad_by_freq)
 

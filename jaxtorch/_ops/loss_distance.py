@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .._core import dtypes
 from .._core.checks import flag
 from .._core.op import Array, Number, Operand, functions, op
 from .._core.parameters import first_looks
 from .._core.tensor import Tensor
+from .._core.unimplemented import is_rare
 from .._core.value import check_long
 from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
@@ -48,6 +50,12 @@ def warn_sizes(input: Tensor, target: Tensor) -> None:
         "to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
+
+
+def _need_sums(x: Any) -> None:
+    """NotImplementedError for element types that PyTorch cannot add."""
+    if is_rare(dtypes.from_numpy(x.dtype)):
+        unsupported("add_stub", x)
 
 
 def _same_size(loss: Any, weight: Any) -> None:
@@ -107,6 +115,7 @@ def l1_loss(
     reduction = reduction_of(reduction, size_average, reduce)
     check_subtraction(input, target)
     x, y = _pair(input, target, weight)
+    _need_sums(x)
     if jnp.iscomplexobj(x):
         return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
     return in_single(lambda a, b: _weighted(_size(a - b), weight, reduction))(x, y)
@@ -357,6 +366,7 @@ def hinge_embedding_loss(
 ):
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     reduction = reduction_of(reduction, size_average, reduce)
+    _need_sums(input)
     check_subtraction(input, input)
     real_only("clamp is not supported for complex types", input, error=NotImplementedError)
     x, y = jnp.broadcast_arrays(input, target)

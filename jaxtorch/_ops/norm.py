@@ -69,7 +69,8 @@ def _of_nothing(x: Any, weight: Any, bias: Any) -> Any:
             where = f"select(): index 0 out of range for tensor of size {list(p.shape)} at dimension 0"
             raise IndexError(where if p.ndim else "select() cannot be applied to a 0-dim tensor.")
         if p is not None:
-            x = (x + p[0]).astype(jnp.promote_types(x.dtype, p.dtype))
+            same = p.ndim == 1 and kind(x) == kind(p)  # a number among tensors
+            x = (x + p[0]).astype(x.dtype if same else jnp.promote_types(x.dtype, p.dtype))
     return x
 
 

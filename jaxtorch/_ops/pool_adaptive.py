@@ -104,9 +104,9 @@ def adaptive_average(x: Any, n: int, sizes: list[int]) -> Any:
 
 def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
     name = f"adaptive_avg_pool{n}d"
-    if n == 3 and output_size in (1, (1, 1, 1)):  # then it is a mean, of any tensor that has these dimensions
+    if n > 1 and output_size in (1, (1,) * n):  # then it is a mean, of any tensor that has these dimensions
         check_mean(x)
-        for dim in range(-1, -4, -1):
+        for dim in range(-1, -n - 1, -1):
             wrap_dim(dim, x.ndim, scalar=False)
     else:
         _check(x, n, name, "")
@@ -121,7 +121,7 @@ def _adaptive_avg(x: Any, n: int, output_size: Any) -> Any:
         if all(s == 1 for s in sizes):
             check_mean(x)
             return jnp.mean(x, tuple(range(-n, 0)), keepdims=True)
-        if math.prod((*x.shape[:-n], *sizes)) and (x.size or n == 3):
+        if n == 3 or (x.size and math.prod(sizes)):
             unsupported("adaptive_avg_pool3d_cpu" if n == 3 else "adaptive_avg_pool2d", x)
         return jnp.zeros((*x.shape[:-n], *sizes), x.dtype)
     return adaptive_average(x, n, sizes)
