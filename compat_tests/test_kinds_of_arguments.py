@@ -117,3 +117,32 @@ def test_numpy_names_are_taken_where_an_overload_has_them(text: str):
         except Exception as error:
             ends.append(type(error).__name__)
     assert ends[0] == ends[1]
+
+
+RARE = [
+    "nonzero({x})", "argwhere({x})", "where({x})", "nonzero_static({x}, size=2)", "count_nonzero({x})", "fft.fft({x})",
+    "fft.rfft({x})", "fft.ifft({x})", "fft.hfft({x})", "fft.fftn({x})", "fft.irfft({x})", "fft.ihfft({x})",
+    "masked_select({x}, t.ones(2) > 0)", "special.round({x})",
+]  # fmt: skip
+EMPTY = [
+    "linalg.lu({e})",
+    "linalg.lu_factor({e})",
+    "linalg.lu_factor_ex({e})",
+    "linalg.lu({e}, pivot=False)",
+    "lu({e}, False)",
+]
+
+
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "uint16", "uint64", "int32", "float16", "float32"])
+@pytest.mark.parametrize("text", [*RARE, *EMPTY])
+def test_kernels_that_are_missing_for_rare_types(text: str, dtype: str):
+    ends = []
+    for library in (torch, jaxtorch):
+        try:
+            made = text.format(x=f"t.ones(2).to(t.{dtype})", e=f"t.ones(0, 3, 2).to(t.{dtype})")
+            found = eval(f"t.{made}", {"t": library})
+            found = found if isinstance(found, tuple) else (found,)
+            ends.append([(str(x.dtype), tuple(x.shape)) for x in found])
+        except Exception as error:
+            ends.append(type(error).__name__)
+    assert ends[0] == ends[1]

@@ -739,7 +739,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = ..., layout: Any =
 def gather(input: Tensor, dim: Any, index: Tensor, *, sparse_grad: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
     """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
 def gcd(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
-    """The greatest common divisor of integers, broadcast; never negative."""
+    """The greatest common divisor of integers, broadcast; negative at most where one is the smallest number of its type."""
 def gcd_(input: Any, other: Any) -> Tensor:
     """In-place form of `gcd`."""
 def ge(input: Tensor, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
@@ -946,7 +946,7 @@ def layer_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = ...
     """Normalise over the last dimensions, which must be `normalized_shape`, by their moments (Ba et al., 2016)."""
 layout: Any
 def lcm(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:
-    """The least common multiple of integers, broadcast; never negative."""
+    """The least common multiple of integers, broadcast; it wraps where the type does not hold it."""
 def lcm_(input: Any, other: Any) -> Tensor:
     """In-place form of `lcm`."""
 def ldexp(input: Tensor, other: Tensor, *, out: Any = ...) -> Tensor:

@@ -693,7 +693,7 @@ class Tensor:
     def gather(self, dim: Any, index: Tensor, *, sparse_grad: _bool = ..., axis: Any = ..., out: Any = ...) -> Tensor:
         """For each element of `index`, the input's element at its place but for `dim`, where the index says."""
     def gcd(self, other: Tensor, *, out: Any = ...) -> Tensor:
-        """The greatest common divisor of integers, broadcast; never negative."""
+        """The greatest common divisor of integers, broadcast; negative at most where one is the smallest number of its type."""
     def gcd_(self, other: Tensor) -> Self:
         """In-place form of `gcd`."""
     def ge(self, other: Tensor | _Number, *, out: Any = ...) -> Tensor:
@@ -895,7 +895,7 @@ class Tensor:
     @property
     def layout(self) -> Any: ...
     def lcm(self, other: Tensor, *, out: Any = ...) -> Tensor:
-        """The least common multiple of integers, broadcast; never negative."""
+        """The least common multiple of integers, broadcast; it wraps where the type does not hold it."""
     def lcm_(self, other: Tensor) -> Self:
         """In-place form of `lcm`."""
     def ldexp(self, other: Tensor, *, out: Any = ...) -> Tensor:

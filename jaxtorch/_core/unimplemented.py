@@ -218,6 +218,7 @@ nansum_cpu: nanmean nansum
 ndtri_cpu: special_ndtri
 neg_cpu: neg soft_margin_loss
 nextafter_cpu: nextafter
+nonzero_count_cpu: count_nonzero nonzero nonzero_static
 nll_loss2d_forward_out_frame: nll_loss
 norm_cpu: cosine_similarity linalg_vector_norm*
 orgqr_cpu: linalg_householder_product
@@ -344,6 +345,7 @@ lshift_cpu: bitwise_left_shift
 lt_cpu: lt
 lu_cpu: linalg_lu linalg_lu_factor linalg_lu_factor_ex
 masked_scatter: masked_scatter
+masked_select: masked_select
 max_pool1d_impl: max_pool1d
 max_pool2d: max_pool2d
 max_pool3d: max_pool3d
@@ -358,6 +360,7 @@ multi_margin_loss_cpu_kernel: multi_margin_loss
 multilabel_margin_loss_forward_out_frame: multilabel_margin_loss
 neg_cpu: neg soft_margin_loss
 nextafter_cpu: nextafter
+nonzero_count_cpu: count_nonzero nonzero nonzero_static
 nll_loss2d_forward_out_frame: nll_loss
 orgqr_cpu: linalg_householder_product
 ormqr_cpu: ormqr

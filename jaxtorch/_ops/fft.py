@@ -37,10 +37,10 @@ def _scale(norm: Any, n: int, forward: bool) -> float:
 
 
 def _prepared(x: Any, complex_wanted: bool) -> Any:
-    """Integers in the default float type; half precision refused, as PyTorch does on CPUs."""
+    """Integers in the default float type; half precision and 8-bit floats refused, as PyTorch does on CPUs."""
     if kind(x) in ("bool", "int"):
         x = x.astype(default_float())
-    if x.dtype.itemsize == 2:
+    if x.dtype.itemsize <= 2:
         raise RuntimeError(f"Unsupported dtype {scalar_name(x)}")
     if complex_wanted and kind(x) != "complex":
         x = x.astype(jnp.complex128 if x.dtype == jnp.float64 else jnp.complex64)

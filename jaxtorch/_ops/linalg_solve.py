@@ -281,15 +281,15 @@ def _lu(name: str, A: Any, pivot: Any, check: bool = False) -> tuple[Any, Any, A
     if A.ndim < 2:
         short = "linalg.lu" if name == "linalg.lu" else "torch.lu_factor"
         raise RuntimeError(f"{short}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    if A.size == 0:
+        k = min(A.shape[-2:])
+        pivots = jnp.broadcast_to(jnp.arange(1, k + 1, dtype=jnp.int32), (*A.shape[:-2], k))
+        return A, pivots, jnp.zeros(A.shape[:-2], jnp.int32)
     if kind(A) in ("bool", "int"):
         unsupported("lu_cpu", A)
     no_halves("lu_cpu", A)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    if A.size == 0:
-        k = min(A.shape[-2:])
-        pivots = jnp.broadcast_to(jnp.arange(1, k + 1, dtype=jnp.int32), (*A.shape[:-2], k))
-        return A, pivots, jnp.zeros(A.shape[:-2], jnp.int32)
     lu, pivots, _ = lax.linalg.lu(A)
     info = first_bad(lax.stop_gradient(diagonal_of(lu)) == 0)
     if check:
@@ -348,7 +348,8 @@ def _lower_upper(packed: Any) -> tuple[Any, Any]:
 def linalg_lu(A: Array, *, pivot: bool = True):
     """P, L and U with A = P L U."""
     packed, pivots, _ = _lu("linalg.lu", A, pivot)
-    return types.linalg_lu((_permutation(pivots, A.shape[-2], A.dtype), *_lower_upper(packed)))
+    rows = _permutation(pivots, A.shape[-2], A.dtype) if pivot else jnp.zeros((0,), A.dtype)  # of nothing, too
+    return types.linalg_lu((rows, *_lower_upper(packed)))
 
 
 @op(method=False)

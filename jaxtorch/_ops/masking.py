@@ -11,7 +11,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
+from .._core import dtypes, strides, unimplemented
 from .._core.apart import refuse_parts, refuse_shared
 from .._core.checks import flag
 from .._core.layouts import memory_places
@@ -205,6 +205,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     need_kind("nonzero", "as_tuple", "bool", as_tuple)
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    unimplemented.refuse("nonzero", [input._value.aval], {})
     found = _places(input)
     if as_tuple:
         return tuple([from_host(a, device) for a in found])
@@ -243,6 +244,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     need_tensor(input, "masked_select")
     if need_tensor(mask, "masked_select", "mask", 2)._value.aval.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    unimplemented.refuse("masked_select", [input._value.aval], {})
     if out is not None:
         refuse_shared(out, (input, mask))
     size = strides.broadcast_shapes(input._value.aval.shape, mask._value.aval.shape)

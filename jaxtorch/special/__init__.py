@@ -23,7 +23,8 @@ from .._ops.bessel import (
     spherical_bessel_j0,
 )
 from .._ops.pairwise import xlogy
-from .._ops.pointwise import exp2, expm1, log1p, logit, round, sinc
+from .._ops.pointwise import exp2, expm1, log1p, logit, sinc
+from .._ops.pointwise import round as _round
 from .._ops.pointwise import sigmoid as expit
 from .._ops.polynomials import polynomials as _polynomials
 from .._ops.special import (
@@ -69,6 +70,12 @@ legendre_polynomial_p = _polynomials["legendre_polynomial_p"]
 def logsumexp(input: _Tensor, dim: Any, keepdim: bool = False, *, out: _Tensor | None = None) -> _Tensor:
     """The logarithm of the sum of exponentials over the given dimensions."""
     return _functions["logsumexp"](input, dim, keepdim, out=out)
+
+
+@numpy_names
+def round(input: _Tensor, *, decimals: int = 0, out: _Tensor | None = None) -> _Tensor:
+    """Rounded to that many decimals; NotImplementedError for integers, as `torch.round` where it is given `decimals`."""
+    return _round(input, decimals=decimals, out=out)
 
 
 @numpy_names

@@ -30,6 +30,8 @@ _Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.co
 __all__: list[_str]
 def _names_of_its_own(space: dict[_str, Any], names: Sequence[_str]) -> None:
     """Make functions of a module that `torch` or `Tensor` has as well its own: `torch.linalg.det` is not `torch.det`."""
+def _round(input: Tensor, *, decimals: Any = ..., out: Any = ...) -> Tensor:
+    """Rounded to that many decimals (0); halves go to the even neighbour. Integers take no `decimals`."""
 def airy_ai(input: Tensor, *, out: Any = ...) -> Tensor:
     """The Airy function Ai."""
 def bessel_j0(input: Tensor, *, out: Any = ...) -> Tensor:
@@ -118,8 +120,8 @@ def polygamma(n: Any, input: Tensor, *, out: Any = ...) -> Tensor:
     """The n-th derivative of `digamma`."""
 def psi(input: Tensor, *, out: Any = ...) -> Tensor:
     """The derivative of the logarithm of the gamma function."""
-def round(input: Tensor, *, decimals: Any = ..., out: Any = ...) -> Tensor:
-    """Rounded to that many decimals (0); halves go to the even neighbour. Integers take no `decimals`."""
+def round(input: Any, *, decimals: _int = ..., out: Any = ...) -> Any:
+    """Rounded to that many decimals; NotImplementedError for integers, as `torch.round` where it is given `decimals`."""
 def scaled_modified_bessel_k0(input: Tensor, *, out: Any = ...) -> Tensor:
     """`exp(input) * modified_bessel_k0(input)`."""
 def scaled_modified_bessel_k1(input: Tensor, *, out: Any = ...) -> Tensor:
