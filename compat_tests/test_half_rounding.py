@@ -103,3 +103,16 @@ def test_gradients_are_those_of_the_function(name: str) -> None:
 
     expected, found = slope(torch, "float16").float().numpy(), slope(jaxtorch, "float16").float().numpy()
     np.testing.assert_allclose(found, expected, rtol=4e-3)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+def test_losses_round_where_pytorch_does(name: str, kind: str) -> None:
+    draws = np.random.default_rng(0).normal(size=(2, 256)) * 3
+    for reduction in ("none", "mean", "sum"):
+        found: list[Any] = []
+        for t in (torch, jaxtorch):
+            x, y = t.tensor(draws).to(getattr(t, kind))
+            loss = getattr(t.nn.functional, name)
+            found += [loss(x, y, reduction=reduction).double().tolist() for _ in range(1 if t is torch else 4)]
+        assert found[1:] == found[:1] * 4, reduction

@@ -88,7 +88,8 @@ def mse_loss(
     else:
         check_subtraction(input, target)
     x, y = _pair(input, target, weight)
-    return in_single(lambda a, b: _weighted((a - b) * (a - b), weight, reduction))(x, y)
+    away = x - y  # which half precision rounds, as it does its square
+    return in_single(lambda found: _weighted(found, weight, reduction))(away * away)
 
 
 @derivatives(lambda t, ans, x: t * jnp.sign(x))
@@ -118,7 +119,7 @@ def l1_loss(
     _need_sums(x)
     if jnp.iscomplexobj(x):
         return _weighted(vector_norm((x - y)[..., None], 2, -1), weight, reduction)
-    return in_single(lambda a, b: _weighted(_size(a - b), weight, reduction))(x, y)
+    return in_single(lambda away: _weighted(_size(away), weight, reduction))(x - y)
 
 
 def _smooth(d: Any, beta: float) -> Any:
@@ -145,7 +146,11 @@ def smooth_l1_loss(
         check_subtraction(input, target)
         return in_single(lambda a, b: reduced(_absolute(a - b), reduction))(x, y)
     refuse("smooth_l1_cpu", x, "int", "bool", "complex")
-    return in_single(lambda a, b: reduced(_smooth(a - b, beta), reduction))(x, y)
+    if x.dtype == jnp.float16:  # PyTorch rounds the distance, and in bfloat16 it does not
+        found = in_single(lambda away: _smooth(away, beta))(x - y)
+    else:
+        found = in_single(lambda a, b: _smooth(a - b, beta))(x, y)
+    return in_single(lambda found: reduced(found, reduction))(found)
 
 
 @op(function=False, method=False, out=False)
@@ -161,10 +166,6 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
         near = jnp.where(size <= delta, size, delta)
         return near * (size - 0.5 * near)
 
-    def loss(a: Any, b: Any) -> Any:
-        _same_size(a, weight)
-        return reduced(each(a - b) if weight is None else each(a - b) * weight, reduction)
-
     if kind(input) in ("int", "bool"):
         if kind(target) in ("int", "bool"):
             unsupported("huber_cpu", input)
@@ -173,8 +174,13 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
     real_only(
         f"result type {scalar_name(target)} can't be cast to the desired output type {scalar_name(input)}", target
     )
-    found = _common(input, *([] if weight is None else [weight]))
-    return in_single(loss)(*_pair(input, target, weight)).astype(found)
+    common = _common(input, *([] if weight is None else [weight]))
+    x, y = _pair(input, target, weight)
+    _same_size(x, weight)
+    # PyTorch rounds each step in bfloat16, and the result alone in float16
+    found = each(x - y) if x.dtype == jnp.bfloat16 else in_single(lambda a, b: each(a - b))(x, y)
+    found = found if weight is None else found * weight
+    return in_single(lambda found: reduced(found, reduction))(found).astype(common)
 
 
 def xlogy(x: Any, y: Any) -> Any:
