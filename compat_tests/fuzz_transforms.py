@@ -265,7 +265,8 @@ def _recorded_grad(o: _World, f: Make, x: Any) -> Any:
 
 def _forward_jacobian(o: _World, f: Make, x: Any) -> Any:
     if o.by_hand:
-        return o.t.func.jacfwd(lambda y: f(own(o, y)))(x)
+        found = o.t.func.jacfwd(lambda y: f(own(o, y)))(x)
+        return tuple(found) if isinstance(found, tuple) else found
     return o.t.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode")
 
 

@@ -12,6 +12,20 @@ def test_composition(case: Case) -> None:
     assert compare(case) == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "checkpoint(jacfwd(jacfwd_different(cube_function)))(float32[3])",
+        "grad_aux(jacrev(no_grad(slice)))(float32[0])",
+        "jacfwd_different(checkpoint(jvp(layer)))(float32[])",
+        "linearize(argument_written)(float32[3])",
+        "linearize(number)(int64[3])",
+    ],
+)
+def test_what_differed_once(text: str) -> None:
+    assert compare(parse(text)) == ""
+
+
 def test_cases_are_distinct_and_can_be_read_back() -> None:
     found = cases(0, 2000)
     assert len(set(found)) == 2000

@@ -109,6 +109,11 @@ def nested_tangents_of_a_function_in_a_checkpoint(t: Any) -> Any:
     return checkpoints(t).checkpoint(f, t.ones(2), use_reentrant=False).shape
 
 
+@case
+def jacobian_of_an_empty_view_made_under_no_grad(t: Any) -> Any:
+    return _said(lambda: t.func.jacrev(lambda x: t.no_grad()(lambda y: y[:1])(x))(t.ones(0)))
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sample(name: str) -> None:
     SAMPLES.check(name)

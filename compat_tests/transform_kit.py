@@ -53,7 +53,7 @@ LACKING = re.compile(
     r"|would mutate a captured Tensor|Storage size calculation overflowed|^Expected isFloatingType"
     r"|with two bool tensors is not supported|We do not yet support|Cannot ask for different inplace randomness"
     r"|as_strided is not supported unless|of a function being transformed by a functorch transform. This is unsupported"
-    r"|The expanded size of the tensor \(\d{9,}\)"
+    r"|Nested forward mode AD is not|The expanded size of the tensor \(\d{9,}\)"
 )
 """What PyTorch says where it lacks something, or comes to grief in itself: there jaxtorch may answer, or raise what it likes."""
 

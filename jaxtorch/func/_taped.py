@@ -225,17 +225,19 @@ class Problem:
                 return self.tensors[i]
         return self.settled(t)
 
+    def refuse_views(self, outs: list[Tensor]) -> None:
+        """RuntimeError for a view of what depends on the inputs that was made under no_grad."""
+        for o in outs:
+            base = None if o._alias is None else o._alias.base
+            if type(o._node) is tape.Nowhere and base is not None and self.reaches_inside(base):
+                raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+
     def pulled(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> list[Tensor | None]:
         """The gradients of the inputs; None for those that the outputs do not depend on."""
         roots = [(o, c) for o, c in zip(outs, cotangents, strict=True) if o._rg and c is not None]
         if not roots:
             return [None] * len(self.nodes)
-        for o, _ in roots:
-            base = None if o._alias is None else o._alias.base
-            if (
-                type(o._node) is tape.Nowhere and base is not None and self.reaches_inside(base)
-            ):  # a view made under no_grad
-                raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+        self.refuse_views([o for o, _ in roots])
         wanted = Capture([(n, 0) for n in self.nodes])
         backward.run(roots, retain_graph=keep, create_graph=graph, capture=wanted)
         return wanted.found
@@ -279,6 +281,8 @@ def jacobian(
     graph = state.grad and any(problem.reaches_outside(o) for o in outs)
     smooth = [o for o in outs if is_inexact(o)]
     total = sum([o._read().aval.numel for o in smooth])
+    if not total:
+        problem.refuse_views([o for o in smooth if o._rg])
     inputs = [problem.tensors[i] for i in problem.moving]
     parts: list[list[Tensor]] = [[] for _ in inputs]
     step = max(total if chunk is None else chunk, 1)

@@ -22,6 +22,7 @@ from .._core.entry import Kernel
 from .._core.layouts import normal, strides_of
 from .._core.overrides import disable_all
 from .._core.random import get_rng_state, set_rng_state
+from .._core.runner import is_tracer
 from .._core.size import Size
 from .._core.strides import preserved
 from .._core.tensor import Tensor, wrap
@@ -382,7 +383,7 @@ class _Frame:
 
     def _run_again(self) -> dict[int, Tensor]:
         """What is saved, computed once more, by the numbers of those that are still wanted."""
-        seen = 0
+        seen, staging = 0, capture.staging
         computed: dict[int, Tensor] = {}
         last = max((h.index for h in (r() for r in self.saved) if h is not None), default=-1)
 
@@ -397,6 +398,11 @@ class _Frame:
                         f"recomputed metadata: {_metadata(x._read().aval)}"
                     )
                 if self.saved[index]() is not None:
+                    if capture.staging is not staging and is_tracer(x._read().array):
+                        raise CheckpointError(
+                            "torch.utils.checkpoint: Recomputed values belong to a transformation of torch.func inside of the "
+                            f"function, and are gone at its end.\ntensor at position {index}"
+                        )
                     computed[index] = x.detach()
             if self.early_stop and index == last:
                 raise _Stop
