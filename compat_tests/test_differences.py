@@ -34,6 +34,8 @@ HELD = {
     "test_checks.py::test_a_script_that_reads_nothing_still_tells_of_its_error",
     "Ctrl-C takes effect": "test_interrupts.py::test_a_model_survives_ctrl_c "
     "test_interrupts.py::test_ctrl_c_pressed_twice_does_not_wait",
+    "`linearize` takes functions": "test_transform_options.py::test_composition test_fuzz_transforms.py::test_composition",
+    "A loss that depends on the phase": "test_fuzz_transforms.py::test_composition",
     "A function is begun a second time": "test_func_recorded.py::test_functions_run_once",
     "Optimizers in half precision": "test_optim_halves.py::test_rounding",
     "A whole call is captured": "test_compile.py::test_replaying_compiles_nothing_and_runs_no_python",
