@@ -31,7 +31,7 @@ def to_sparse(
     to_sparse(sparse_dim): only the first dimensions are sparse, the values have the others.
     """
     if args or sparse_dim is not None:
-        numbers: tuple[Any, ...] = args if sparse_dim is None else (*args, sparse_dim)
+        numbers = [*args] if sparse_dim is None else [*args, sparse_dim]
         others = [x for x in (layout, blocksize, dense_dim) if x is not None]
         if len(numbers) > 1 or others or not isinstance(numbers[0], int) or isinstance(numbers[0], bool):
             kinds = ", ".join([kind_name(x) for x in (*numbers, *others)])
