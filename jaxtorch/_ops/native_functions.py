@@ -146,6 +146,7 @@ def native_batch_norm(
 
     In training the running moments, where given, are updated in place.
     """
+    momentum = float(momentum) if momentum.__class__ is int else momentum  # however large
     given = (input, weight, bias, running_mean, running_var, training, momentum, eps)
     found, apart = first_of_two(_native_batch_norm, given, (input, None, None, *given[3:]))
     if training:
