@@ -228,8 +228,9 @@ def gradcheck(
         if check_backward_ad and _requiring(outs):
             _backward_checked(check, outs, differences, atol, rtol, nondet_tol)
         if check_forward_ad:
-            _forward_checked(check, atol, rtol)
-            if check_undefined_grad and _requiring(outs):
+            if _requiring(outs):
+                _forward_checked(check, atol, rtol)
+            if check_undefined_grad:
                 undefined_tangents(func, given, check.wanted)
             if check_batched_forward_grad:
                 batched_tangents(func, given, check.wanted)
