@@ -286,6 +286,7 @@ def test_precisions_reach_the_engine():
 def test_what_the_processor_can_do(torch: Any) -> Any:
     names = set(pytorch.cpu.get_capabilities()) & {
         "architecture", "num_logical_cores", "avx", "avx2", "fma3", "sse4_2", "bmi2", "f16c", "avx512_f", "avx512_vnni", "amx_tile",
+        "l1d_cache_size", "l2_cache_size",
     }  # fmt: skip
     found = torch.cpu.get_capabilities()
     asked = (torch.cpu._is_avx2_supported, torch.cpu._is_avx512_supported, torch.cpu._is_vnni_supported)

@@ -27,7 +27,7 @@ _EXCEPTIONS = {
         ccol_indices_copy col_indices_copy crow_indices_copy row_indices_copy indices_copy values_copy hspmm
         saddmm sspaddmm hsmm""",
     "the stub is wrong: PyTorch refuses the name or takes none": """set_num_threads set_num_interop_threads new new_tensor
-        tensor record_stream requires_grad_ map_ cpu""",
+        as_tensor full tensor record_stream requires_grad_ map_ cpu""",
     "alpha by position": "rsub",
     "a parameter is named as the function": "threshold",
     "quantised, mkldnn and XPU tensors do not exist": """q_per_channel_axis q_per_channel_scales q_per_channel_zero_points

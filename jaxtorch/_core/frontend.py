@@ -231,13 +231,15 @@ class _Source:
         for p in op.params:
             if p.star:
                 self.add(f"{p.name} = _STAR({p.name}_items, {p.name}, {op.name!r}, {p.name!r})")
-        for alias, torch_name in self._other_names():
+        others = self._other_names()
+        for i, (alias, torch_name) in enumerate(others):
             default = next(
                 (f"_default_{p.name}" for p in op.params if p.name == torch_name and not p.required), "_MISSING"
             )
             self.namespace["_ONCE_GIVEN"] = parameters.once_given
             given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
-            names = ", ".join([f"{p.name!r}: {p.name}" for p in op.params if not p.star])
+            beside = [p.name for p in op.params if not p.star] + [later for later, _ in others[i + 1 :]]
+            names = ", ".join([f"{name!r}: {name}" for name in beside])
             self.add(
                 f"if {alias} is not _MISSING: _SIGNED(_OP, {{{names}}}, {alias!r}, {alias}); {torch_name} = {given}"
             )

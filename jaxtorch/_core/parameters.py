@@ -281,7 +281,7 @@ def refuse_together(op: Any, values: Sequence[Any], out: Any) -> None:
 def refuse_beside(op: Any, given: dict[str, Any], alias: str, value: Any) -> None:
     """TypeError where PyTorch takes an argument by another of its names with none of these others: `mean(x, keepdims=True)`."""
     defaults = {p.name: p.default for p in op.params}
-    own = {name: x for name, x in given.items() if x is not defaults[name] and x is not MISSING}
+    own = {name: x for name, x in given.items() if x is not defaults.get(name, MISSING) and x is not MISSING}
     signatures.refuse_bound(op.name, {**own, alias: value})
 
 

@@ -21,11 +21,13 @@ _LINUX = {
     **{f"avx512_{n}": f"avx512{n}" for n in "bw cd dq f ifma vbmi vl".split()},
 }  # fmt: skip
 """Names that Linux writes otherwise."""
+_CACHES = {1: "l1d_cache_size", 2: "l2_cache_size"}
+"""By level."""
 
 
 @functools.cache
 def get_capabilities() -> Mapping[str, Any]:
-    """The instructions that the processor has, by name, and its architecture, number of cores and name.
+    """The instructions that the processor has, by name, and its architecture, number of cores, sizes of caches and name.
 
     Where the system has no /proc/cpuinfo only the architecture and the number of logical cores.
     """
@@ -42,7 +44,21 @@ def get_capabilities() -> Mapping[str, Any]:
     found["cpu_name"] = next(iter(of("model name")), "")
     found["num_sockets"] = len(set(of("physical id"))) or 1
     found["num_physical_cores"] = len(set(zip(of("physical id"), of("core id"), strict=False))) or os.cpu_count() or 1
+    found.update({_CACHES[level]: size for level, size in _caches().items() if level in _CACHES})
     return MappingProxyType(found)
+
+
+def _caches() -> dict[int, int]:
+    """The bytes of the first core's caches for data, by level."""
+    found: dict[int, int] = {}
+    for folder in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        read = lambda name, at=folder: (at / name).read_text(encoding="utf-8").strip()  # noqa: E731
+        try:
+            if read("type") != "Instruction":
+                found[int(read("level"))] = int(read("size").removesuffix("K")) * 1024
+        except (OSError, ValueError):
+            continue
+    return found
 
 
 def has(instructions: str) -> bool:
