@@ -540,3 +540,29 @@ def test_options_of_norms(torch: Any, line: str) -> Any:
     """A sparse tensor has norms of all its numbers only."""
     s = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse()
     return [attempt(lambda: eval(line, {"torch": torch, "s": s}))]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+@pytest.mark.parametrize("way", ["argument", "beside", "tangent", "result"])
+@pytest.mark.parametrize("transform", ["grad", "vjp", "jvp", "jacrev", "jacfwd", "vmap", "make_dual"])
+def test_transformations_refuse_compressed_tensors(transform: str, way: str, layout: str) -> None:
+    def kind_of_error(t: Any) -> Any:
+        x, d = getattr(t.eye(2), f"to_sparse_{layout}")(*[(1, 1)] * (layout[0] == "b")), t.ones(2, 2)
+        f: Any = {"result": lambda a: x, "beside": lambda a, b: a * 2}.get(way, lambda a: a * 2)
+        given = {"argument": (x,), "beside": (d, x)}.get(way, (d,))
+        try:
+            if transform == "make_dual":
+                with t.autograd.forward_ad.dual_level():
+                    t.autograd.forward_ad.make_dual(given[-1], x)
+            elif transform == "jvp":
+                t.func.jvp(f, given, (x,) if way == "tangent" else given)
+            else:
+                made = getattr(t.func, transform)
+                made(f, *given) if transform == "vjp" else made(f)(*given)
+        except Exception as error:
+            return next(k.__name__ for k in type(error).__mro__ if k.__name__ not in ("NoContent", "Stranger"))
+        return "none"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert kind_of_error(reference) == kind_of_error(jaxtorch)

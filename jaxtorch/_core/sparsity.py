@@ -8,7 +8,7 @@ and ask `answer`, so that operations on dense tensors pay nothing for sparse one
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from .overrides import Stranger
@@ -109,3 +109,10 @@ def lacks_content(x: Any) -> bool:
 def is_sparse(x: Any) -> bool:
     """Is it a sparse tensor?"""
     return getattr(x, "_alias", None) is NO_MEMORY
+
+
+def refuse_compressed(tensors: Iterable[Any]) -> None:
+    """RuntimeError for a CSR tensor or its like, which PyTorch's transformations cannot wrap."""
+    for x in tensors:
+        if is_sparse(x) and (kind := str(x.layout)[-3:].upper()) != "COO":
+            raise RuntimeError(f"Sparse {kind} tensors do not have strides")

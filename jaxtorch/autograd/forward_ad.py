@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .._core import forward
 from .._core.dtypes import can_cast
 from .._core.modes import _Decorating
+from .._core.sparsity import refuse_compressed
 from .._core.tensor import Tensor, apply_entry
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
@@ -72,6 +73,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    refuse_compressed((tensor,))
     own, moves = tensor._read(), tangent._read()
     if forward.is_dual(own):
         raise RuntimeError(

@@ -13,6 +13,7 @@ from .._core import draws
 from .._core.mapped import Level
 from .._core.op import functions
 from .._core.random import default_generator
+from .._core.sparsity import refuse_compressed
 from .._core.tensor import Tensor
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import _broadcast_to_and_flatten as spread
@@ -111,6 +112,7 @@ def vmap(
         dims = _in_dims(func, in_dims, args, leaves, spec)
         extra = flatten(kwargs)[0]  # not mapped over
         size = _size(leaves, dims)
+        refuse_compressed(x for x, d in zip(leaves, dims, strict=True) if d is not None)
         if chunk_size is None or size <= chunk_size:
             return _mapped(
                 func, args, kwargs, [*leaves, *extra], [*dims, *[None] * len(extra)], size, out_dims, randomness
@@ -184,6 +186,8 @@ def _check_out(func: Any, x: Any, d: Any) -> None:
             f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(x)}. Did you mean "
             "to set out_dims= to None for output?"
         )
+    if d is not None:
+        refuse_compressed((x,))
 
 
 def _no_out_dim(func: Any) -> str:

@@ -13,9 +13,8 @@ import numpy as np
 from .._core import traced
 from .._core.modes import set_grad_enabled, state
 from .._core.op import functions
-from .._core.sparsity import is_sparse
+from .._core.sparsity import is_sparse, refuse_compressed
 from .._core.tensor import Tensor
-from .._ops import constants
 from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
@@ -121,13 +120,6 @@ def _check_scalar(out: Any, name: str) -> None:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {aval.dtype}")
 
 
-def _refuse_compressed(args: tuple[Any, ...]) -> None:
-    """RuntimeError for a CSR tensor or its like, which PyTorch's transforms cannot wrap."""
-    for x in args:
-        if is_sparse(x) and x.layout is not constants.sparse_coo:
-            raise RuntimeError(f"Sparse {str(x.layout)[-3:].upper()} tensors do not have strides")
-
-
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns (gradient, value) of a scalar-valued one, or (gradient, (value, aux)).
 
@@ -139,7 +131,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with no_saved_hooks():
             problem = Problem(func, args, kwargs, argnums)
-            _refuse_compressed(args)
+            refuse_compressed(flatten(args)[0])
             if any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
                 return by_sparse(args, kwargs)
             return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
@@ -218,7 +210,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     with no_saved_hooks():
         problem = Problem(func, primals, {}, tuple(range(len(primals)))) if primals else None
-        _refuse_compressed(primals)
+        refuse_compressed(flatten(primals)[0])
         if problem is not None and any([is_sparse(x) for x in problem.inputs]):  # noqa: C419
             return _vjp_by_sparse(func, primals, has_aux)
         by_jax = functools.partial(_vjp_by_jax, problem, func, primals, has_aux)
@@ -385,6 +377,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         for x in items:
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"{name}: Expected {what} to be tensors, got unsupported type {type(x)}")
+    refuse_compressed([*own, *moves])
     for p, t in zip(own, moves, strict=True):
         if p.shape != t.shape:
             raise RuntimeError(
@@ -405,6 +398,7 @@ def _jvp_recorded(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor
     def run(tensors: list[Tensor]) -> Any:
         out, aux = with_aux(call.of(tensors), has_aux, f"{name}, has_aux=True" if has_aux else name)
         found, specs[0] = out_tensors(out, name)
+        refuse_compressed(found)
         more, specs[1] = aux_tensors(aux)
         return found, more
 
@@ -425,6 +419,7 @@ def _jvp_by_jax(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor],
                 out, written = call.run(list(xs))
             out, aux = with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
             found, specs[0] = out_tensors(out, name)
+            refuse_compressed(found)
             more, specs[1] = aux_tensors(aux)
             return [array_of(t) for t in found], [*map(array_of, more), *written]
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from .._core import draws, traced
 from .._core.modes import Untaped, state
+from .._core.sparsity import refuse_compressed
 from .._core.tensor import Tensor
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
@@ -75,10 +76,12 @@ def _jacobian(
                 refuse_nested()
             problem = Problem(func, args, kwargs, argnums, forward)
             check_real(flatten(args)[0], own, "inputs")
+            refuse_compressed(flatten(args)[0])
             return _taped.by_tape(lambda: recorded(problem), lambda: traced_by_jax(problem))
 
     def checked(out: Any) -> tuple[list[Tensor], TreeSpec]:
         found, spec = out_tensors(out, name)
+        refuse_compressed(found)
         if not forward:
             check_smooth(found)
         check_real(found, own, "outputs")
