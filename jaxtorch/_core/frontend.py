@@ -77,6 +77,7 @@ class _Source:
             "_FLOATS": parameters.FLOATS, "_MARKED": parameters.marked, "_RENAMED": parameters.by_other_names,
         }  # fmt: skip
         self.named = not op.name.startswith("_")
+        self.read = "read" if op.differentiable else "peek"
         signature, passed = self._signature()
         self.head = f"def {op.name}({signature}):"
         self.function = self._compile(f"{self.head}\n    return _FIRST()({passed})\n")
@@ -240,9 +241,8 @@ class _Source:
             given = f"_ONCE_GIVEN({op.name!r}, {torch_name!r}, {torch_name}, {default}, {alias})"
             beside = [p.name for p in op.params if not p.star] + [later for later, _ in others[i + 1 :]]
             names = ", ".join([f"{name!r}: {name}" for name in beside])
-            self.add(
-                f"if {alias} is not _MISSING: _SIGNED(_OP, {{{names}}}, {alias!r}, {alias}); {torch_name} = {given}"
-            )
+            signed = f"_SIGNED(_OP, {{{names}}}, {alias!r}, {alias})"
+            self.add(f"if {alias} is not _MISSING: {signed}; {torch_name} = {given}")
         for p in op.statics:  # 1, 1.0 and True are one key; what is none of them is refused where the entry is built
             n, wanted = p.name, _TOLD_APART.get(p.note)
             if wanted is not None and not p.star:
@@ -315,12 +315,11 @@ class _Source:
 
     def _read_first(self, count: int) -> None:
         """So many operands, which are always there."""
-        read = "read" if self.op.differentiable else "peek"
         for i, p in enumerate(self.op.operands[:count]):
             n = p.name
             self.add(f"if isinstance({n}, _T):")
             self.add(f"_a = {n}._alias", 2)
-            self.add(f"_v{i} = {n}._value if _a is None else _a.{read}({n})", 2)
+            self.add(f"_v{i} = {n}._value if _a is None else _a.{self.read}({n})", 2)
             self.add(f"if {n}._rg: _m |= {1 << i}", 2)
             if self._gives_strides(i):
                 self.add(f"if {n}._layout is not None: _l = True", 2)
@@ -330,7 +329,6 @@ class _Source:
 
     def _read_others(self, first: int) -> None:
         """The operands from this one on, of which some may be left out, or be several."""
-        read = "read" if self.op.differentiable else "peek"
         self.add(f"_ops = [{', '.join(self._operand_names()[:first])}]")
         for i, p in enumerate(self.op.operands[first:], first):
             n = p.name
@@ -353,7 +351,7 @@ class _Source:
                 depth = 2
             self.add(f"if isinstance({n}, _T):", depth)
             self.add(f"_a = {n}._alias", depth + 1)
-            self.add(f"_v = {n}._value if _a is None else _a.{read}({n})", depth + 1)
+            self.add(f"_v = {n}._value if _a is None else _a.{self.read}({n})", depth + 1)
             self.add(f"if {n}._rg: _m |= {1 << first if i == first else '1 << len(_vals)'}", depth + 1)
             if self._gives_strides(i):
                 self.add(f"if {n}._layout is not None: _l = True", depth + 1)

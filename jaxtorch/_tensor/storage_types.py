@@ -119,9 +119,7 @@ class StorageBase:
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """A copy on the GPU, the memory itself where it is there already."""
         if device is None and not jax_devices("cuda"):
-            raise TypeError(
-                "'<' not supported between instances of 'NoneType' and 'int': there is no current CUDA device"
-            )
+            raise TypeError("'<' not supported between instances of 'NoneType' and 'int': there is no CUDA device")
         return self.to(device="cuda" if device is None else device if isinstance(device, str) else f"cuda:{device}")
 
     def hpu(self, device: Any = None, non_blocking: bool = False) -> NoReturn:

@@ -590,13 +590,9 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: IsLeaf = N
             return None
     elif kind is not deque and context != treespec.context:
         return None
-    found: list[Any] = []
-    for child, spec in zip(children, treespec.children(), strict=True):
-        part = _broadcast_to_and_flatten(child, spec, is_leaf)
-        if part is None:
-            return None
-        found += part
-    return found
+    pairs = zip(children, treespec.children(), strict=True)
+    parts = [_broadcast_to_and_flatten(child, spec, is_leaf) for child, spec in pairs]
+    return None if any(part is None for part in parts) else [leaf for part in parts for leaf in part or ()]
 
 
 from ._pytree_text import treespec_dumps, treespec_loads, treespec_pprint  # noqa: E402
