@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import itertools
+import numbers
 import operator
+import typing
+import warnings
 from typing import Any
 
 import pytest
@@ -90,3 +94,37 @@ def test_module(name: str):
         for t in (torch, candidate())
     )
     assert theirs == ours
+
+
+TYPES = """
+int; bool; float; complex; str; X; P; t.dtype; t.Size; Any; None; type(None); numbers.Number; list; tuple; List[int]; List[bool]
+List[X]; List[P]; List[Any]; Tuple[int, int]; Tuple[int, ...]; Tuple[X, ...]; Tuple[int, str]; Tuple[()]; Union[int, str]
+Optional[int]; Optional[List[int]]; List[Tuple[int, int]]; list[int]; tuple[int, int]; Dict[str, int]; 5; "a"; List[Optional[X]]
+"""
+
+
+def _types(t: Any) -> list[Any]:
+    scope = {**vars(typing), "t": t, "X": t.Tensor, "P": t.nn.Parameter, "numbers": numbers}
+    return [eval(text, scope) for text in TYPES.strip().replace("\n", "; ").split("; ")]
+
+
+def test_types() -> None:
+    """Which types fit a signature's, and the type that stands for several, for all pairs of some thirty."""
+
+    def found(t: Any) -> list[str]:
+        schemas, kinds = importlib.import_module(f"{t.__name__}.fx.operator_schemas"), _types(t)
+        calls: list[Any] = [lambda p=p: schemas.type_matches(*p) for p in itertools.product(kinds, repeat=2)]
+        for n, make in itertools.product((0, 1, 2), (list, tuple)):
+            calls += [lambda p=p, m=make: schemas.create_type_hint(m(p)) for p in itertools.product(kinds, repeat=n)]
+        return [_text(call) for call in calls]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert found(torch) == found(candidate())
+
+
+def _text(call: Any) -> str:
+    try:
+        return repr(call()).replace("jaxtorch", "torch")
+    except TypeError:
+        return "TypeError"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import numbers
+import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
+from .._core.dtypes import dtype
 from .._core.op import functions
 from .._core.tensor import Tensor
 
-__all__ = ["ArgsKwargsPair", "normalize_function", "normalize_module"]
+__all__ = ["ArgsKwargsPair", "create_type_hint", "normalize_function", "normalize_module", "type_matches"]
 
 
 class ArgsKwargsPair(NamedTuple):
@@ -91,3 +94,42 @@ def normalize_module(
         ) from error
     parameters = list(inspect.signature(type(module).forward).parameters.values())[1:]
     return _pair(parameters, args, kwargs or {}, normalize_to_only_use_kwargs)
+
+
+def create_type_hint(x: Any) -> Any:
+    """The type `list[T]` of a list of types or `tuple[T, ...]` of a tuple of them, where T is the one among them that the others are
+    derived from, or Any. What is neither, and a list that begins with what is no type, comes back as it is."""
+    if not isinstance(x, (list, tuple)):
+        return x
+    if any(not isinstance(t, type) for t in x):
+        return x
+    base: Any = Any
+    if x:
+        base = next((t for t in x if all(issubclass(other, t) for other in x)), Any)
+    return list[base] if isinstance(x, list) else tuple[base, ...]
+
+
+def type_matches(signature_type: Any, argument_type: Any) -> bool:
+    """Can an argument of a type be given where a signature has another: one of its union, a number, or the items of a list?"""
+    origin = get_origin(signature_type)
+    if signature_type is argument_type or signature_type == argument_type:
+        return True
+    if origin in (Union, types.UnionType):
+        return any(type_matches(t, argument_type) for t in get_args(signature_type))
+    if origin is list:
+        item, given = get_args(signature_type)[0], [t for t in get_args(argument_type) if t is not Ellipsis]
+        if item is argument_type is int:
+            return True  # one number for all sizes
+        return (
+            inspect.isclass(item) and get_origin(argument_type) in (list, tuple) and all(_below(t, item) for t in given)
+        )
+    if signature_type is numbers.Number and argument_type in (int, float):
+        return True
+    if signature_type is int and argument_type is dtype:
+        return True
+    plain = inspect.isclass(signature_type) and inspect.isclass(argument_type)
+    return plain and origin is None and get_origin(argument_type) is None and issubclass(argument_type, signature_type)
+
+
+def _below(kind: Any, item: Any) -> bool:
+    return kind is item or issubclass(kind, item)
