@@ -153,7 +153,8 @@ def test_regions_of_the_profiler(torch: Any) -> Any:
         with torch.profiler.profile() as measured:
             handle = torch.ops.profiler._record_function_enter("mine")
             done = torch.ops.profiler._record_function_exit(handle)
-    return done, [e.key for e in measured.key_averages() if e.key == "mine"]
+            torch.ops.profiler._record_function_exit(torch.ops.profiler._record_function_enter_new("other"))
+    return done, handle.shape, handle.dtype, [e.key for e in measured.key_averages() if e.key == "mine"]
 
 
 def test_traces_of_both_profilers(tmp_path: Path):

@@ -16,6 +16,7 @@ from typing import Any
 from .. import _absent_names
 from .._absent import absent_function
 from .._core import dispatching, draws
+from .._core.dtypes import uint8
 from .._core.modes import no_grad, state
 from .._core.op import functions as _functions
 from .._core.op import methods as _methods
@@ -422,13 +423,28 @@ def _enter_region(name: str, args: str | None = None) -> Any:
     return record_function(name, args).__enter__()
 
 
+def _enter_region_of_old(name: str, args: str | None = None) -> Any:
+    """The same, with a tensor as the handle."""
+    handle: Any = _functions["zeros"](_HANDLE, dtype=uint8)
+    handle._region = _enter_region(name, args)
+    return handle
+
+
+def _leave_region(handle: Any) -> None:
+    getattr(handle, "_region", handle).__exit__(None, None, None)
+
+
+_HANDLE = 344
+"""Bytes of PyTorch's handle."""
+
+
 _OTHERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("higher_order", "cond"): _cond,
     ("higher_order", "while_loop"): _while_loop,
     ("prim", "layout"): lambda a: _LAYOUTS.index(a.layout),
-    ("profiler", "_record_function_enter"): _enter_region,
+    ("profiler", "_record_function_enter"): _enter_region_of_old,
     ("profiler", "_record_function_enter_new"): _enter_region,
-    ("profiler", "_record_function_exit"): lambda handle: handle.__exit__(None, None, None),
+    ("profiler", "_record_function_exit"): _leave_region,
     ("prims", "convert_element_type"): lambda a, dtype: a.to(dtype, copy=True),
 }
 """Operations of other namespaces."""
