@@ -242,3 +242,10 @@ def test_what_lies_beyond_a_smaller_storage_is_not_read(read: str, size: int) ->
                 getattr(t, read)(*arguments).tolist()
     x.untyped_storage().resize_(24)
     assert x[: size // 4].tolist() == [float(k) for k in range(size // 4)]
+
+
+@parity_test
+def test_other_memory_for_a_tensor_with_a_history(torch: Any) -> Any:
+    with pytest.raises(RuntimeError) as error:
+        (torch.ones(2, requires_grad=True) * 2).set_(torch.zeros(2))
+    return torch.tensor([str(error.value) == "derivative for set_ is not implemented"])

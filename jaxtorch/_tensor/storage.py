@@ -184,6 +184,8 @@ def set_(
     if self._rg and self._node is None and state.grad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if self._rg and self._node is not None:
+        if state.grad:
+            raise RuntimeError("derivative for set_ is not implemented")
         raise RuntimeError("set_() of a tensor that autograd has a history for is not supported")
     if source is MISSING:
         self._value, self._alias, self._layout = from_host(np.zeros(0, dtype.np))._value, None, None
