@@ -258,6 +258,15 @@ def test_what_asks_a_meta_tensor_for_its_content(torch: Any, call: str) -> Any:
     return "taken"
 
 
+@pytest.mark.parametrize("name", ["bitwise_or_", "clamp_", "eq_", "pow_", "fmod_", "atan2_"])
+@parity_test
+def test_a_tensor_of_one_element_stays_on_its_device(torch: Any, name: str) -> Any:
+    """Such a one fits beside tensors of any device, and is not moved to theirs by an operation in place."""
+    x, other = (torch.tensor(3.0 if name == "atan2_" else 3, device=d) for d in ("cpu", "meta"))
+    raised = attempt(lambda: getattr(x, name)(other))
+    return raised.kind, raised.message[:40], x.device.type, x, (x * other).device.type
+
+
 SIZES = [(10**12, 10**12), (2**62, 4), (10**6, 10**6, 10**6, 10**6)]
 
 

@@ -102,6 +102,11 @@ class Op:
         operand_keys, statics = key[: self.n_operands], tuple(map(plain, key[self.n_operands :]))
         flat = flat_types(operand_keys)
         slot = self._slot(flat, statics)
+        if inplace and slot is not flat[0].slot:  # one element on the CPU, which fits anywhere, stays where it is
+            raise RuntimeError(
+                f"Attempting to copy from device {slot.name} to device {flat[0].slot.name}, but cross-device copies are not "
+                f"allowed! (in {self.name}_)"
+            )
         if self.check is not None:
             self.check(*operand_keys)
         settings = {p.name: s for p, s in zip(self.statics, statics, strict=True)}
