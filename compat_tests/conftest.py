@@ -79,6 +79,9 @@ def nothing_left_over() -> Iterator[None]:
         with contextlib.suppress(Exception):  # a program that cannot run is the business of the test that made it
             program.flush_all()
         failures.forget()
+    distributions = sys.modules.get("torch.distributions")
+    if distributions is not None:  # PyTorch's compiler switches the validation of arguments off, for good
+        distributions.Distribution.set_default_validate_args(True)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import itertools
 import numbers
 import operator
@@ -128,3 +129,17 @@ def _text(call: Any) -> str:
         return repr(call()).replace("jaxtorch", "torch")
     except TypeError:
         return "TypeError"
+
+
+def test_signatures_are_shown_also_once_functions_ask_classes():
+    """After a class with a `__torch_function__` was met every function asks it first, and shows its own parameters still."""
+    t = candidate()
+
+    class Asked:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return function.__name__
+
+    assert t.flatten(Asked()) == "flatten"
+    assert list(inspect.signature(t.flatten).parameters) == ["input", "start_dim", "end_dim"]
+    assert list(inspect.signature(t.relu).parameters)[:1] == ["input"]

@@ -135,6 +135,7 @@ def test_types_without_storage(torch: Any) -> Any:
     return seen, torch.uint3.is_signed, torch.int3.is_signed
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize("name", ["qint8", "int4", "bits8", "float4_e2m1fn_x2", "complex32"])
 def test_a_tensor_of_a_type_without_storage_is_refused(name: str):
     import jaxtorch as torch

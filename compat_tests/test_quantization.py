@@ -216,4 +216,4 @@ def test_old_names_of_modules(torch: Any) -> Any:
     ):
         first, second = importlib.import_module(f"{name}.{old}"), importlib.import_module(f"{name}.{new}")
         found += [(old, part, getattr(first, part) is getattr(second, part)) for part in names.split()]
-    return found
+    return found, callable(importlib.import_module(f"{name}.ao.quantization").quantize)  # no module has taken its place

@@ -200,11 +200,14 @@ class _Moved(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self.real)
-        self.spec = module.__spec__
+        self.name, self.spec = spec.name, module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec
+        for name, inside in list(sys.modules.items()):  # an import would put a module where its package has a function
+            if name.startswith(self.real + "."):
+                sys.modules.setdefault(self.name + name.removeprefix(self.real), inside)
 
 
 class _Empty(Loader):

@@ -328,6 +328,8 @@ def _exchange(function: FunctionType, kind: type[_Asking] = _Asking) -> None:
     constants = tuple(target if c == "target" else c for c in code.co_consts)
     function.__code__ = code.replace(co_consts=constants, co_name=function.__name__, co_freevars=free)
     function.__defaults__ = function.__kwdefaults__ = None
+    if hasattr(function, "__wrapped__"):  # whose signature it shows
+        target.impl.__wrapped__ = function.__wrapped__
     function.__wrapped__ = target.impl  # pyright: ignore[reportFunctionMemberAccess]
 
 

@@ -275,7 +275,7 @@ def by_other_names(op: Any, public: Callable[..., Any], named: dict[str, Any], g
 def refuse_together(op: Any, values: Sequence[Any], out: Any) -> None:
     """TypeError where no overload of PyTorch's takes an operation's arguments."""
     given = {p.name: x for p, x in zip(op.params, values, strict=True) if x is not p.default and x is not MISSING}
-    signatures.refuse_bound(op.name, given if out is None else {**given, "out": out})
+    signatures.refuse_bound(op.name, given if out is None else {**given, "out": out}, lenient=True)
 
 
 def refuse_beside(op: Any, given: dict[str, Any], alias: str, value: Any) -> None:

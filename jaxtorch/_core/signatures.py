@@ -141,8 +141,10 @@ def _fits(p: Parameter, given: Any, function: str) -> bool:
     return _is_one(p.kind, given, function)
 
 
-def _hold(function: str, params: tuple[Parameter, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Mismatch where an overload does not take these arguments."""
+def _hold(
+    function: str, params: tuple[Parameter, ...], args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool
+) -> None:
+    """Mismatch where an overload does not take these arguments. lenient: as in `refuse`."""
     placed = [p for p in params if not p.keyword_only]
     if len(placed) == 1 and placed[0].kind == "int[]" and args and not isinstance(args[0], (tuple, list)):
         args = (args,)  # items one by one
@@ -156,18 +158,20 @@ def _hold(function: str, params: tuple[Parameter, ...], args: tuple[Any, ...], k
     given = {p.name: x for p, x in zip(placed, args, strict=False)}
     for name, x in kwargs.items():
         own = name if name in known else _OTHER_NAMES.get(name, name)
+        if name == "input" and own not in known:
+            own = "self"  # as overloads with a number in the first place call it
         if own not in known:
             raise Mismatch(f"{function}() got an unexpected keyword argument '{name}'")
         if own in given:
             raise Mismatch(f"{function}() got multiple values for argument '{own}'")
         given[own] = x
-    missing = [f'"{p.name}"' for p in params if p.required and p.name not in given]
+    missing = [f'"{p.name}"' for p in params if p.required and p.name not in given and not (lenient and p.optional)]
     for i, p in enumerate(params):
         if p.name in given and not _fits(p, given[p.name], function):
             where = f" (position {i + 1})" * (i < len(args))
             shown = _SHOWN.get(p.kind, p.kind)
             raise Mismatch(f"{function}(): argument '{p.name}'{where} must be {shown}, not {kind_name(given[p.name])}")
-        if p.required and p.name not in given:
+        if f'"{p.name}"' in missing:
             break
     if missing:
         raise Mismatch(f"{function}() missing {len(missing)} required positional arguments: {', '.join(missing)}")
@@ -179,15 +183,18 @@ def _is_stranger(given: Any) -> bool:
     return hasattr(type(given), "__torch_function__") and not _is_tensor(given)
 
 
-def refuse(function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """TypeError where PyTorch's function of this name has no overload for the arguments; nothing where it is not in the table."""
+def refuse(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], lenient: bool = False) -> None:
+    """TypeError where PyTorch's function of this name has no overload for the arguments; nothing where it is not in the table.
+
+    lenient: what may be None may be left out too.
+    """
     found = overloads(function)
     if not found or any(_is_stranger(x) for x in (*args, *kwargs.values())):
         return
     told = ""
     for params in found:
         try:
-            return _hold(function, params, args, kwargs)
+            return _hold(function, params, args, kwargs, lenient)
         except Mismatch as error:
             told = str(error)
     if len(found) > 1:
@@ -199,7 +206,7 @@ def refuse(function: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
     raise TypeError(told)
 
 
-def refuse_bound(function: str, values: dict[str, Any]) -> None:
+def refuse_bound(function: str, values: dict[str, Any], lenient: bool = False) -> None:
     """The same for arguments of which is known to which parameters they belong, and not whether they were given by name."""
     found = overloads(function)
     known = {p.name for params in found for p in params}
@@ -209,7 +216,7 @@ def refuse_bound(function: str, values: dict[str, Any]) -> None:
         if value is not None:  # which functions in Python put in the place of what was not given
             own[name if i or name in known else found[0][0].name if found and found[0] else name] = value
     if own.keys() <= known and "reduction" not in known:  # losses, which `nn.functional` has with other parameters
-        refuse(function, (), own)
+        refuse(function, (), own, lenient)
 
 
 def signed(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -220,7 +220,7 @@ def _from_sequence(data: Any, dtype: dtypes.dtype | None) -> np.ndarray[Any, Any
     elif isinstance(data, range) and dtype in (None, dtypes.int64):
         return np.array(data, np.int64)
     shape = _shape_of(data)
-    _warn_slow(data)
+    _warn_slow(data, len(shape))
     if shape and 0 in shape:  # what else is there gives the type and is not read, whatever its shape
         return np.empty(shape, (dtype or _common_inside(data)).np)
     items: list[Any] = []
@@ -246,13 +246,15 @@ def _holds_arrays(data: Any, ndim: int) -> bool:
     return any(_holds_arrays(d, ndim - 1) if d.__class__ in (list, tuple) else True for d in data)
 
 
-def _holds_an_array(data: Any) -> bool:
-    """Is an array of NumPy's among the elements of the lists?"""
-    return data.__class__ in (list, tuple) and any(isinstance(d, np.ndarray) or _holds_an_array(d) for d in data)
+def _holds_an_array(data: Any, depth: int) -> bool:
+    """Is an array of NumPy's among the elements of lists that are nested so deep?"""
+    if not depth or data.__class__ not in (list, tuple):
+        return False
+    return any(isinstance(d, np.ndarray) or _holds_an_array(d, depth - 1) for d in data)
 
 
-def _warn_slow(data: Any) -> None:
-    if _holds_an_array(data):
+def _warn_slow(data: Any, depth: int) -> None:
+    if _holds_an_array(data, depth):
         once(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
             "single numpy.ndarray with numpy.array() before converting to a tensor."
