@@ -141,7 +141,7 @@ def run_layers(
     batch_sizes: those of packed data, which is given and returned padded, as (T, B, *).
     """
     x = input.transpose(0, 1) if batch_first else input
-    if x.shape[0] == 0:
+    if x.dim() and x.shape[0] == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     initial = [hx] if isinstance(hx, Tensor) else list(hx)
     projected = kind == "lstm" and initial[0].shape[-1] != initial[1].shape[-1]
@@ -151,6 +151,11 @@ def run_layers(
         raise RuntimeError("got an incorrect number of RNN parameters")
     if kind != "lstm" and initial[0].shape[0] != len(weights):
         raise RuntimeError("Expected more hidden states in stacked_rnn")
+    if x.dim() != 3 or any([s.dim() != 3 or s.shape[1] != x.shape[1] for s in initial]):  # noqa: C419
+        states = " and ".join([str(list(s.shape)) for s in initial])
+        raise RuntimeError(
+            f"{kind}(): expected input and states of three dimensions with the same batch size, got {list(input.shape)} and {states}"
+        )
     inside = None if batch_sizes is None else rows_of(batch_sizes.tolist())[1]
     lengths = None if inside is None else from_host(inside.sum(0, dtype=np.int64), x.device)
     last: list[Any] = []
