@@ -135,7 +135,7 @@ def _fits(p: Parameter, given: Any, function: str) -> bool:
     if p.name == "reduction":  # a word in `nn.functional`, a number in `torch`: functions here take both
         return True
     if given is None:
-        return p.optional or p.kind == "object"
+        return p.optional or p.kind == "object" or p.name in ("requires_grad", "pin_memory")
     if p.kind.endswith("[]"):
         return _are(p, given, function)
     return _is_one(p.kind, given, function)

@@ -23,7 +23,7 @@ from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
 from .casting import as_dtype, cast, exponents, move, narrowed, saturated, to_integer
-from .creation import check_flags, leaf
+from .creation import check_flags, check_layout, leaf
 
 _NUMBERS = (bool, int, float, complex)
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -367,10 +367,12 @@ def scalar_tensor(
 ) -> Tensor:  # fmt: skip
     """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
     need_kind("scalar_tensor", "s", "Number", s)
+    check_flags("scalar_tensor", requires_grad, pin_memory)
+    check_layout(layout, "scalar_tensor")
     number = s.item() if isinstance(s, (Tensor, np.generic)) else s
     dtype = dtypes.default() if dtype is None else dtype
     check_number(number, dtypes.as_dtype(dtype, "scalar_tensor"), to_infinity=True)
-    return tensor(number, dtype=dtype, device=device, requires_grad=requires_grad)
+    return tensor(number, dtype=dtype, device=device, requires_grad=bool(requires_grad))
 
 
 @function("from_numpy")
@@ -422,6 +424,7 @@ def asarray(
 ) -> Tensor:
     """`obj` as a tensor: shares the memory of tensors, arrays and buffers unless `copy=True`; ValueError where
     `copy=False` cannot be met. Without `requires_grad`, a tensor keeps its history (with a warning); False detaches it."""
+    check_flags("asarray", requires_grad)
     dtype = _storable(dtype, "asarray")
     if isinstance(obj, Tensor):
         out = as_tensor(obj, dtype=dtype, device=device)

@@ -124,7 +124,9 @@ def check_flags(name: str, requires_grad: Any, pin_memory: Any = False, optional
             raise TypeError(f"{name}(): argument '{flag}' must be bool, not {type(given).__name__}")
 
 
-def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str, fill: bool = False) -> Tensor:
+def finish_factory(
+    t: Tensor, out: Tensor | None, requires_grad: bool, name: str, fill: bool = False, pin_memory: bool = False
+) -> Tensor:
     """The last step of a factory function: `out=`, which is resized without a warning, and `requires_grad=`.
 
     fill: an `out=` tensor of as many elements keeps its shape.
@@ -147,7 +149,7 @@ def finish_factory(t: Tensor, out: Tensor | None, requires_grad: bool, name: str
         if out._rg and out._node is None:
             out.requires_grad = False
         return out
-    check_flags(name, requires_grad)
+    check_flags(name, requires_grad, pin_memory)
     return leaf(t) if requires_grad else t
 
 
@@ -362,6 +364,8 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """A tensor of the input's size and type, filled with `fill_value`."""
     number = _fill_number(fill_value, "full_like", 2)
+    if requires_grad is not False or pin_memory is not False:
+        check_flags("full_like", requires_grad, pin_memory)
     if isinstance(input, Tensor):
         aval = input._value.aval
         number = _fitting(number, aval.dtype if dtype is None else as_dtype(dtype), aval.numel == 1)
@@ -376,9 +380,11 @@ def _new(name: str, value: int) -> Any:
         aval = self._value.aval
         where = device if device is not None else aval.slot.device
         if layout in SPARSE and not value:
-            return makers["empty"](size_of(items, size, name), layout, dtype or aval.dtype, where, requires_grad)
+            return makers["empty"](
+                size_of(items, size, name), layout, aval.dtype if dtype is None else dtype, where, requires_grad
+            )
         place(name, where, None, layout, pin_memory, requires_grad)
-        return filled(size_of(items, size, name), value, dtype or aval.dtype, where, requires_grad)
+        return filled(size_of(items, size, name), value, aval.dtype if dtype is None else dtype, where, requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"A tensor of the given size with this one's type and device; filled with {value}."
@@ -444,7 +450,9 @@ def new_empty_strided(
     aval = self._value.aval
     where = aval.slot.device if device is None else device
     place("new_empty_strided", where, None, layout, pin_memory, requires_grad)
-    return empty_strided(size, stride, dtype=dtype or aval.dtype, device=where, requires_grad=requires_grad)
+    return empty_strided(
+        size, stride, dtype=aval.dtype if dtype is None else dtype, device=where, requires_grad=requires_grad
+    )
 
 
 @function("empty_permuted")
@@ -467,7 +475,9 @@ def empty_permuted(
     stride = [0] * len(shape)
     for dim, step in zip(physical_layout, strides.contiguous([shape[d] for d in physical_layout]), strict=True):
         stride[dim] = step
-    return empty_strided(shape, stride, dtype=dtype, device=device, requires_grad=requires_grad)
+    return empty_strided(
+        shape, stride, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad
+    )
 
 
 # -- filling in place

@@ -302,7 +302,7 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1) of the input's size and type."""
     t = uniform_(like_filled(input, 0, dtype, device, False, memory_format, "rand_like", layout), generator=generator)
-    return finish_factory(t, None, requires_grad, "rand_like")
+    return finish_factory(t, None, requires_grad, "rand_like", pin_memory=pin_memory)
 
 
 @function("randn_like")
@@ -312,7 +312,7 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Standard normal numbers of the input's size and type."""
     t = normal_(like_filled(input, 0, dtype, device, False, memory_format, "randn_like", layout), generator=generator)
-    return finish_factory(t, None, requires_grad, "randn_like")
+    return finish_factory(t, None, requires_grad, "randn_like", pin_memory=pin_memory)
 
 
 @function("randint_like")
@@ -331,7 +331,7 @@ def randint_like(
         high,
         generator=generator,
     )
-    return finish_factory(t, None, requires_grad, "randint_like")
+    return finish_factory(t, None, requires_grad, "randint_like", pin_memory=pin_memory)
 
 
 # -- in place
