@@ -22,8 +22,9 @@ from .._core.runner import _META, is_tracer
 from .._core.tensor import Tensor, from_array, from_host, wrap
 from .._core.value import Value, aval_of
 from .._core.warned import once
+from . import constants
 from .casting import as_dtype, cast, exponents, move, narrowed, saturated, to_integer
-from .creation import check_flags, check_layout, leaf
+from .creation import check_flags, leaf
 
 _NUMBERS = (bool, int, float, complex)
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -368,7 +369,8 @@ def scalar_tensor(
     """A 0-dimensional tensor of a number, of the default floating point type unless `dtype` says otherwise."""
     need_kind("scalar_tensor", "s", "Number", s)
     check_flags("scalar_tensor", requires_grad, pin_memory)
-    check_layout(layout, "scalar_tensor")
+    if layout is not None and not isinstance(layout, constants.layout):
+        raise TypeError(f"scalar_tensor(): argument 'layout' must be torch.layout, not {type(layout).__name__}")
     number = s.item() if isinstance(s, (Tensor, np.generic)) else s
     dtype = dtypes.default() if dtype is None else dtype
     check_number(number, dtypes.as_dtype(dtype, "scalar_tensor"), to_infinity=True)
