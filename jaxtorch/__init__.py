@@ -133,6 +133,10 @@ for _module in (
 ):
     vars(_module)["torch"] = _sys.modules[__name__]  # programs reach it there, because PyTorch's files import it
 del _module
+overrides.namespaces.update({
+    "torch": _sys.modules[__name__], "torch.nn.functional": nn.functional, "torch.nn.init": nn.init, "torch.linalg": linalg,
+    "torch.fft": fft, "torch.special": special,
+})  # fmt: skip
 
 
 def _class_of_operations(name: str) -> _Any:

@@ -9,14 +9,14 @@ it is under its public name, `torch.add` or `torch.Tensor.add`, and operators as
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ._core import op as _op
 from ._core import overrides as _engine
+from ._core import spelling
 from ._core.tensor import Tensor
 
 __all__ = [
@@ -56,14 +56,23 @@ _IGNORED_INIT = """calculate_gain constant dirac eye kaiming_normal kaiming_unif
 _IGNORED_METHODS = """as_subclass eig lstsq new new_empty new_empty_strided new_full new_ones new_tensor new_zeros reinforce solve
     stride symeig to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unflatten""".split()
 _FREQUENCIES = ("fftfreq", "rfftfreq")
+_IGNORED_IN = {
+    "torch": _IGNORED, "torch.nn.functional": _IGNORED_LAYERS, "torch.nn.init": _IGNORED_INIT, "torch.fft": _FREQUENCIES,
+}  # fmt: skip
 _OPERATORS = _engine.OPERATORS.union(
     "__getitem__ __setitem__ __len__ __bool__ __int__ __float__ __repr__ __format__ __invert__".split()
 )
-_MADE_OF_METHODS = frozenset((("nn.functional", "tanh"), ("nn.functional", "sigmoid")))
+_MADE_OF_METHODS = frozenset((("torch.nn.functional", "tanh"), ("torch.nn.functional", "sigmoid")))
 """Functions that ask nobody themselves: the method that they call does."""
 _IN_INIT = frozenset("uniform_ normal_ constant_ kaiming_uniform_".split())
 """Of `torch.nn.init` those that ask."""
 _PROPERTIES = ("T", "H", "mT", "mH", "data", "real", "imag")
+
+
+namespaces: dict[str, ModuleType] = {}
+"""The modules whose functions ask, by their names. The package hands them over once all of them are imported."""
+_ASKING_WHOLE = ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special")
+"""Those whose public functions all ask."""
 
 
 def _of_tensor() -> Iterator[tuple[str, FunctionType]]:
@@ -77,24 +86,19 @@ def _of_tensor() -> Iterator[tuple[str, FunctionType]]:
 
 
 def _of_modules() -> Iterator[tuple[str, str, FunctionType]]:
-    from . import fft, linalg, special
-    from .nn import functional
-
     for name, item in list(_op.functions.items()):
         if isinstance(item, FunctionType) and name not in _ASKING_NOBODY and name[0] != "_":
             yield "torch", name, item
-    for label, module in (("nn.functional", functional), ("linalg", linalg), ("fft", fft), ("special", special)):
-        for name in module.__all__:
-            item = getattr(module, name)
+    for label in _ASKING_WHOLE:
+        for name in namespaces[label].__all__:
+            item = getattr(namespaces[label], name)
             if isinstance(item, FunctionType) and (label, name) not in _MADE_OF_METHODS:
-                yield f"torch.{label}", name, item
+                yield label, name, item
 
 
 def _of_init() -> Iterator[tuple[str, str, FunctionType]]:
     """Those of `torch.nn.init`; some of them ask, in their own text."""
-    from .nn import init
-
-    for name, item in list(vars(init).items()):
+    for name, item in list(vars(namespaces["torch.nn.init"]).items()):
         if isinstance(item, FunctionType) and name[0] != "_" and name[-1] == "_":
             yield "torch.nn.init", name, item
 
@@ -106,8 +110,6 @@ def _all() -> Iterable[FunctionType]:
 
 def _asking() -> Iterable[FunctionType]:
     """All of them; those that PyTorch writes in Python know how overrides see their arguments."""
-    from ._core import spelling
-
     written = [item for name, item in _of_tensor() if name in spelling.METHODS]
     for label, name, item in _of_modules():
         if name in {"torch": spelling.TOP, "torch.nn.functional": spelling.FUNCTIONAL}.get(label, ()):
@@ -234,15 +236,11 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[C
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """The functions that ask, by the namespace they are in."""
-    import importlib
-
     ignored = get_ignored_functions()
     found: dict[Any, list[Callable[..., Any]]] = {Tensor: [item for _, item in _of_tensor() if item not in ignored]}
     for label, _, item in _of_modules():
-        if item in ignored:
-            continue
-        module = importlib.import_module((__package__ or "") + label.removeprefix("torch"))
-        found.setdefault(module, []).append(item)
+        if item not in ignored:
+            found.setdefault(namespaces[label], []).append(item)
     return found
 
 
@@ -267,14 +265,10 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Public functions that subclasses with `__torch_function__` are not asked about: those that make tensors of no tensor, read
     or set the process's state, or are deprecated."""
-    torch = sys.modules[__name__.partition(".")[0]]
-    places = (
-        (torch, _IGNORED),
-        (torch.nn.functional, _IGNORED_LAYERS),
-        (torch.nn.init, _IGNORED_INIT),
-        (torch.fft, _FREQUENCIES),
-    )
-    found = {getattr(place, name) for place, names in places for name in names if callable(getattr(place, name, None))}
+    found = set()
+    for label, names in _IGNORED_IN.items():
+        place = namespaces[label]
+        found |= {getattr(place, name) for name in names if callable(getattr(place, name, None))}
     return found | {vars(Tensor)[name] for name in _IGNORED_METHODS if name in vars(Tensor)}
 
 

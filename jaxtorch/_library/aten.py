@@ -13,6 +13,9 @@ from .._absent import absent_function
 from .._core.permissions import check_fillable
 from .._core.tensor import Tensor
 from .._ops.assignment import put_given, taken
+from ..linalg import vector_norm
+from ..nn import functional
+from ..nn.functional import grouped_mm
 from . import aten_backward
 
 
@@ -66,9 +69,7 @@ def _conj(self: Tensor) -> Tensor:
 
 def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Tensor:
     """`torch.nn.functional.scaled_dot_product_attention`."""
-    from ..nn.functional import scaled_dot_product_attention as attend
-
-    return attend(*args, **kwargs)
+    return functional.scaled_dot_product_attention(*args, **kwargs)
 
 
 def sym_size(self: Tensor, dim: int) -> int:
@@ -108,8 +109,6 @@ def lift_fresh(self: Tensor) -> Tensor:
 
 def _grouped_mm(self: Tensor, mat2: Tensor, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
     """`torch.nn.functional.grouped_mm`."""
-    from ..nn.functional import grouped_mm
-
     return grouped_mm(self, mat2, offs=offs, bias=bias, out_dtype=out_dtype)
 
 
@@ -117,8 +116,6 @@ def linalg_vector_norm(
     self: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """`torch.linalg.vector_norm`."""
-    from ..linalg import vector_norm
-
     return vector_norm(self, ord, dim, keepdim, dtype=dtype)
 
 
@@ -215,8 +212,6 @@ def find(name: str) -> Callable[..., Any] | None:
 
     found = FUNCTIONS.get(name)
     if found is None:
-        from ..nn import functional
-
         found = getattr(functional, name, None) if name in functional.__all__ else None
     if found is None and name in _OF_TENSOR:
         return _of_tensor(name)

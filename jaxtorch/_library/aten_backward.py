@@ -12,7 +12,9 @@ from typing import Any
 from .._core.modes import enable_grad, no_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
-from .._ops import torch_forms
+from .._ops import activation, torch_forms
+from ..autograd._gradients import grad
+from ..nn import functional
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
@@ -24,8 +26,6 @@ def _offer(fn: Any) -> Any:
 
 def _gradients(fn: Callable[..., Any], inputs: list[Any], grads: Any, mask: Any = None) -> list[Any]:
     """The gradients of `fn(*inputs)` for those of the inputs that the mask names, None for the others."""
-    from ..autograd import grad
-
     wanted = [i for i, x in enumerate(inputs) if isinstance(x, Tensor) and (mask is None or mask[i])]
     if not wanted:
         return [None] * len(inputs)
@@ -34,12 +34,6 @@ def _gradients(fn: Callable[..., Any], inputs: list[Any], grads: Any, mask: Any 
         made = fn(*given)
     found = iter(grad(made, [given[i] for i in wanted], grads, allow_unused=True))
     return [next(found) if i in wanted else None for i in range(len(inputs))]
-
-
-def _functional() -> Any:
-    from ..nn import functional
-
-    return functional
 
 
 # -- elementwise
@@ -66,31 +60,31 @@ def tanh_backward(grad_output: Tensor, output: Tensor) -> Tensor:
 @_offer
 def gelu_backward(grad_output: Tensor, self: Tensor, *, approximate: str = "none") -> Tensor:
     """The gradient of `gelu`."""
-    return _gradients(lambda x: _functional().gelu(x, approximate=approximate), [self], grad_output)[0]
+    return _gradients(lambda x: functional.gelu(x, approximate=approximate), [self], grad_output)[0]
 
 
 @_offer
 def silu_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of `silu`."""
-    return _gradients(_functional().silu, [self], grad_output)[0]
+    return _gradients(functional.silu, [self], grad_output)[0]
 
 
 @_offer
 def mish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of `mish`."""
-    return _gradients(_functional().mish, [self], grad_output)[0]
+    return _gradients(functional.mish, [self], grad_output)[0]
 
 
 @_offer
 def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of `hardswish`."""
-    return _gradients(_functional().hardswish, [self], grad_output)[0]
+    return _gradients(functional.hardswish, [self], grad_output)[0]
 
 
 @_offer
 def hardsigmoid_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of `hardsigmoid`."""
-    return _gradients(_functional().hardsigmoid, [self], grad_output)[0]
+    return _gradients(functional.hardsigmoid, [self], grad_output)[0]
 
 
 @_offer
@@ -110,7 +104,7 @@ def elu(self: Tensor, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> T
     """`elu` with a scale of its result and one of its input below zero."""
     if input_scale != 1:
         raise NotImplementedError("torch.ops.aten.elu: jaxtorch has no input_scale")
-    made = _functional().elu(self, float(alpha))
+    made = functional.elu(self, float(alpha))
     return made if scale == 1 else made * scale
 
 
@@ -127,13 +121,13 @@ def elu_backward(
 @_offer
 def softplus_backward(grad_output: Tensor, self: Tensor, beta: Any, threshold: Any) -> Tensor:
     """The gradient of `softplus`."""
-    return _gradients(lambda x: _functional().softplus(x, beta, threshold), [self], grad_output)[0]
+    return _gradients(lambda x: functional.softplus(x, beta, threshold), [self], grad_output)[0]
 
 
 @_offer
 def glu_backward(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
     """The gradient of `glu`."""
-    return _gradients(lambda x: _functional().glu(x, dim), [self], grad_output)[0]
+    return _gradients(lambda x: functional.glu(x, dim), [self], grad_output)[0]
 
 
 @_offer
@@ -155,9 +149,7 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
 @_offer
 def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
     """`softmax`, with zeros where there is nothing but -inf."""
-    from .._ops.activation import _safe_softmax as run
-
-    return run(self, dim, dtype)
+    return activation._safe_softmax(self, dim, dtype)
 
 
 @_offer
@@ -322,7 +314,7 @@ def avg_pool2d_backward(
     """The gradient of `avg_pool2d`."""
 
     def run(x: Tensor) -> Tensor:
-        return _functional().avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return functional.avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
     return _gradients(run, [self], grad_output)[0]
 
@@ -330,14 +322,14 @@ def avg_pool2d_backward(
 @_offer
 def _adaptive_avg_pool2d(self: Tensor, output_size: Any) -> Tensor:
     """`adaptive_avg_pool2d`."""
-    return _functional().adaptive_avg_pool2d(self, output_size)
+    return functional.adaptive_avg_pool2d(self, output_size)
 
 
 @_offer
 def _adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
     """The gradient of `adaptive_avg_pool2d`."""
     size = grad_output.shape[-2:]
-    return _gradients(lambda x: _functional().adaptive_avg_pool2d(x, size), [self], grad_output)[0]
+    return _gradients(lambda x: functional.adaptive_avg_pool2d(x, size), [self], grad_output)[0]
 
 
 # -- attention
@@ -356,7 +348,7 @@ def _scaled_dot_product_flash_attention_for_cpu(
 ) -> tuple[Tensor, Tensor]:
     """`scaled_dot_product_attention`, and the logarithm of each query's sum of exponentials."""
     grouped = query.shape[1] != key.shape[1]
-    out = _functional().scaled_dot_product_attention(
+    out = functional.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=grouped
     )
     with no_grad():
@@ -388,7 +380,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     """The gradients of attention's query, key and value."""
 
     def run(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return _functional().scaled_dot_product_attention(
+        return functional.scaled_dot_product_attention(
             q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=q.shape[1] != k.shape[1]
         )
 
@@ -407,13 +399,11 @@ def _loss_backward(name: str, **fixed: Any) -> None:
     """Offer the gradient of a loss of two tensors with one more number."""
 
     def backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, bound: float) -> Tensor:
-        loss, more = getattr(_functional(), name), {fixed["bound"]: bound, "reduction": _REDUCTIONS[reduction]}
+        loss, more = getattr(functional, name), {fixed["bound"]: bound, "reduction": _REDUCTIONS[reduction]}
         return _gradients(lambda x: loss(x, target, **more), [self], grad_output)[0]
 
     def forward(self: Tensor, target: Tensor, reduction: int = 1, bound: float = 1.0) -> Tensor:
-        return getattr(_functional(), name)(
-            self, target, **{fixed["bound"]: bound, "reduction": _REDUCTIONS[reduction]}
-        )
+        return getattr(functional, name)(self, target, **{fixed["bound"]: bound, "reduction": _REDUCTIONS[reduction]})
 
     backward.__doc__, forward.__doc__ = f"The gradient of `{name}`.", f"`{name}` with its reduction as a number."
     FUNCTIONS[name + "_backward"], FUNCTIONS[name] = backward, forward
@@ -442,13 +432,13 @@ _loss_backward("huber_loss", bound="delta")
 @_offer
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     """`mse_loss` with its reduction as a number."""
-    return _functional().mse_loss(self, target, reduction=_REDUCTIONS[reduction])
+    return functional.mse_loss(self, target, reduction=_REDUCTIONS[reduction])
 
 
 @_offer
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Any = None, reduction: int = 1) -> Tensor:
     """`binary_cross_entropy` with its reduction as a number."""
-    return _functional().binary_cross_entropy(self, target, weight, reduction=_REDUCTIONS[reduction])
+    return functional.binary_cross_entropy(self, target, weight, reduction=_REDUCTIONS[reduction])
 
 
 @_offer
@@ -462,13 +452,13 @@ def binary_cross_entropy_backward(
 @_offer
 def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
     """`logsigmoid`, and an empty buffer."""
-    return _functional().logsigmoid(self), self.detach().new_zeros(self.shape)
+    return functional.logsigmoid(self), self.detach().new_zeros(self.shape)
 
 
 @_offer
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     """The gradient of `logsigmoid`."""
-    return _gradients(_functional().logsigmoid, [self], grad_output)[0]
+    return _gradients(functional.logsigmoid, [self], grad_output)[0]
 
 
 @_offer
@@ -478,7 +468,7 @@ def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reducti
 
 
 def _nll_forward(self: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> tuple[Tensor, Tensor]:
-    loss = _functional().nll_loss(
+    loss = functional.nll_loss(
         self, target, weight, ignore_index=ignore_index, reduction=("none", "mean", "sum")[reduction]
     )
     counted = target != ignore_index

@@ -7,6 +7,8 @@ from typing import Any
 
 from .._core.op import functions
 from .._core.tensor import Tensor
+from . import forward_ad
+from ._gradients import grad
 from .function import Function
 
 
@@ -33,8 +35,6 @@ def _dense(g: Tensor) -> Tensor:
 
 def undefined_gradients(outputs: Callable[[], list[Tensor]], n: int, inputs: list[Tensor]) -> None:
     """GradcheckError unless backward bears that no gradient comes to some of n outputs, or to all, and gives zeros for zeros then."""
-    from . import grad
-
     for chosen in [set(range(n)), *([{k} for k in range(n)] if n > 1 else [])]:
         outs = [_Undefined.apply(o) if k in chosen else o for k, o in enumerate(outputs())]
         if not outs:
@@ -56,8 +56,6 @@ def undefined_gradients(outputs: Callable[[], list[Tensor]], n: int, inputs: lis
 
 def _tangents(func: Callable[..., Any], given: list[Any]) -> list[Tensor]:
     """Of the floating point outputs; zeros where there are none. To be called where a level is open."""
-    from . import forward_ad
-
     outs, found = func(*given), []
     for o in outs if isinstance(outs, (tuple, list)) else [outs]:
         if isinstance(o, Tensor) and (o.is_floating_point() or o.is_complex()):
@@ -68,7 +66,6 @@ def _tangents(func: Callable[..., Any], given: list[Any]) -> list[Tensor]:
 
 def undefined_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list[int]) -> None:
     """GradcheckError unless an input without a tangent is as one whose tangent is zero, while the others have tangents."""
-    from . import forward_ad
 
     def run(place: int, zero: bool) -> list[Tensor]:
         with forward_ad.dual_level():
@@ -90,7 +87,7 @@ def undefined_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list
 
 def _compared(run: Callable[[Tensor], Any], vectors: list[Tensor], what: str) -> None:
     """GradcheckError unless a function under `vmap` gives what it gives for one vector after the other."""
-    from ..func import vmap
+    from ..func._batching import vmap  # the transformations are loaded when asked for
 
     each = [run(v) for v in vectors]
     try:
@@ -111,8 +108,6 @@ def _compared(run: Callable[[Tensor], Any], vectors: list[Tensor], what: str) ->
 
 def batched_gradients(outputs: list[Tensor], inputs: list[Tensor]) -> None:
     """GradcheckError unless gradients under `vmap` are those of one cotangent after the other."""
-    from . import grad
-
     for output in outputs:
 
         def run(v: Tensor, output: Tensor = output) -> tuple[Tensor, ...]:
@@ -126,8 +121,6 @@ def batched_gradients(outputs: list[Tensor], inputs: list[Tensor]) -> None:
 
 def batched_tangents(func: Callable[..., Any], inputs: list[Any], wanted: list[int]) -> None:
     """GradcheckError unless tangents under `vmap` are those of one direction after the other."""
-    from . import forward_ad
-
     for place in wanted:
 
         def run(v: Tensor, place: int = place) -> tuple[Tensor, ...]:

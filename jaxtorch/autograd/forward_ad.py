@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .._core import forward
 from .._core.dtypes import can_cast
+from .._core.entry import Entry, Kernel
 from .._core.modes import _Decorating
 from .._core.sparsity import refuse_compressed
 from .._core.tensor import Tensor, apply_entry
@@ -123,8 +124,6 @@ _entries: dict[Any, Any] = {}
 def _entry(aval: Any) -> Any:
     found = _entries.get(aval)
     if found is None:
-        from .._core.entry import Entry, Kernel
-
         found = _entries[aval] = Entry(None, Kernel("dual", lambda x: (x,), (aval,), aval.slot), tuple)
         found.pack = _only
         found.grad_name = "ViewBackward0"

@@ -12,6 +12,7 @@ from typing import Any
 from .._core import forward, tape
 from .._core.backward import edge_of
 from .._core.modes import Anomaly, state, watch
+from .._core.op import functions
 from .._core.permissions import check_history
 from .._core.sparsity import is_sparse
 from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
@@ -158,8 +159,6 @@ class BackwardCFunction(tape.Node):
             if g is not None:
                 found = mode.to_tensor(g)
             elif self.materialize_grads and aval is not None:
-                from .._core.op import functions
-
                 found = functions["zeros"](aval.shape, dtype=aval.dtype, device=aval.slot.device)
             else:
                 found = None

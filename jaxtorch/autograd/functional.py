@@ -10,6 +10,8 @@ from .._core.mapped import Level
 from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
+from . import forward_ad
+from ._gradients import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -75,8 +77,6 @@ def _require_dependence(first: Tensors) -> None:
 
 
 def _gradients(outputs: Tensors, inputs: Tensors, vectors: Any, create_graph: bool) -> tuple[Any, ...]:
-    from . import grad
-
     pairs = [(o, v) for o, v in zip(outputs, vectors, strict=True) if o.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
@@ -236,8 +236,6 @@ def jacobian(
 
 def _forward_jacobian(func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
     """The Jacobian by forward mode: the function runs on dual tensors, once for each element of the inputs."""
-    from . import forward_ad
-
     for given, name in ((create_graph, "create_graph"), (strict, "strict")):
         if given:
             raise (NotImplementedError if name == "create_graph" else RuntimeError)(

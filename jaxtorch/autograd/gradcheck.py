@@ -13,6 +13,7 @@ from .._core.modes import enable_grad
 from .._core.op import functions
 from .._core.sparsity import is_sparse
 from .._core.tensor import Tensor, from_host
+from . import forward_ad
 from ._checked import (
     GradcheckError,
     batched_gradients,
@@ -20,6 +21,7 @@ from ._checked import (
     undefined_gradients,
     undefined_tangents,
 )
+from ._gradients import grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -129,8 +131,6 @@ class _Check:
 
     def analytical(self, output: Tensor, place: int, cotangent: complex) -> np.ndarray[Any, Any] | None:
         """The gradients of each element of the output times `cotangent`: (elements of the input, elements of the output)."""
-        from . import grad
-
         columns = []
         for j in range(output.numel()):
             one = np.zeros(output.numel(), _numpy(output).dtype)
@@ -145,8 +145,6 @@ class _Check:
 
 def _tangents(check: _Check, place: int, direction: Tensor) -> list[Any]:
     """Of the differentiable outputs, where one input moves in this direction."""
-    from . import forward_ad
-
     with forward_ad.dual_level():
         given = [t.detach() if isinstance(t, Tensor) else t for t in check.inputs]
         given[place] = forward_ad.make_dual(given[place], direction)
@@ -289,8 +287,6 @@ def _backward_checked(
 def _refuse_constants(outputs: list[Tensor], inputs: list[Tensor]) -> None:
     """Zeros times the Jacobian are zeros: a backward that leaves its argument out shows here, also where that is wrong for
     no column of ones and zeros."""
-    from . import grad
-
     zeros = [functions["zeros_like"](o.detach()) for o in outputs]
     for g in grad(outputs, inputs, zeros, retain_graph=True, allow_unused=True):
         if g is not None and _numpy(g).any():
@@ -313,8 +309,6 @@ def gradgradcheck(
 
     grad_outputs: the gradients of the outputs to use; random ones by default.
     """
-    from . import grad
-
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any as _Any
 
 from .._absent import absent as _absent
+from ..nn.modules.batchnorm import SyncBatchNorm as _SyncBatchNorm
 from .collectives import _all_gather_base as _all_gather_base
 from .collectives import _reduce_scatter_base as _reduce_scatter_base
 from .collectives import (
@@ -34,6 +35,7 @@ from .collectives import (
 from .device_mesh import DeviceMesh, init_device_mesh
 from .errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from .file_store import FileStore
+from .nn.functional import all_reduce as _recorded_all_reduce
 from .objects import (
     all_gather_object,
     broadcast_object_list,
@@ -92,6 +94,9 @@ __all__ = [
     "register_rendezvous_handler", "rendezvous", "scatter", "scatter_object_list", "send", "send_object_list",
     "supports_complex",
 ]  # fmt: skip
+
+_SyncBatchNorm._world_size = staticmethod(lambda group: get_world_size(group) if is_initialized() else 1)
+_SyncBatchNorm._all_reduce = staticmethod(lambda x, group: _recorded_all_reduce(x, group=group))
 
 globals().update(_absent(__name__, "split_group", "new_group makes groups of some of the processes"))
 

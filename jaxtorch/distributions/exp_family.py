@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._absent import undefined
+from ..autograd._gradients import grad
 from ._torch import Tensor
 from .distribution import Distribution
 
@@ -26,8 +27,6 @@ class ExponentialFamily(Distribution):
         raise undefined(self, "_mean_carrier_measure")
 
     def entropy(self) -> Tensor:
-        from ..autograd import grad
-
         params = [p.detach().requires_grad_() for p in self._natural_params]
         log_normal = self._log_normalizer(*params)
         result = -self._mean_carrier_measure + log_normal

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import total_ordering
 from typing import Any
 
+from ..autograd._gradients import grad
 from ._torch import Tensor, torch
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -173,8 +174,6 @@ def _exponential_family(p: Any, q: Any) -> Tensor:
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
         )
-    from ..autograd import grad
-
     p_params = [x.detach().requires_grad_() for x in p._natural_params]
     log_normal = p._log_normalizer(*p_params)
     result = q._log_normalizer(*q._natural_params) - log_normal

@@ -8,6 +8,7 @@ from typing import Any
 from .._core.modes import enable_grad, state
 from .._core.op import functions
 from .._core.tensor import Tensor
+from ..autograd._gradients import grad
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
 
@@ -63,8 +64,6 @@ class Pass:
 
     def gradients(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> Any:
         """The gradients, in the structure of what is differentiated by; zeros where the results do not depend on it."""
-        from ..autograd import grad
-
         pairs = [(o, c) for o, c in zip(outs, cotangents, strict=True) if o.requires_grad]
         found: Sequence[Any] = [None] * len(self.inside)
         if pairs:

@@ -7,6 +7,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.op import functions as _f
 from .._core.tensor import Tensor
+from ..linalg import vector_norm
 
 _INF = float("inf")
 
@@ -237,8 +238,6 @@ def norm(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The vector norm of the selected elements."""
-    from ..linalg import vector_norm
-
     x = input.to(dtype or input.dtype)
     negative = isinstance(ord, (int, float, Tensor)) and mask is not None and bool(ord < 0)
     dims = tuple(sorted(_given(input, dim)))

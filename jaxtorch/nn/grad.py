@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import is_grad_enabled
+from .._core.modes import enable_grad, is_grad_enabled
 from .._core.op import functions
 from .._core.tensor import Tensor
-from . import functional as F
+from .._ops.conv import conv1d, conv2d, conv3d
+from ..autograd._gradients import grad
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]
 
 
 def _gradient(out: Tensor, of: Tensor, given: Tensor) -> Tensor:
-    from ..autograd import grad
-
     return grad(out, [of], [given], create_graph=is_grad_enabled())[0]
 
 
-def _define(n: int) -> tuple[Any, Any]:
-    from ..autograd import enable_grad
-
-    run = getattr(F, f"conv{n}d")
+def _define(n: int, run: Callable[..., Tensor]) -> tuple[Any, Any]:
+    """The gradients of `run`, the convolution over n dimensions."""
 
     def with_input(
         input_size: Any,
@@ -63,6 +61,6 @@ def _define(n: int) -> tuple[Any, Any]:
     return with_input, with_weight
 
 
-conv1d_input, conv1d_weight = _define(1)
-conv2d_input, conv2d_weight = _define(2)
-conv3d_input, conv3d_weight = _define(3)
+conv1d_input, conv1d_weight = _define(1, conv1d)
+conv2d_input, conv2d_weight = _define(2, conv2d)
+conv3d_input, conv3d_weight = _define(3, conv3d)

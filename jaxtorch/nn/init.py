@@ -15,6 +15,7 @@ from typing import Any
 from .._core.modes import no_grad
 from .._core.op import functions
 from .._core.tensor import Tensor
+from .._ops.linalg_factor import linalg_qr as _qr
 from ..overrides import handle_torch_function, has_torch_function_unary
 
 _LINEAR = frozenset("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid".split())
@@ -273,13 +274,11 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
-    from ..linalg import qr
-
     rows = tensor.size(0)
     columns = tensor.numel() // rows
     with no_grad():
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = qr(flat.t() if rows < columns else flat)
+        q, r = _qr(flat.t() if rows < columns else flat)
         q = q * r.diagonal().sign()  # so that the result does not depend on the signs a QR routine picks
         if rows < columns:
             q = q.t()

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._core import modes
 from .._core.op import functions
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ._scheduling import LRScheduler, cosine, linear, per_group
 from .optimizer import Optimizer
@@ -134,8 +135,6 @@ def _tensors(model: Module, buffers: bool) -> Iterable[Any]:
 @modes.no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of a model's BatchNorm layers anew, over the batches of `loader`."""
-    from ..nn.modules.batchnorm import _BatchNorm
-
     momenta: dict[Any, Any] = {}
     for module in model.modules():
         if isinstance(module, _BatchNorm):

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._core.tensor import Tensor
 from ..._ops.creation import empty_like, zeros_like
-from ...autograd import Function
+from ...autograd.function import Function
 from .. import collectives
 from ..process_group import default_group
 from ..reduce_op import ReduceOp

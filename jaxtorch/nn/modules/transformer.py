@@ -12,6 +12,7 @@ from ..._core.op import functions
 from ..._core.tensor import Tensor
 from .. import functional as F
 from ..init import xavier_uniform_
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -324,8 +325,8 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         fn = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        relu = fn is F.relu or isinstance(fn, _module("ReLU"))
-        gelu = fn is F.gelu or isinstance(fn, _module("GELU"))
+        relu = fn is F.relu or isinstance(fn, ReLU)
+        gelu = fn is F.gelu or isinstance(fn, GELU)
         self.activation_relu_or_gelu = 1 if relu else 2 if gelu else 0
         self.activation = fn
 
@@ -362,12 +363,6 @@ class TransformerEncoderLayer(Module):
 
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
-
-
-def _module(name: str) -> Any:
-    from . import activation
-
-    return getattr(activation, name)
 
 
 class TransformerDecoderLayer(Module):

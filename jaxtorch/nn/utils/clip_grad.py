@@ -11,6 +11,7 @@ from typing import Any
 from ..._core.modes import no_grad
 from ..._core.op import functions
 from ..._core.tensor import Tensor
+from ...linalg import vector_norm
 
 TensorOrTensors = Tensor | Iterable[Tensor]
 
@@ -50,8 +51,6 @@ def get_total_norm(
 
 
 def _total_norm(tensors: TensorOrTensors, norm_type: float, error_if_nonfinite: bool) -> Tensor:
-    from ...linalg import vector_norm
-
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
     if not tensors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import Any
 
+from ... import linalg
 from ..._core.modes import no_grad
 from ..._core.op import functions
 from ..._core.tensor import Tensor
@@ -15,12 +16,6 @@ from ..modules.module import Module
 from . import parametrize
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
-
-
-def _linalg(name: str) -> Any:
-    from ... import linalg
-
-    return getattr(linalg, name)
 
 
 def _is_orthogonal(Q: Any, eps: float | None = None) -> Any:
@@ -34,7 +29,7 @@ def _is_orthogonal(Q: Any, eps: float | None = None) -> Any:
 def _make_orthogonal(A: Any) -> Any:
     """The factor Q of A = QR with a positive diagonal in R."""
     X, tau = functions["geqrf"](A)
-    Q = _linalg("householder_product")(X, tau)
+    Q = linalg.householder_product(X, tau)
     return Q * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
@@ -65,7 +60,7 @@ class _Orthogonal(Module):
         if self.orthogonal_map == _OrthMaps.householder:
             A = X.tril(diagonal=-1)
             tau = 2.0 / (1.0 + (A * A).sum(dim=-2))
-            Q = _linalg("householder_product")(A, tau)
+            Q = linalg.householder_product(A, tau)
             Q = Q * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
             X = X.tril()
@@ -76,7 +71,7 @@ class _Orthogonal(Module):
                 Q = functions["matrix_exp"](A)
             else:
                 identity = functions["eye"](n, dtype=A.dtype, device=A.device)
-                Q = _linalg("solve")(identity - 0.5 * A, identity + 0.5 * A)
+                Q = linalg.solve(identity - 0.5 * A, identity + 0.5 * A)
             if n != k:
                 Q = Q[..., :k]
         if getattr(self, "base", None) is not None:
