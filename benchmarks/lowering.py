@@ -6,7 +6,8 @@ Other tables have other operations (`lowering_operations.py`), forward and with 
 them; linear layers with all, none and the chosen products in the kernels; and what plain JAX has, as it has it and as it runs here.
 
 One process; the ways of one shape take turns, so that whatever else the machine does meets all alike. Times are medians of wall
-time. Every way's result is compared with XLA's before it is timed. `chosen` is the way that `jaxtorch/_core/convolution.py` takes.
+time. Every way's result is compared with XLA's before it is timed. `chosen` is the way that `jaxtorch/_core/compile/convolution.py`
+takes.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ import lowering_operations as others
 import numpy as np
 import report
 
-from jaxtorch._core import convolution, native
-from jaxtorch._core.convolution import Window
+from jaxtorch._core import native
+from jaxtorch._core.compile import convolution
+from jaxtorch._core.compile.convolution import Window
 
 SHAPES = {
     "LeNet 3-6, 5x5, 64x32x32": (64, 32, 3, 6, 5, 1, 0),

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxtorch._core import lowering, native
+from jaxtorch._core import native
+from jaxtorch._core.compile import channels_last
 from jaxtorch._ops import _recurrent_scans as scans
 from jaxtorch._ops import activation, pool, products, standardising
 from jaxtorch._ops.attention import _heads_p
@@ -155,7 +156,7 @@ def gradients(fn: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def program(fn: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:
-    return jax.jit(lowering.lowered(lambda *a: fn(*a))).lower(*arrays).compile()
+    return jax.jit(channels_last.lowered(lambda *a: fn(*a))).lower(*arrays).compile()
 
 
 def without_kernels(fn: Callable[..., Any], arrays: tuple[Any, ...]) -> Any:

@@ -73,9 +73,10 @@ def nothing_left_over() -> Iterator[None]:
     """Errors that a test's programs have flagged but that it never waited for must not surface in the next test, and what one
     test compiles must not decide what the next does."""
     yield
-    failures, program, cold = (sys.modules.get(f"jaxtorch._core.{name}") for name in ("failures", "program", "cold"))
-    if failures is not None and program is not None and cold is not None:
-        cold.forget()
+    names = ("record.deferred_errors", "record.program", "host.tiering")
+    failures, program, tiering = (sys.modules.get(f"jaxtorch._core.{name}") for name in names)
+    if failures is not None and program is not None and tiering is not None:
+        tiering.forget()
         with contextlib.suppress(Exception):  # a program that cannot run is the business of the test that made it
             program.flush_all()
         failures.forget()
@@ -116,7 +117,7 @@ def run_python(tmp_path: Path) -> Run:
 def functions_as_written(request: pytest.FixtureRequest) -> None:
     """For tests of signatures and source lines: where another test has had the public functions ask classes with
     `__torch_function__`, which exchanges their code for good, the test runs in a process of its own."""
-    if sys.modules["jaxtorch._core.overrides"]._active:
+    if sys.modules["jaxtorch._core.dispatch.torch_function"]._active:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", request.node.nodeid]
         ran = subprocess.run(command, cwd=request.config.rootpath, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stdout[-4000:]

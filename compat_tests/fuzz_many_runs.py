@@ -17,11 +17,12 @@ import numpy as np
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import cold, failures
-from jaxtorch._core import program as recording
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import deferred_errors
+from jaxtorch._core.record import program as recording
 
 SHAPES = [(7, 5), (6, 4), (9, 8), (11, 3), (13, 6), (2, 3), (5, 5), (1, 4), (17, 2), (8, 7), (6, 10)]
-RUNS = cold.WRITTEN_AFTER + 4
+RUNS = tiering.WRITTEN_AFTER + 4
 INPUTS = ("x", "y", "d", "r", "c", "i", "j", "k", "g", "e", "b", "h", "u")
 
 
@@ -138,7 +139,7 @@ def outcome(t: Any, program: Generated, arrays: dict[str, Any], kept: int, layou
     except (RuntimeError, IndexError, ValueError, TypeError):
         with contextlib.suppress(IndexError):
             recording.flush_all()
-        failures.forget()  # of what this run has recorded
+        deferred_errors.forget()  # of what this run has recorded
         return None
 
 

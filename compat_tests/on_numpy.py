@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import hostrun, runner
-from jaxtorch._core.device import DeviceSlot
+from jaxtorch._core.record import host_kernels
+from jaxtorch._core.run import runner
+from jaxtorch._core.types.device import DeviceSlot
 
 
 def _run_steps(slot: DeviceSlot, plan: runner.Plan, arrays: list[Any], cheap: bool) -> list[Any]:
@@ -19,7 +20,7 @@ def _run_steps(slot: DeviceSlot, plan: runner.Plan, arrays: list[Any], cheap: bo
     for s, array, aval in zip(plan.input_slots, arrays, plan.kinds, strict=True):
         held[s] = np.asarray(array, aval.dtype.np)
     for kernel, slots, first in plan.steps:
-        outs = hostrun.evaluate(kernel, [held[s] for s in slots])
+        outs = host_kernels.evaluate(kernel, [held[s] for s in slots])
         for k, (out, aval) in enumerate(zip(outs, kernel.out_avals, strict=True)):
             held[first + k] = np.array(out, aval.dtype.np)
     return [held[s] for s in plan.live]

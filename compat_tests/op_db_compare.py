@@ -60,13 +60,13 @@ def outcome(body: Callable[[], Any]) -> Any:
 
 def synchronise() -> None:
     """Compute all that is pending, and raise what its data flags."""
-    from jaxtorch._core import failures, program
+    from jaxtorch._core.record import deferred_errors, program
 
     try:
         program.flush_all()
-        failures.raise_pending(careful=False)
+        deferred_errors.raise_pending(careful=False)
     finally:
-        failures.forget()
+        deferred_errors.forget()
 
 
 def read(value: Any) -> Any:

@@ -36,7 +36,8 @@ def forget() -> None:
     """Let go of everything that was compiled."""
     import jax
 
-    from jaxtorch._core import op, runner
+    from jaxtorch._core.define import op
+    from jaxtorch._core.run import runner
 
     for made in op.registry.values():
         made.forget()
@@ -58,10 +59,10 @@ def main() -> None:
     import jaxtorch
     import op_db_checks
     import op_db_kit
-    from jaxtorch._core import failures
+    from jaxtorch._core.record import deferred_errors
 
     jaxtorch.set_default_device(DEVICE)
-    failures.waiting = False
+    deferred_errors.waiting = False
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     since = 0

@@ -7,7 +7,8 @@ from typing import Any
 
 import jax
 
-from jaxtorch._core import device, tensor
+from jaxtorch._core.tensor import tensor
+from jaxtorch._core.types import device
 
 _found, _slot_of = jax.local_devices, tensor._slot_of
 

@@ -270,7 +270,7 @@ def test_precisions_and_switches_of_backends(run_python: Run):
 
 
 def test_precisions_reach_the_engine():
-    from jaxtorch._core import context
+    from jaxtorch._core.compile import context
 
     B = jaxtorch.backends
     try:

@@ -120,7 +120,7 @@ PROGRAMS = {
         assert out.dtype is torch.bfloat16 and net.weight.grad.dtype is torch.float32 and net.weight.grad.is_cuda
     """,
     "precision of convolutions": """
-        from jaxtorch._core import context
+        from jaxtorch._core.compile import context
 
         assert torch.backends.cudnn.allow_tf32 is True
         with context.tracing_for("cuda"):

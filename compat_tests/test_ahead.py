@@ -13,8 +13,10 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import ahead, cold, program
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import early_start
 
 pytestmark = pytest.mark.skipif(IMMEDIATE, reason="nothing is recorded in immediate mode")
 
@@ -24,7 +26,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What became of each program that was started ahead: "used" or "vain"."""
     torch.zeros(1).item()
     told: list[str] = []
-    results, in_vain = ahead.Begun.results, ahead.Begun.in_vain
+    results, in_vain = early_start.Begun.results, early_start.Begun.in_vain
 
     def watched(self: Any, *args: Any) -> Any:
         outs = results(self, *args)
@@ -36,9 +38,9 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         told.append("vain")
         in_vain(self)
 
-    monkeypatch.setattr(ahead.Begun, "results", watched)
-    monkeypatch.setattr(ahead.Begun, "in_vain", dropped)
-    monkeypatch.setattr(cold, "RUNS", 0)  # XLA runs what is small as well
+    monkeypatch.setattr(early_start.Begun, "results", watched)
+    monkeypatch.setattr(early_start.Begun, "in_vain", dropped)
+    monkeypatch.setattr(tiering, "RUNS", 0)  # XLA runs what is small as well
     yield told
 
 
@@ -164,7 +166,7 @@ def test_what_never_stays_is_given_up(starts: list[str]) -> None:
                 for p in net.parameters():
                     p.mul_(0.99)
             agree(ours(batch(torch, k)), theirs(batch(pytorch, k)))
-    assert len(starts) <= 2 * ahead.PATIENCE // ahead.IN_VAIN
+    assert len(starts) <= 2 * early_start.PATIENCE // early_start.IN_VAIN
 
 
 def test_what_seldom_stays_is_given_up(starts: list[str]) -> None:
@@ -301,13 +303,13 @@ def test_an_exception_of_a_signal_handler_is_not_lost(starts: list[str], monkeyp
     with torch.no_grad(), pytorch.no_grad():
         for k in range(8):
             agree(ours(batch(torch, k)), theirs(batch(pytorch, k)))
-        at_top = ahead.at_top
+        at_top = early_start.at_top
 
         def stop(*_: Any) -> None:
-            monkeypatch.setattr(ahead, "at_top", at_top)
+            monkeypatch.setattr(early_start, "at_top", at_top)
             raise TooLong
 
-        monkeypatch.setattr(ahead, "at_top", stop)
+        monkeypatch.setattr(early_start, "at_top", stop)
         with pytest.raises(TooLong):
             ours(batch(torch, 9))
         for k in range(8):

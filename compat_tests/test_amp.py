@@ -12,8 +12,8 @@ import torch as reference
 from torch.testing._internal.autocast_test_lists import AutocastCPUTestLists, AutocastTestLists
 
 import jaxtorch
-from jaxtorch._core import autocasting
-from jaxtorch._core.op import registry
+from jaxtorch._core.define.op import registry
+from jaxtorch._core.dispatch import autocast
 from parity import Seen, candidate, differences, outcome, parity_test
 
 reference.manual_seed(0)
@@ -89,9 +89,9 @@ def test_lists(group: str, index: int, dtype: str):
 
 
 def test_the_tables_name_operations():
-    missing = autocasting._AFFECTED - set(registry)
+    missing = autocast._AFFECTED - set(registry)
     assert not missing
-    cuda = autocasting._POLICIES["cuda"]
+    cuda = autocast._POLICIES["cuda"]
     lists = AutocastTestLists(reference.device("cpu"))
     for group, policy in (("torch_fp16", "lower"), ("torch_fp32", "single"), ("torch_need_autocast_promote", "widest")):
         for name in [case[0] for case in getattr(lists, group)]:

@@ -98,16 +98,16 @@ def test_imports_go_one_way(path: Path):
 @pytest.mark.parametrize(
     "file, text, count",
     [
-        ("_core/x.py", "from jaxtorch._core import value\nimport jax", 0),
+        ("_core/x.py", "from jaxtorch._core.types import value\nimport jax", 0),
         ("_core/x.py", "def f():\n    from jaxtorch._ops import creation", 1),
         ("_core/x.py", "from .. import _ops", 1),
-        ("_core/x.py", "from . import value\nfrom .value import Value", 0),
+        ("_core/x.py", "from .types import value\nfrom .types.value import Value", 0),
         ("_core/x.py", "import jaxtorch", 1),
         ("_core/x.py", "if TYPE_CHECKING:\n    from jaxtorch._ops import creation", 0),
-        ("_ops/x.py", "from jaxtorch._core import value\nfrom jaxtorch.nn import Linear", 1),
+        ("_ops/x.py", "from jaxtorch._core.types import value\nfrom jaxtorch.nn import Linear", 1),
         ("_ops/x.py", "from ..nn.modules import linear", 1),
-        ("nn/x.py", "from jaxtorch import _ops\nfrom jaxtorch._core.tensor import Tensor", 0),
-        ("__init__.py", "from . import nn\nfrom ._core import value", 0),
+        ("nn/x.py", "from jaxtorch import _ops\nfrom jaxtorch._core.tensor.tensor import Tensor", 0),
+        ("__init__.py", "from . import nn\nfrom ._core.types import value", 0),
     ],
 )
 def test_the_import_rule_sees_what_breaks_it(file: str, text: str, count: int):
@@ -204,7 +204,7 @@ def test_a_second_definition_is_seen():
 
 def test_an_operation_registered_twice_is_an_error():
     import jaxtorch
-    from jaxtorch._core.op import functions, op
+    from jaxtorch._core.define.op import functions, op
 
     before = functions["add"]
     with pytest.raises(RuntimeError, match="'add' is defined twice"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from jaxtorch._core import blas
+from jaxtorch._core.host import blas
 
 
 def test_one_thread_and_back() -> None:

@@ -11,8 +11,9 @@ import pytest
 import torch as reference
 
 import jaxtorch
-from jaxtorch._core import program, runner
-from jaxtorch._core.context import x64
+from jaxtorch._core.compile.context import x64
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
 from parity import candidate, differences, outcome
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from jaxtorch._core.asking import asking
+from jaxtorch._core.record.kernel_hook import asking
 from parity import candidate
 
 PRODUCTS = ("aten.mm.default", "aten.addmm.default", "aten.bmm.default", "aten.convolution.default",

@@ -19,9 +19,10 @@ import torch as reference
 
 import jaxtorch as torch
 import jaxtorch.nn.functional as F
-from jaxtorch._core import checks, failures, program, runner
-from jaxtorch._core.checks import flag
-from jaxtorch._core.op import Array, op
+from jaxtorch._core.define.op import Array, op
+from jaxtorch._core.record import deferred_errors, program, value_checks
+from jaxtorch._core.record.value_checks import flag
+from jaxtorch._core.run import runner
 from parity import parity_test
 
 RECORDED = not program.IMMEDIATE
@@ -46,7 +47,7 @@ def twice_checked(input: Array):
 def nothing_pending() -> Iterator[None]:
     yield
     program.flush_all()
-    failures.forget()
+    deferred_errors.forget()
 
 
 @pytest.fixture
@@ -54,10 +55,10 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is raised at the call, as where nothing would catch it: pytest does."""
     if not RECORDED:
         pytest.skip("immediate mode raises at once")
-    monkeypatch.setattr(failures, "is_caught", lambda *_: False)
-    monkeypatch.setattr(failures, "raise_pending", lambda: None)
-    monkeypatch.setattr(checks, "QUICK", 0.0)
-    checks._flags.clear()
+    monkeypatch.setattr(deferred_errors, "is_caught", lambda *_: False)
+    monkeypatch.setattr(deferred_errors, "raise_pending", lambda: None)
+    monkeypatch.setattr(value_checks, "QUICK", 0.0)
+    value_checks._flags.clear()
 
 
 GOOD, BAD, WORSE = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -2.0]), torch.tensor([-1.0, -2.0])
@@ -449,10 +450,10 @@ def test_indices_that_a_step_has_changed_are_looked_at_again(compiled: bool, loo
 
 def test_many_that_nobody_has_looked_at_are_kept_apart(later: None) -> None:
     table, found = torch.ones(4, 2), []
-    for n in [7] + [1] * 2 * failures.MOST + [8]:
+    for n in [7] + [1] * 2 * deferred_errors.MOST + [8]:
         found.append(torch.embedding(table, torch.full((70000,), n) + 0))
         program.flush_all()  # as an optimizer's step does, which nobody waits for
-    assert len(failures._unread) <= failures.MOST
+    assert len(deferred_errors._unread) <= deferred_errors.MOST
     for t in (found[0], found[-1], found[0]):
         with pytest.raises(IndexError):
             t.tolist()

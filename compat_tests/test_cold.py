@@ -14,10 +14,11 @@ import torch as pytorch
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import cold, runner
-from jaxtorch._core.log import Counts
-from jaxtorch._core.numpy_program import NumpyProgram
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.host import tiering
+from jaxtorch._core.host.numpy_program import NumpyProgram
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import runner
+from jaxtorch._core.run.log import Counts
 
 pytestmark = pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by itself in immediate mode")
 
@@ -86,13 +87,13 @@ def step(t: Any, program: Callable[[Any, int], Any], n: int) -> list[np.ndarray]
 PROGRAMS = [mlp, convolutional, attention, recurrent]
 
 
-@pytest.mark.parametrize("often", [cold.OFTEN, 0], ids=["rules", "functions"])
+@pytest.mark.parametrize("often", [tiering.OFTEN, 0], ids=["rules", "functions"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_programs_have_pytorchs_results_and_compile_nothing(
     program: Any, often: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cold, "OFTEN", often)
-    monkeypatch.setattr(cold, "QUICK", 1e12)
+    monkeypatch.setattr(tiering, "OFTEN", often)
+    monkeypatch.setattr(tiering, "QUICK", 1e12)
     monkeypatch.setattr(runner, "_structures", {})  # other tests may have run the same, by other rules
     with jax.log_compiles(), caplog.at_level("WARNING"):
         found = [step(torch, program, n) for n in (5, 6)]
@@ -121,16 +122,16 @@ def test_a_program_runs_twice_in_the_same_way(run_python: Run) -> None:
 
 
 def test_a_kernel_that_keeps_running_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "RUNS", 2)
+    monkeypatch.setattr(tiering, "RUNS", 2)
     seen = []
-    outputs = cold.outputs
+    outputs = tiering.outputs
 
     def watched(kernel, arguments, however_often):
         outs = outputs(kernel, arguments, however_often)
         seen.append((kernel.name, outs is not None))
         return outs
 
-    monkeypatch.setattr(cold, "outputs", watched)
+    monkeypatch.setattr(tiering, "outputs", watched)
     x = torch.ones(139)
     x.tolist()
     for _ in range(4):  # one operation a program, which is never compiled whole
@@ -144,7 +145,7 @@ def test_a_program_that_keeps_running_is_compiled_whole(monkeypatch: pytest.Monk
         return ((y * 3).exp() + 1).log().sum().item()
 
     for runs, size in ((3, 143), (0, 144)):
-        monkeypatch.setattr(cold, "RUNS", runs)
+        monkeypatch.setattr(tiering, "RUNS", runs)
         whole = []
         for _ in range(5):
             before = Counts.compiled
@@ -170,7 +171,7 @@ def test_a_training_loop_is_compiled_by_its_third_step() -> None:
 
 
 def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
     counts = []
     for _ in range(3):
         before = Counts.compiled
@@ -180,10 +181,10 @@ def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.Monk
 
 
 def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
-    monkeypatch.setattr(cold, "FEW", 0)
-    monkeypatch.setattr(cold._Process, "at_once", 12)
-    monkeypatch.setattr(cold, "LIKELY", 1000)
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "FEW", 0)
+    monkeypatch.setattr(tiering._Process, "at_once", 12)
+    monkeypatch.setattr(tiering, "LIKELY", 1000)
 
     def compiled_by(sizes: Iterable[int]) -> int:
         before = Counts.compiled
@@ -193,14 +194,14 @@ def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(mo
 
     assert compiled_by([151, 151, 152, 152]) == 2  # few equations: the process may compile some at once
     assert compiled_by(size for size in range(153, 170) for _ in range(2)) <= 1
-    assert compiled_by([169] * cold.SETTLED) == 1
-    monkeypatch.setattr(cold, "LIKELY", 1)
-    assert compiled_by([170] * 2 * cold.SETTLED) == 0  # it has not cost NumPy much yet
+    assert compiled_by([169] * tiering.SETTLED) == 1
+    monkeypatch.setattr(tiering, "LIKELY", 1)
+    assert compiled_by([170] * 2 * tiering.SETTLED) == 0  # it has not cost NumPy much yet
 
 
 def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
-    cold.forget()
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    tiering.forget()
 
     def compiled_by(size: int) -> int:
         before = Counts.compiled
@@ -209,22 +210,22 @@ def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.Monkey
         return Counts.compiled - before
 
     assert compiled_by(171) == 1
-    monkeypatch.setattr(cold, "LONG", 2)
+    monkeypatch.setattr(tiering, "LONG", 2)
     assert compiled_by(172) == 0
-    monkeypatch.setattr(cold, "SMALL", 1.0)
-    cold.forget()
+    monkeypatch.setattr(tiering, "SMALL", 1.0)
+    tiering.forget()
     assert compiled_by(173) == 1
-    monkeypatch.setattr(cold, "SMALL", 8e3)
-    monkeypatch.setattr(cold, "LIKELY", 1000)
-    cold.forget()
+    monkeypatch.setattr(tiering, "SMALL", 8e3)
+    monkeypatch.setattr(tiering, "LIKELY", 1000)
+    tiering.forget()
     assert compiled_by(174) == 1
 
 
 def test_a_long_program_of_small_arrays_is_not_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
-    monkeypatch.setattr(cold, "FEW", 0)
-    monkeypatch.setattr(cold, "AT_ONCE", 2)
-    monkeypatch.setattr(cold._Process, "at_once", 2)
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "FEW", 0)
+    monkeypatch.setattr(tiering, "AT_ONCE", 2)
+    monkeypatch.setattr(tiering._Process, "at_once", 2)
 
     def compiled_by(size: int) -> int:
         before = Counts.compiled
@@ -233,13 +234,13 @@ def test_a_long_program_of_small_arrays_is_not_compiled_at_once(monkeypatch: pyt
         return Counts.compiled - before
 
     assert compiled_by(175) == 0
-    monkeypatch.setattr(cold, "SMALL", 1.0)  # what it works on is not small
+    monkeypatch.setattr(tiering, "SMALL", 1.0)  # what it works on is not small
     assert compiled_by(176) == 1
 
 
 def test_a_packed_loop_and_its_backward_run_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    suits, found = cold.suits, {}
-    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    suits, found = tiering.suits, {}
+    monkeypatch.setattr(tiering, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
     rnn = torch.nn.GRU(3, 4, bidirectional=True)
     x = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(5, 2, 3, requires_grad=True), [5, 3])
     output = torch.nn.utils.rnn.pad_packed_sequence(rnn(x)[0])[0]
@@ -288,8 +289,8 @@ def test_what_numpy_would_do_otherwise_goes_to_xla() -> None:
 
 
 def test_a_loop_of_several_programs_is_compiled_by_its_third_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
-    monkeypatch.setattr(cold._Process, "at_once", 0)
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering._Process, "at_once", 0)
     nets = [torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Linear(7, 5)) for _ in range(3)]
     optimizers = [torch.optim.Adam(net.parameters()) for net in nets]
     compiled = []
@@ -308,8 +309,8 @@ def test_a_loop_of_several_programs_is_compiled_by_its_third_step(monkeypatch: p
 
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_bags_of_embeddings_run_on_numpy(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    suits, found = cold.suits, {}
-    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    suits, found = tiering.suits, {}
+    monkeypatch.setattr(tiering, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
     results = []
     for t in (torch, pytorch):
         weight = t.arange(24.0).reshape(6, 4).sin().requires_grad_()
@@ -323,8 +324,8 @@ def test_bags_of_embeddings_run_on_numpy(mode: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_loop_that_divides_floats_runs_on_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    suits, found = cold.suits, {}
-    monkeypatch.setattr(cold, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
+    suits, found = tiering.suits, {}
+    monkeypatch.setattr(tiering, "suits", lambda kernel: found.setdefault(kernel.name, suits(kernel)))
     results = []
     scores = np.random.default_rng(0).standard_normal((7, 2, 5)).astype(np.float32)
     for t in (torch, pytorch):
@@ -353,7 +354,7 @@ def compilations() -> Iterator[list[str]]:
         jax.monitoring.unregister_event_duration_listener(heard)
 
 
-NUMPY = pytest.mark.skipif(cold.RUNS == 0, reason="NumPy is switched off")
+NUMPY = pytest.mark.skipif(tiering.RUNS == 0, reason="NumPy is switched off")
 
 
 @NUMPY
@@ -417,9 +418,9 @@ def test_linear_systems_compile_nothing(kind: str, batch: tuple[int, ...]) -> No
 
 
 def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1.0)
-    monkeypatch.setattr(cold, "SMALL", 1.0)  # as with large arrays: one that is not small need not be given time
-    monkeypatch.setattr(cold, "LONG", 20)
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "SMALL", 1.0)  # as with large arrays: one that is not small need not be given time
+    monkeypatch.setattr(tiering, "LONG", 20)
 
     def state(lib: Any, n: int) -> float:
         x, h = lib.linspace(-1, 1, 3 * n).view(n, 3), lib.ones(3)
@@ -428,7 +429,7 @@ def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatc
         return h.sum().item()
 
     def compiled_by(lengths: list[int]) -> int:
-        cold.forget()
+        tiering.forget()
         before = Counts.compiled
         for n in lengths:
             assert state(torch, n) == pytest.approx(state(pytorch, n), rel=1e-5)
@@ -440,15 +441,15 @@ def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatc
 
 
 def test_a_kernel_that_runs_often_becomes_a_function_and_still_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "OFTEN", 2)
+    monkeypatch.setattr(tiering, "OFTEN", 2)
     kernels = set()
-    outputs = cold.outputs
+    outputs = tiering.outputs
 
     def watched(kernel: Any, arguments: Any, however_often: bool) -> Any:
         kernels.add(kernel)
         return outputs(kernel, arguments, however_often)
 
-    monkeypatch.setattr(cold, "outputs", watched)
+    monkeypatch.setattr(tiering, "outputs", watched)
     x = torch.arange(1, 18)
     for n in range(6):  # one operation a program
         assert (x // (n + 1)).tolist() == (pytorch.arange(1, 18) // (n + 1)).tolist()
@@ -464,14 +465,14 @@ def test_a_large_result_that_lies_otherwise_is_no_quick_program() -> None:
     """Turning an array round is a view, whose copy into a result takes as long as any other operation."""
 
     def cost(n: int) -> float:
-        return cold.quick_cost(
+        return tiering.quick_cost(
             NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)))(np.ones((n, n), np.float32)))
         )
 
-    assert cost(16) < cold.QUICK / 10 and cost(1024) > cold.QUICK
+    assert cost(16) < tiering.QUICK / 10 and cost(1024) > tiering.QUICK
     x = torch.arange(600_000).view(300, 2000)
     for _ in range(4):
         y = x.flip(1)
         assert y[0, :2].tolist() == [1999, 1998] and y[299, -1].item() == 598_000
     inner = NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)).sum())(np.ones((1024, 64), np.float32)))
-    assert cold._copied(inner) == 0
+    assert tiering._copied(inner) == 0

@@ -12,10 +12,11 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import cold, program
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
 from test_cold import compilations
 
-pytestmark = pytest.mark.skipif(program.IMMEDIATE or cold.RUNS == 0, reason="about recorded programs on NumPy")
+pytestmark = pytest.mark.skipif(program.IMMEDIATE or tiering.RUNS == 0, reason="about recorded programs on NumPy")
 
 
 def places(t: Any, x: Any) -> Any:

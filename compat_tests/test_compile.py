@@ -12,8 +12,9 @@ import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, network, reasons, training, variants
 from jaxtorch import nn
-from jaxtorch._core import cold, program
-from jaxtorch._core.log import Counts
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run.log import Counts
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured in immediate mode")
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured i
 @pytest.fixture(autouse=True)
 def the_plain_loop_is_compiled_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """RMSprop's first steps divide gradients by their own size: where NumPy rounds otherwise, they part."""
-    monkeypatch.setattr(cold, "RUNS", 0)
+    monkeypatch.setattr(tiering, "RUNS", 0)
 
 
 # -- whole training steps

@@ -13,7 +13,7 @@ import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, flat, network, reasons, training, variants
 from jaxtorch import nn
-from jaxtorch._core import program
+from jaxtorch._core.record import program
 from jaxtorch.profiler import profile, record_function
 from jaxtorch.utils.checkpoint import checkpoint
 

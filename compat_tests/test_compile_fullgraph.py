@@ -13,7 +13,7 @@ import torch as reference
 import jaxtorch as torch
 from compile_kit import reasons, variants
 from conftest import Run
-from jaxtorch._core import program
+from jaxtorch._core.record import program
 from jaxtorch._dynamo import exc
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about captured calls, which immediate mode has none of")

@@ -17,8 +17,8 @@ import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, reasons, training, trials, variants
 from jaxtorch import interop, nn
-from jaxtorch._core import program
-from jaxtorch._core.entry import Kernel
+from jaxtorch._core.compile.kernel import Kernel
+from jaxtorch._core.record import program
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured in immediate mode")
 

@@ -11,7 +11,7 @@ import pytest
 import jaxtorch as torch
 from compile_kit import close, flat, reasons, variants
 from jaxtorch import nn
-from jaxtorch._core import program
+from jaxtorch._core.record import program
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="nothing is captured in immediate mode")
 

@@ -10,7 +10,7 @@ import jaxtorch as torch
 import jaxtorch.nn.functional as F
 from compile_kit import close, compare, flat, network, reasons, variants
 from jaxtorch import nn
-from jaxtorch._core import program
+from jaxtorch._core.record import program
 from jaxtorch.func import (
     functional_call,
     grad,

@@ -488,7 +488,7 @@ def test_a_worker_waits_for_nothing_that_only_its_parent_can_finish(run_python: 
         "-c",
         """
 import jaxtorch as torch
-from jaxtorch._core.program import flush_all
+from jaxtorch._core.record.program import flush_all
 
 torch.ones(1).item()
 big = torch.rand(1500, 1500)

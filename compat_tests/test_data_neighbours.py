@@ -12,7 +12,9 @@ import pytest
 import torch as pytorch
 
 import jaxtorch
-from jaxtorch._core import cold, native, neighbours, program
+from jaxtorch._core import native
+from jaxtorch._core.host import sample_memory, tiering
+from jaxtorch._core.record import program
 from jaxtorch.utils.data import _engine
 from jaxtorch.utils.data._utils import copying, transport
 
@@ -124,8 +126,8 @@ def test_where_it_does_not_help_it_is_not_done_again(copies: list[int], monkeypa
     loader = jaxtorch.utils.data.DataLoader(Images(jaxtorch, "pairs"), batch_size=4)
     list(loader)
     begun: list[Any] = []
-    batch = neighbours.Batch
-    monkeypatch.setattr(neighbours, "Batch", lambda *args: (begun.append(None), batch(*args))[1])
+    batch = sample_memory.Batch
+    monkeypatch.setattr(sample_memory, "Batch", lambda *args: (begun.append(None), batch(*args))[1])
     copies.clear()
     list(loader)
     assert copies == [4, 4] * 5 + [2, 2]
@@ -221,11 +223,11 @@ def test_threads_that_prepare_data_at_once_leave_the_process_as_it_was(monkeypat
         thread.start()
         time.sleep(0.05)
     threads[1].join()
-    assert not cold.is_patient()
+    assert not tiering.is_patient()
 
 
 def test_ever_other_shapes_have_no_memory_for_a_batch_each() -> None:
-    batch = neighbours.Batch(3, np.empty)
-    places = [batch.place((n, neighbours.FEWEST)) for n in range(1, 9)]
+    batch = sample_memory.Batch(3, np.empty)
+    places = [batch.place((n, sample_memory.FEWEST)) for n in range(1, 9)]
     assert [p.base is not None for p in places] == [True] * 4 + [False] * 4
     assert [p.shape[0] for p in places] == [*range(1, 9)]

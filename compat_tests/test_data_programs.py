@@ -10,7 +10,9 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import cold, log, program
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import log
 
 IMAGES = np.random.default_rng(0).random((40, 4, 4), np.float32)
 
@@ -99,14 +101,14 @@ def test_a_sample_is_a_program_of_its_own(kind: str, monkeypatch: pytest.MonkeyP
 def test_programs_of_data_are_compiled_when_they_have_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[Any] = []
     monkeypatch.setattr(log, "compiled", lambda structure, seconds, quickly: compiled.append(structure))
-    cold.forget()
+    tiering.forget()
     images = [(torch.tensor(i), torch.tensor(0)) for i in np.random.default_rng(2).random((24, 4, 900), np.float32)]
     loader = torch.utils.data.DataLoader(images, batch_size=8, collate_fn=_wide)
     for _ in range(4):
         for x, _ in loader:
             assert x.shape == (8, 6, 900)
     assert not compiled
-    monkeypatch.setattr(cold, "COMPILING", 0.0)
+    monkeypatch.setattr(tiering, "COMPILING", 0.0)
     list(loader)
     assert len(compiled) == 1
 
@@ -123,7 +125,7 @@ def _wide(batch: Any) -> Any:
 def test_samples_follow_each_other_without_their_program_being_worked_out_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cold, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "QUICK", 1e9)
     images, weight = torch.tensor(IMAGES), torch.ones(4, requires_grad=True)
     loader = torch.utils.data.DataLoader([0] * 32, batch_size=8, collate_fn=lambda rows: (images[rows[0]] - 0.5) / 0.3)
     times: list[None] = []

@@ -199,11 +199,13 @@ def test_what_cannot_be_shown_is_refused() -> None:
 
 def test_nothing_is_asked_afterwards() -> None:
     t = candidate()
-    from jaxtorch._core import dispatching, modes, program
+    from jaxtorch._core.dispatch import torch_dispatch
+    from jaxtorch._core.record import program
+    from jaxtorch._core.types import grad_mode
 
     with _log(t):
         pass
-    assert not dispatching.opened and "dispatch" not in modes.watch and program.emit.__code__.co_name == "emit"
+    assert not torch_dispatch.opened and "dispatch" not in grad_mode.watch and program.emit.__code__.co_name == "emit"
     step = t.compile(lambda x: (x * 2).relu())
     x = _ar(t, 3)
     for _ in range(3):

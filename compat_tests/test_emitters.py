@@ -15,9 +15,12 @@ import pytest
 import torch as theirs
 
 import jaxtorch as torch
-from jaxtorch._core import allocator, cold, emitters, program, runner
-from jaxtorch._core.entry import Kernel
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.compile import allocator, xla_options
+from jaxtorch._core.compile.kernel import Kernel
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import runner
 
 
 def kernel_of(body: Any, *shape: int) -> Kernel:
@@ -39,14 +42,14 @@ def looped(x: Any) -> Any:
 )
 def test_what_becomes_a_loop_is_left_to_the_newer(body: Any) -> None:
     kernel = kernel_of(body, 4, 5)
-    assert emitters.chosen([kernel]) is None and kernel.alone is kernel.jitted
-    assert emitters.chosen([kernel_of(wave, 4, 5), kernel]) is None
+    assert xla_options.chosen([kernel]) is None and kernel.alone is kernel.jitted
+    assert xla_options.chosen([kernel_of(wave, 4, 5), kernel]) is None
 
 
 def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_the_older() -> None:
     one, other = kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)
-    assert emitters.chosen([one]) == emitters.chosen([one, other]) == emitters.OLDER
-    assert emitters.chosen([one, other, one, other]) is None
+    assert xla_options.chosen([one]) == xla_options.chosen([one, other]) == xla_options.OLDER
+    assert xla_options.chosen([one, other, one, other]) is None
     x = np.linspace(-2, 2, 20, dtype=np.float32).reshape(4, 5)
     assert one.alone is not one.jitted and one.alone is one.alone
     np.testing.assert_array_equal(one.alone(x)[0], one.jitted(x)[0])
@@ -55,38 +58,38 @@ def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_t
 def test_a_very_large_program_is_made_by_the_newer(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = [kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)]
     size = sum(kernel.size for kernel in kernels)
-    monkeypatch.setattr(emitters, "MOST", size)
-    assert emitters.chosen(kernels) == emitters.OLDER
-    monkeypatch.setattr(emitters, "MOST", size - 1)
-    assert emitters.chosen(kernels) is None
+    monkeypatch.setattr(xla_options, "MOST", size)
+    assert xla_options.chosen(kernels) == xla_options.OLDER
+    monkeypatch.setattr(xla_options, "MOST", size - 1)
+    assert xla_options.chosen(kernels) is None
 
 
 def test_functions_that_are_called_again_are_repetitions() -> None:
     inner = jax.jit(lambda x: jnp.sin(x) * 3 + 1)
     again = jax.make_jaxpr(lambda x: inner(inner(inner(x))) * 2)(1.0).jaxpr
-    assert emitters.sizes(again) == (10, 4)
-    assert emitters.sizes(jax.make_jaxpr(wave)(1.0).jaxpr) == (3, 3)
+    assert xla_options.sizes(again) == (10, 4)
+    assert xla_options.sizes(jax.make_jaxpr(wave)(1.0).jaxpr) == (3, 3)
 
 
 def test_an_option_that_xla_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert emitters.known(emitters.OLDER)
-    monkeypatch.setattr(emitters, "OLDER", {"xla_no_such_option": False})
+    assert xla_options.known(xla_options.OLDER)
+    monkeypatch.setattr(xla_options, "OLDER", {"xla_no_such_option": False})
     kernel = kernel_of(wave, 3)
-    assert emitters.chosen([kernel]) is None and kernel.alone is kernel.jitted
+    assert xla_options.chosen([kernel]) is None and kernel.alone is kernel.jitted
 
 
 @pytest.fixture
 def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
     """Something for each time that free memory is given back inside, in a process that begins here."""
     program.flush_all()
-    cold.forget()
-    monkeypatch.setattr(cold, "QUICK", 1.0)
+    tiering.forget()
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
     monkeypatch.setattr(runner, "_LARGE", 50)
     monkeypatch.setattr(allocator, "_LONG_COMPILATION", 1e9)
     times: list[None] = []
     monkeypatch.setattr(allocator, "release", lambda: times.append(None))
     yield times
-    cold.forget()
+    tiering.forget()
 
 
 @pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by itself in immediate mode")
@@ -114,12 +117,12 @@ print([round(step().sum().item(), 1) for _ in range(12)])
 """
 
 
-@pytest.mark.skipif(not emitters.known(emitters.PRODUCTS_ONLY), reason="an XLA without YNNPACK")
+@pytest.mark.skipif(not xla_options.known(xla_options.PRODUCTS_ONLY), reason="an XLA without YNNPACK")
 def test_sums_over_products_of_seven_dimensions_leave_the_process_alive() -> None:
     """In a process of its own: without the option it ends by SIGSEGV."""
     kernel = kernel_of(wave, 2, 1, 2, 1, 2, 1, 2)
-    assert emitters.needed(None, [kernel_of(wave, 4, 5), kernel]) == emitters.PRODUCTS_ONLY
-    assert emitters.needed(None, [kernel_of(wave, 2, 1, 2, 1, 2, 1)]) is None
+    assert xla_options.needed(None, [kernel_of(wave, 4, 5), kernel]) == xla_options.PRODUCTS_ONLY
+    assert xla_options.needed(None, [kernel_of(wave, 2, 1, 2, 1, 2, 1)]) is None
     ran = subprocess.run([sys.executable, "-c", MANY_DIMENSIONS], capture_output=True, text=True, timeout=300)
     x = theirs.arange(57600.0).reshape(2, 2, 9, 4, 4, 10, 10) / 57600
     y = (theirs.arange(3600.0) / 3600).reshape(2, 2, 9, 1, 1, 10, 10)

@@ -14,18 +14,20 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import cold, packs, program
-from jaxtorch._core.device import cpu
-from jaxtorch._core.entry import Kernel
-from jaxtorch._core.log import Counts
-from jaxtorch._core.tensor import wrap
+from jaxtorch._core.compile.kernel import Kernel
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import state_packing
+from jaxtorch._core.run.log import Counts
+from jaxtorch._core.tensor.tensor import wrap
+from jaxtorch._core.types.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
 
 
 @pytest.fixture(autouse=True)
 def nothing_pending(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(cold, "RUNS", 0)  # programs are compiled whole when they come again
+    monkeypatch.setattr(tiering, "RUNS", 0)  # programs are compiled whole when they come again
     program.flush_all()
     yield
     program.flush_all()
@@ -327,7 +329,7 @@ def test_an_unused_result_is_not_computed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_parameters_and_state_are_updated_in_place(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(packs, "MOST", 0)
+    monkeypatch.setattr(state_packing, "MOST", 0)
     net = Net()
     for _ in range(4):
         net.step()

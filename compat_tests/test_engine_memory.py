@@ -16,21 +16,14 @@ import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import (
-    backward,
-    calls,
-    cold,
-    failures,
-    gradient,
-    log,
-    one_by_one,
-    program,
-    runner,
-    tape,
-    value,
-    views,
-)
-from jaxtorch._core.device import cpu
+from jaxtorch._core.autograd import backward
+from jaxtorch._core.graph import derivative, nodes
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import deferred_errors, module_depth, program
+from jaxtorch._core.run import log, memory_gate, runner
+from jaxtorch._core.tensor import views
+from jaxtorch._core.types import value
+from jaxtorch._core.types.device import cpu
 from jaxtorch.optim import optimizer
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
@@ -48,18 +41,18 @@ def without_garbage_collection() -> Iterator[None]:
 
 def tables() -> dict[str, int]:
     """The sizes of everything that the engine could fill without bound."""
-    from jaxtorch._core.op import functions
+    from jaxtorch._core.define.op import functions
 
     ops = [f.op for f in functions.values() if hasattr(f, "op")]
     return {
         "structures": len(runner._structures),
         "avals": len(value._avals),
-        "node types": len(tape._node_types),
+        "node types": len(nodes._node_types),
         "sums": len(backward._sums),
         "view reads": len(views._reads),
         "view writes": len(views._writes),
         "layouts": len(views._layouts),
-        "flags": len(failures._untold) + len(failures._unread),
+        "flags": len(deferred_errors._untold) + len(deferred_errors._unread),
         "history": len(log._history),
         "update kernels": len(optimizer._kernels),
         "entries": sum(len(op.entries) + len(op.inplace_entries) for op in ops),
@@ -186,16 +179,16 @@ def in_use() -> int:
 
 
 def test_an_evaluation_loop_holds_only_the_outputs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cold, "QUICK", 0.0)  # what is quick waits: test_numpy_code.py
+    monkeypatch.setattr(tiering, "QUICK", 0.0)  # what is quick waits: test_numpy_code.py
     net = Net()
     with torch.no_grad():
         for _ in range(3):  # what programs read again and again moves to the device
             ((net.forward(net.x) - net.y) ** 2).mean().item()
         base, outputs, losses = in_use(), [], []
         for _ in range(40):
-            calls.outermost_entered()
+            module_depth.outermost_entered()
             out = net.forward(net.x)
-            calls.outermost_returned()
+            module_depth.outermost_returned()
             assert cpu.slot.program is None
             outputs.append(out)
             losses.append(((out - net.y) ** 2).mean())
@@ -211,7 +204,7 @@ def test_gradient_accumulation_holds_one_micro_batch():
     for _ in range(2):
         net.optimizer.zero_grad()
         for _ in range(64):
-            calls.outermost_entered()
+            module_depth.outermost_entered()
             out = net.forward(net.x)
             ((out - net.y) ** 2).mean().backward()
             open_program = cpu.slot.program
@@ -258,13 +251,13 @@ def test_hooks_and_retained_gradients_make_no_cycles():
 def test_gradient_forms_are_shared_between_calls():
     w = torch.ones(3, requires_grad=True)
     made: list[Any] = []
-    original = gradient.GradForm._derive
+    original = derivative.GradForm._derive
 
     def counting(self: Any) -> None:
         made.append(self)
         original(self)
 
-    gradient.GradForm._derive = counting  # type: ignore[method-assign]
+    derivative.GradForm._derive = counting  # type: ignore[method-assign]
     try:
         for i in range(20):
             (w.lerp(w * i, 0.25)).sum().backward()
@@ -272,22 +265,22 @@ def test_gradient_forms_are_shared_between_calls():
         for i in range(20):
             (w.lerp(w * i, 0.25)).sum().backward()
     finally:
-        gradient.GradForm._derive = original  # type: ignore[method-assign]
+        derivative.GradForm._derive = original  # type: ignore[method-assign]
     assert len(made) == first
 
 
 def test_large_programs_wait_for_each_other():
     def work(arrays: list[Any]) -> list[Any]:
-        ready.append([r().is_ready() for r in one_by_one._results_before])
+        ready.append([r().is_ready() for r in memory_gate._results_before])
         return list(slow(*arrays))
 
     ready: list[list[bool]] = []
     slow = jax.jit(lambda x, y: (x @ x @ x @ x / 1e6, y + 1), donate_argnums=(0, 1))
-    call = one_by_one.waiting(work)
+    call = memory_gate.waiting(work)
     arrays = [jnp.ones((600, 600)), jnp.ones(3)]
-    one_by_one._results_before.clear()
+    memory_gate._results_before.clear()
     for _ in range(4):
         arrays = call(arrays)
     assert ready == [[], [True, True], [True, True], [True, True]]
-    assert one_by_one.are_large([torch.empty(2**25, device="meta")._value.aval])
-    assert not one_by_one.are_large([torch.empty(2**24, device="meta")._value.aval])
+    assert memory_gate.are_large([torch.empty(2**25, device="meta")._value.aval])
+    assert not memory_gate.are_large([torch.empty(2**24, device="meta")._value.aval])

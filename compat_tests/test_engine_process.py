@@ -13,7 +13,8 @@ import pytest
 
 import jaxtorch as torch
 from conftest import Run
-from jaxtorch._core import log, program
+from jaxtorch._core.record import program
+from jaxtorch._core.run import log
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="about recording")
 
@@ -248,10 +249,10 @@ def test_a_child_forked_before_jax_began_uses_jax(run_python: Run):
     text = """
         import os
         import jaxtorch as torch
-        from jaxtorch._core import hostmode
+        from jaxtorch._core.host import forked
         child = os.fork()
         if child == 0:
-            print((torch.ones(2) * 3).tolist(), hostmode.active, flush=True)
+            print((torch.ones(2) * 3).tolist(), forked.active, flush=True)
             os._exit(0)
         os.waitpid(child, 0)
     """

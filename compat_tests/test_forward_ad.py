@@ -374,7 +374,8 @@ def test_levels():
 
 
 def test_recording_is_as_before_once_the_level_is_closed():
-    from jaxtorch._core import program, tensor
+    from jaxtorch._core.record import program
+    from jaxtorch._core.tensor import tensor
 
     code = program.emit.__code__, tensor.finish.__code__
     with jaxtorch.autograd.forward_ad.dual_level():

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import jaxtorch
-from jaxtorch._core import cold
+from jaxtorch._core.host import tiering
 
 CHAINS: dict[str, Callable[..., Any]] = {
     "a product summed": lambda t, a, b, c: (a * b).sum(-1),
@@ -59,7 +59,7 @@ def _shares(expected: list[Any], found: list[Any], names: Any) -> dict[str, floa
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("how", ["compiled", "recorded"])
 def test_chains(how: str, dtype: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(cold, "RUNS", 0)
+    monkeypatch.setattr(tiering, "RUNS", 0)
     rng = np.random.default_rng(0)
     arrays = [rng.standard_normal((32, 32)).astype("f4") for _ in range(3)]
     given = _from(jaxtorch, dtype, arrays)
@@ -78,7 +78,7 @@ def test_chains(how: str, dtype: str, monkeypatch: Any) -> None:
 @pytest.mark.parametrize("how", ["numpy", "xla"])
 def test_functions(how: str, dtype: str, monkeypatch: Any) -> None:
     if how == "xla":
-        monkeypatch.setattr(cold, "RUNS", 0)
+        monkeypatch.setattr(tiering, "RUNS", 0)
     rng = np.random.default_rng(1)
     arrays = [rng.uniform(-3, 3, (40, 30)).astype("f4") for _ in range(2)]
     calls = [_called(name) for name in FUNCTIONS]

@@ -1,4 +1,7 @@
-"""Reference counts are read in one place, which understands the interpreter or refuses it (jaxtorch/_core/holders.py)."""
+"""Reference counts are read in one place, which understands the interpreter or refuses it.
+
+The place is `jaxtorch/_core/types/reference_counts.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ import numpy as np
 import pytest
 
 import jaxtorch
-from jaxtorch._core.holders import LISTED, calibrated, counted
+from jaxtorch._core.types.reference_counts import LISTED, calibrated, counted
 from jaxtorch.utils.data import DataLoader, Dataset
 from test_architecture import PACKAGE, PACKAGE_FILES, label, tree
 
-COUNTING = PACKAGE / "_core" / "holders.py"
+COUNTING = PACKAGE / "_core" / "types" / "reference_counts.py"
 
 
 def wrong_uses(module: ast.Module) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import jaxtorch
-from jaxtorch._core import program
+from jaxtorch._core.record import program
 from parity import attempt, candidate, differences, outcome, reference
 
 BODIES: list[Callable[[Any], Any]] = []

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import hostmode, program
-from jaxtorch._core.hostmode import HostModeError
-from jaxtorch._core.numpy_program import RULES
-from jaxtorch._core.tracing import EXPANDED
+from jaxtorch._core.compile.tracing import EXPANDED
+from jaxtorch._core.host import forked
+from jaxtorch._core.host.forked import HostModeError
+from jaxtorch._core.host.numpy_program import RULES
+from jaxtorch._core.record import program
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(3, 4)).astype(np.float32)
@@ -26,12 +27,12 @@ C = (X + 1j * Y).astype(np.complex64)
 def run_on_host(body: Callable[[], Any]) -> Any:
     """The result of a body computed without JAX: as in a forked worker, where no array is a JAX array."""
     program.flush_all()
-    hostmode.active = True
+    forked.active = True
     try:
         found = body()
         return [np.array(t._read().array) for t in flat(found)]
     finally:
-        hostmode.active = False
+        forked.active = False
 
 
 def flat(x: Any) -> list[Any]:
@@ -199,13 +200,13 @@ def test_what_was_pending_is_computed():
     x = torch.full((3,), 2.0)
     x.tolist()
     y = x * 3
-    hostmode.active = True
+    forked.active = True
     try:
         program.forget_all()
         z = y + 1
         assert z._read().array.tolist() == [7.0] * 3
     finally:
-        hostmode.active = False
+        forked.active = False
     assert y.tolist() == [6.0] * 3
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import program
-from jaxtorch._core.device import cpu
+from jaxtorch._core.record import program
+from jaxtorch._core.types.device import cpu
 
 MADE = {
     "argmax": lambda torch, x: x.argmax(1),

@@ -14,7 +14,9 @@ import pytest
 
 import jaxtorch
 from conftest import ROOT, Run
-from jaxtorch._core import native, program, recorder
+from jaxtorch._core import native
+from jaxtorch._core.dispatch import recorder
+from jaxtorch._core.record import program
 
 FOLDER = Path(native.__file__).parent
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")

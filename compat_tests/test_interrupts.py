@@ -11,9 +11,10 @@ import pytest
 
 import jaxtorch as torch
 from jaxtorch._compile.replaying import Replay
-from jaxtorch._core import interrupts, log, program, runner
-from jaxtorch._core import op as _op
-from jaxtorch._core.op import Array
+from jaxtorch._core.define import op as _op
+from jaxtorch._core.define.op import Array
+from jaxtorch._core.record import program
+from jaxtorch._core.run import interrupts, log, runner
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import torch
 
 import fuzz_calls
 import jaxtorch
-from jaxtorch._core import signatures
+from jaxtorch._core.define import overloads
 
 PREFIXES = {"torch": "", "linalg": "linalg_", "fft": "fft_", "special": "special_"}
 
@@ -54,7 +54,7 @@ def test_the_table_says_of_random_calls_what_pytorch_says(seed: int):
         name = PREFIXES[call.kind] + call.name
         function = getattr(fuzz_calls._space(torch, call.kind), call.name)
         large = re.search(r"\d{9,}|e\+", str(call))
-        if large or not signatures.overloads(name) or type(function).__name__ != "builtin_function_or_method":
+        if large or not overloads.overloads(name) or type(function).__name__ != "builtin_function_or_method":
             continue
         try:
             theirs, ours = call.make(torch), call.make(jaxtorch)
@@ -66,7 +66,7 @@ def test_the_table_says_of_random_calls_what_pytorch_says(seed: int):
         except Exception as error:
             kind = type(error)
         try:
-            signatures.refuse(name, tuple(ours[0][0]), ours[0][1])
+            overloads.refuse(name, tuple(ours[0][0]), ours[0][1])
             taken = True
         except TypeError:
             taken = False
@@ -78,7 +78,7 @@ def test_the_table_says_of_random_calls_what_pytorch_says(seed: int):
 
 
 def test_what_no_table_knows_is_not_refused():
-    signatures.refuse("no_function_of_this_name", (object(),), {})
+    overloads.refuse("no_function_of_this_name", (object(),), {})
 
 
 def test_an_argument_that_wants_to_be_asked_is_not_refused():
@@ -88,7 +88,7 @@ def test_an_argument_that_wants_to_be_asked_is_not_refused():
             return "asked"
 
     assert jaxtorch.sort(Asked()) == "asked"
-    signatures.refuse("sort", (Asked(), 1.5), {})
+    overloads.refuse("sort", (Asked(), 1.5), {})
 
 
 BY_OTHER_NAMES = [

@@ -11,8 +11,8 @@ import pytest
 import torch as reference
 
 import jaxtorch
-from jaxtorch._core import program
-from jaxtorch._core.log import Counts
+from jaxtorch._core.record import program
+from jaxtorch._core.run.log import Counts
 from parity import attempt, candidate, differences, outcome
 
 

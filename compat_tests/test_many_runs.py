@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fuzz_many_runs import differences
-from jaxtorch._core import cold, program, small_code, templates
+from jaxtorch._core.host import small_code, tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import templates
 
 
 @pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
@@ -17,5 +19,5 @@ def test_the_last_of_many_runs_is_as_right_as_the_first(seed: int, monkeypatch: 
     if seed % 4 == 2:
         monkeypatch.setattr(small_code, "made_in_c", None)
     if seed % 4 == 3:
-        monkeypatch.setattr(cold, "RUNS", 3)
+        monkeypatch.setattr(tiering, "RUNS", 3)
     assert not (text := differences(seed)), text

@@ -372,13 +372,13 @@ def test_pickle_keeps_a_module() -> None:
 
 
 def test_call_depth_returns_to_zero_after_a_failure() -> None:
-    from jaxtorch._core import calls
+    from jaxtorch._core.record import module_depth
 
     depths = []
 
     class Inner(candidate.nn.Module):
         def forward(self, fail: bool) -> None:
-            depths.append(calls.depth)
+            depths.append(module_depth.depth)
             if fail:
                 raise ValueError("boom")
 
@@ -389,7 +389,7 @@ def test_call_depth_returns_to_zero_after_a_failure() -> None:
         outer(False)
         with pytest.raises(ValueError, match="boom"):
             outer(True)
-        assert calls.depth == 0
+        assert module_depth.depth == 0
     assert depths == [3, 3, 3, 3]
 
 

@@ -42,7 +42,7 @@ import inspect
 import pickle
 import threading
 import jaxtorch as torch
-from jaxtorch._core import overrides
+from jaxtorch._core.dispatch import torch_function
 
 assert str(inspect.signature(torch.logaddexp)) == "(input, other, *, out=None)"
 assert pickle.loads(pickle.dumps(torch.logaddexp)) is torch.logaddexp

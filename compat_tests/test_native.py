@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxtorch._core import convolution, native
-from jaxtorch._core.convolution import Window
+from jaxtorch._core import native
+from jaxtorch._core.compile import convolution
+from jaxtorch._core.compile.convolution import Window
 from jaxtorch._ops._recurrent_scans import gru_scan, lstm_scan, rnn_scan
 from jaxtorch._ops.activation import _gelu, _gelu_p
 from jaxtorch._ops.attention import _heads_p

@@ -12,7 +12,7 @@ from jax import lax
 
 import jaxtorch
 from jaxtorch._core import native
-from jaxtorch._core.convolution import Window
+from jaxtorch._core.compile.convolution import Window
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the kernels are not built here")
 

@@ -11,8 +11,11 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, native_code, numpy_code, program, runner, small_code
-from jaxtorch._core.device import cpu
+from jaxtorch._core import native
+from jaxtorch._core.host import native_code, numpy_code, small_code, tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
+from jaxtorch._core.types.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
 needs_kernels = pytest.mark.skipif(native.steps() is None, reason="the kernels were not built")
@@ -31,9 +34,9 @@ def prepared(f: Callable[..., Any], *arrays: Any) -> tuple[list[Any], list[Any]]
     runner._structures.clear()
     cpu.slot.ran = None
     inputs, outs = [torch.tensor(a) for a in arrays], []
-    for _ in range(cold.WRITTEN_AFTER + 3):
+    for _ in range(tiering.WRITTEN_AFTER + 3):
         outs = f(torch, *inputs)
-        with cold.patience():
+        with tiering.patience():
             program.flush_all()
     plans = [s.plan for s in runner._structures.values() if s.on_host]
     return [*outs] if isinstance(outs, tuple) else [outs], plans
@@ -97,12 +100,13 @@ def test_two_threads_share_long_chains(shape: tuple[int, ...]):
 
 FORKED = """
 import os, jaxtorch as torch
-from jaxtorch._core import cold, program
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
 x = torch.arange(200000.0)
 def run():
-    for _ in range(cold.WRITTEN_AFTER + 3):
+    for _ in range(tiering.WRITTEN_AFTER + 3):
         y = (x * 2 + 1) / 3 - x
-        with cold.patience():
+        with tiering.patience():
             program.flush_all()
     return y.numpy().tobytes()
 first = run()
@@ -164,7 +168,7 @@ def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
     texts: list[str] = []
     define = numpy_code.define
     monkeypatch.setattr(numpy_code, "define", lambda text, *rest: (texts.append(text), define(text, *rest))[1])
-    monkeypatch.setattr(cold, "are_small", lambda kernels: True)
+    monkeypatch.setattr(tiering, "are_small", lambda kernels: True)
 
     def several(t: Any, x: Any, y: Any) -> Any:
         a = x * 2 + 1
@@ -181,9 +185,9 @@ def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
 def test_inputs_stay_as_they_are():
     x = torch.tensor(floats(60, 60))
     before = x.clone().numpy()
-    for _ in range(cold.WRITTEN_AFTER + 3):
+    for _ in range(tiering.WRITTEN_AFTER + 3):
         y = ((x - 1) * 2).abs()
-        with cold.patience():
+        with tiering.patience():
             program.flush_all()
     np.testing.assert_array_equal(x.numpy(), before)
     np.testing.assert_allclose(y.numpy(), np.abs((before - 1) * 2), rtol=1e-6)

@@ -10,15 +10,18 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, native_code, program, runner
-from jaxtorch._core.device import cpu
+from jaxtorch._core import native
+from jaxtorch._core.host import native_code, tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
+from jaxtorch._core.types.device import cpu
 
 pytestmark = [
     pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode"),
     pytest.mark.skipif(native.steps() is None, reason="the kernels were not built"),
 ]
 
-RUNS = cold.WRITTEN_AFTER + 3
+RUNS = tiering.WRITTEN_AFTER + 3
 EDGES = [0.0, -0.0, 1, -1, 3e-4, 87.9, 88.5, 88.72, 89, -87, -88, -110, 1e38, 1e-38, np.inf, -np.inf, np.nan]
 
 
@@ -87,7 +90,7 @@ def test_reductions_and_places():
 
 
 def test_long_sums_are_exact_enough(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cold, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "QUICK", 1e9)
     assert same(lambda t, x: (x.sum(), x.mean()), np.full(100_000, 0.1, np.float32), rtol=1e-6)
 
 

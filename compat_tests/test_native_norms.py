@@ -9,7 +9,8 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native
+from jaxtorch._core import native
+from jaxtorch._core.host import tiering
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the kernels are not built here")
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(not native.available(), reason="the kernels are 
                                           ((2, 4, 5, 17, 41), 2)])  # fmt: skip
 def test_group_norm(shape: tuple[int, ...], groups: int, parameters: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Values, gradients and second derivatives, of numbers with a mean that is not 0."""
-    monkeypatch.setattr(cold, "RUNS", 0)
+    monkeypatch.setattr(tiering, "RUNS", 0)
 
     def run(t: Any) -> list[Any]:
         rng = np.random.default_rng(groups)
@@ -37,7 +38,7 @@ def test_group_norm(shape: tuple[int, ...], groups: int, parameters: int, monkey
 
 def test_numbers_far_from_their_spread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mean of 1000 times the deviation, and many numbers."""
-    monkeypatch.setattr(cold, "RUNS", 0)
+    monkeypatch.setattr(tiering, "RUNS", 0)
     x = (np.random.default_rng(0).standard_normal((2, 8, 128, 128)) + 1000).astype(np.float32)
     exact = x.astype(np.float64).reshape(2, 2, -1)
     exact = (exact - exact.mean(2, keepdims=True)) / np.sqrt(exact.var(2, keepdims=True) + 1e-5)

@@ -10,7 +10,11 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, dtypes, program, symbols, templates, tracing
+from jaxtorch._core.compile import symbolic_sizes, tracing
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import templates
+from jaxtorch._core.types import dtypes
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +216,7 @@ def test_what_is_filled_in_and_run_often_is_right(name: str, monkeypatch: pytest
     for n in (6, 7, 9, 11, 13):
         array = np.random.default_rng(n).standard_normal((n, 5)).astype(np.float32)
         expected, found = _run(pytorch, body, array), None
-        for _ in range(cold.WRITTEN_AFTER + 3 if n > 9 else 1):
+        for _ in range(tiering.WRITTEN_AFTER + 3 if n > 9 else 1):
             found = _run(torch, body, array)
         if isinstance(expected, type) or isinstance(found, type):
             assert found is expected
@@ -263,7 +267,7 @@ def test_a_new_size_is_not_traced(name: str, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_conditions_are_those_of_the_sizes():
-    scope = symbols.Scope()
+    scope = symbolic_sizes.Scope()
     n, m = scope.extent("v[0]", 12), scope.extent("v[1]", 5)
     assert (n * m + 2) // 4 == 15 and n > m and n % 4 == 0 and max(n, m) is n and bool(n)
     assert [*scope.conditions] == [

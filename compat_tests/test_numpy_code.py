@@ -11,13 +11,16 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, program, runner, small_code
-from jaxtorch._core.device import cpu
-from jaxtorch._core.log import Counts
+from jaxtorch._core import native
+from jaxtorch._core.host import small_code, tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
+from jaxtorch._core.run.log import Counts
+from jaxtorch._core.types.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
 
-RUNS = cold.WRITTEN_AFTER + 3
+RUNS = tiering.WRITTEN_AFTER + 3
 
 
 def a(t: Any, *shape: int) -> Any:
@@ -52,7 +55,7 @@ def structures() -> list[Any]:
 @pytest.mark.parametrize("way", ["native", "numpy"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_function_gives_what_the_kernels_give(name: str, way: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cold, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "QUICK", 1e9)
     if way == "numpy":
         monkeypatch.setattr(native, "steps", lambda: None)
         monkeypatch.setattr(small_code, "made_in_c", None)

@@ -11,10 +11,10 @@ import pytest
 from jax import lax
 
 import jaxtorch as torch
-from jaxtorch._core import cold
-from jaxtorch._core.context import x64
-from jaxtorch._core.numpy_program import Doubt, NumpyProgram
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.compile.context import x64
+from jaxtorch._core.host import tiering
+from jaxtorch._core.host.numpy_program import Doubt, NumpyProgram
+from jaxtorch._core.record.program import IMMEDIATE
 from jaxtorch._ops.linalg_factor import linalg_cholesky
 
 SHAPES = [(5, 5), (2, 3, 4, 4), (7, 3), (3, 7), (2, 40, 36), (1, 1), (0, 3, 3), (0, 3), (3, 0)]
@@ -94,4 +94,4 @@ def test_a_small_factorisation_stays_on_the_host():
     """What finds out where it failed runs only then, and is not what it costs."""
     torch.linalg.cholesky(torch.eye(6) * 2)
     kernels = [entry.kernel for entry in linalg_cholesky.op.entries.values() if entry.in_avals[0].shape == (6, 6)]
-    assert kernels and all(cold.suits(k) and cold.quick_cost(k.on_numpy) < cold.QUICK / 2 for k in kernels)
+    assert kernels and all(tiering.suits(k) and tiering.quick_cost(k.on_numpy) < tiering.QUICK / 2 for k in kernels)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxtorch._core.context import x64
-from jaxtorch._core.numpy_program import Doubt, NumpyProgram
-from jaxtorch._core.numpy_rules import RULES
+from jaxtorch._core.compile.context import x64
+from jaxtorch._core.host.numpy_program import Doubt, NumpyProgram
+from jaxtorch._core.host.numpy_rules import RULES
 
 BF16 = np.dtype(jnp.bfloat16)
 FLOATS = [np.dtype(d) for d in ("float32", "float64", "float16")] + [BF16]

@@ -63,7 +63,7 @@ def test_other_mixtures_are_refused(name: str):
 
 
 def test_the_old_order_is_warned_of_once():
-    from jaxtorch._core.frontend import _Warned
+    from jaxtorch._core.dispatch.codegen import _Warned
 
     _Warned.numbers_first = False
     x = candidate().ones(2)

@@ -14,8 +14,8 @@ import pytest
 import torch as reference
 
 import jaxtorch
-from jaxtorch._core import program
-from jaxtorch._core.log import Counts
+from jaxtorch._core.record import program
+from jaxtorch._core.run.log import Counts
 from jaxtorch.optim import _joining, optimizer
 from parity import attempt, candidate, differences, outcome
 
@@ -578,7 +578,7 @@ def test_a_group_is_one_instruction():
     gradients(jaxtorch, params, 1)
     program.flush_all()
     optimizer.step()
-    from jaxtorch._core.device import cpu
+    from jaxtorch._core.types.device import cpu
 
     names = [item.name for item in cpu.slot.closing.code if not isinstance(item, int)]
     assert names == ["Adam"]

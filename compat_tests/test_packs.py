@@ -12,7 +12,9 @@ import pytest
 
 import jaxtorch as torch
 import jaxtorch.nn as nn
-from jaxtorch._core import cold, packs, program
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import state_packing
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="immediate mode has no programs")
 
@@ -133,8 +135,8 @@ def run(optimizer: str, compiled: bool, actions: list[list[str]]) -> list[Any]:
 def agree(optimizer: str, compiled: bool, actions: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     packed = run(optimizer, compiled, actions)
     with monkeypatch.context() as patch:
-        patch.setattr(packs, "MOST", 0)
-        patch.setattr("jaxtorch._core.runner._structures", {})
+        patch.setattr(state_packing, "MOST", 0)
+        patch.setattr("jaxtorch._core.run.runner._structures", {})
         plain = run(optimizer, compiled, actions)
     assert len(packed) == len(plain)
     for a, b in zip(packed, plain, strict=True):
@@ -184,7 +186,7 @@ def test_what_another_program_reads_at_each_step_stays_apart():
 
 
 def test_a_state_read_now_and_then_compiles_nothing_more():
-    from jaxtorch._core.log import Counts
+    from jaxtorch._core.run.log import Counts
 
     training = Training("momentum", False, 59)
 
@@ -201,7 +203,7 @@ def test_a_state_read_now_and_then_compiles_nothing_more():
 
 
 def test_a_program_chooses_its_packs_anew_when_it_is_compiled_in_full(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cold, "quick_runs", lambda line, kernels: 8)
+    monkeypatch.setattr(tiering, "quick_runs", lambda line, kernels: 8)
 
     def packed(steps: int, averages: bool) -> bool:
         training = Training("momentum", False, 60)
@@ -265,12 +267,12 @@ def test_another_thread_may_be_quicker(monkeypatch: pytest.MonkeyPatch):
         training.step()
     training.optimizer.zero_grad()
     program.flush_all()
-    weight, unpack = training.net[0].weight, packs.unpack
+    weight, unpack = training.net[0].weight, state_packing.unpack
     assert weight._value.pack is not None
 
     def later(value: Any) -> Any:
         unpack(value)
         return unpack(value)
 
-    monkeypatch.setattr(packs, "unpack", later)
+    monkeypatch.setattr(state_packing, "unpack", later)
     assert weight.isfinite().all() and len(weight.tolist()) == len(weight)

@@ -1,4 +1,4 @@
-"""`jaxtorch._core.printing` against PyTorch's `repr`, character for character."""
+"""`jaxtorch._core.tensor.printing` against PyTorch's `repr`, character for character."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from jaxtorch._core import printing
+from jaxtorch._core.tensor import printing
 
 NAN, INF = math.nan, math.inf
 FLOATS = ["float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"]

@@ -10,7 +10,7 @@ import torch as pytorch
 
 import jaxtorch
 from jaxtorch._core import native
-from jaxtorch._core.context import tracing_for
+from jaxtorch._core.compile.context import tracing_for
 from jaxtorch._ops import products
 
 

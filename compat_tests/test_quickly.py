@@ -9,9 +9,11 @@ import jax
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import cold, program, runner
-from jaxtorch._core.log import Counts, explain_recompiles
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.host import tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import runner
+from jaxtorch._core.run.log import Counts, explain_recompiles
 
 pytestmark = pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by itself in immediate mode")
 
@@ -20,8 +22,8 @@ pytestmark = pytest.mark.skipif(IMMEDIATE, reason="each operation is compiled by
 def efforts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How each program that is compiled whole inside is compiled, in a process that begins here."""
     program.flush_all()
-    cold.forget()
-    monkeypatch.setattr(cold, "QUICK", 1.0)
+    tiering.forget()
+    monkeypatch.setattr(tiering, "QUICK", 1.0)
     made: list[str] = []
     whole = runner._whole
 
@@ -31,7 +33,7 @@ def efforts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
     monkeypatch.setattr(runner, "_whole", watched)
     yield made
-    cold.forget()
+    tiering.forget()
 
 
 def chain(size: int, steps: int = 1) -> float:
@@ -73,7 +75,7 @@ def test_a_loop_whose_loss_is_read_now_and_then_is_one_loop(efforts: list[str]) 
 def test_shapes_that_vary_are_compiled_quickly(efforts: list[str]) -> None:
     losses = trained(12, [33, 34, 35])
     assert len(efforts) >= 3 and set(efforts) == {"quick"}
-    cold.forget()
+    tiering.forget()
     alike = trained(12, [33, 34, 35])
     assert alike == pytest.approx(losses, rel=1e-5)
 
@@ -83,12 +85,12 @@ def test_a_loop_after_another_is_compiled_quickly_until_it_has_run_for_long(
 ) -> None:
     assert {chain(181) for _ in range(3)} == {543.0} and efforts == ["full"]
     assert {chain(182, 2) for _ in range(3)} == {182 * 7.0} and efforts == ["full", "quick"]
-    monkeypatch.setattr(cold, "COMPILING", 0.0)  # it is compiled in full before the quick one has run
+    monkeypatch.setattr(tiering, "COMPILING", 0.0)  # it is compiled in full before the quick one has run
     assert {chain(183, 3) for _ in range(3)} == {183 * 15.0} and efforts == ["full", "quick", "full"]
 
 
 def test_after_so_many_runs_it_is_compiled_in_full(efforts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "quick_runs", lambda line, kernels: 3)
+    monkeypatch.setattr(tiering, "quick_runs", lambda line, kernels: 3)
     seen = []
     before = Counts.compiled
     for _ in range(8):
@@ -103,7 +105,7 @@ def test_donated_state_and_packs_go_on_from_one_effort_to_the_other(
     efforts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = trained(14, [36])
-    monkeypatch.setattr(cold, "quick_runs", lambda line, kernels: 4)
+    monkeypatch.setattr(tiering, "quick_runs", lambda line, kernels: 4)
     runner._structures.clear()
     efforts.clear()
     assert trained(14, [36]) == pytest.approx(expected, rel=1e-5)
@@ -127,7 +129,7 @@ def test_what_torch_compile_captures_is_compiled_in_full(efforts: list[str]) -> 
 
 
 def test_numpy_switched_off_switches_this_off(efforts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cold, "RUNS", 0)
+    monkeypatch.setattr(tiering, "RUNS", 0)
     for size in (189, 190, 189, 190):
         assert chain(size) == 3.0 * size
     assert efforts == ["full", "full"]
@@ -137,8 +139,8 @@ def test_options_that_xla_does_not_know_are_left_out_and_without_any_it_compiles
     efforts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = {"xla_no_such_option": 1}
-    for first, options, effort in ((1000, absent, "full"), (1003, {**cold.QUICK_OPTIONS, **absent}, "quick")):
-        monkeypatch.setattr(cold, "QUICK_OPTIONS", options)
+    for first, options, effort in ((1000, absent, "full"), (1003, {**tiering.QUICK_OPTIONS, **absent}, "quick")):
+        monkeypatch.setattr(tiering, "QUICK_OPTIONS", options)
         efforts.clear()
         for size in range(first, first + 3):
             for _ in range(4):
@@ -148,7 +150,7 @@ def test_options_that_xla_does_not_know_are_left_out_and_without_any_it_compiles
 
 def test_loops_of_known_length_count_as_often_as_they_run(efforts: list[str]) -> None:
     """What a run costs where NumPy has no rule: the elements of its results, those of a loop's body at each turn."""
-    from jaxtorch._core.numpy_program import elements, equations
+    from jaxtorch._core.host.numpy_program import elements, equations
 
     def body(x: Any, _: Any) -> Any:
         return x * 2, None

@@ -10,7 +10,7 @@ import torch
 
 import jaxtorch
 from expressions import outcome, rows, same
-from jaxtorch._core import random as core_random
+from jaxtorch._core.random import generator as core_random
 from jaxtorch.random import fork_rng
 from parity import parity_test
 
@@ -354,7 +354,7 @@ def test_drawing_on_a_device_takes_a_key_that_moves_on():
     jaxtorch.manual_seed(1)
     keys = [core_random.key_of(None, slot).tolist() for _ in range(2)]
     assert keys[0] != keys[1]
-    from jaxtorch._core.tensor import from_host
+    from jaxtorch._core.tensor.tensor import from_host
     from jaxtorch._ops.random import _draw_on
 
     def drawn(kind, a, b, dtype=jaxtorch.float32):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from jaxtorch._core import sampling
-from jaxtorch._core.mersenne import MersenneTwister, in_memory_order
+from jaxtorch._core.random import sampling
+from jaxtorch._core.random.mersenne import MersenneTwister, in_memory_order
 
 NUMPY = {
     torch.float32: np.float32, torch.float64: np.float64, torch.float16: np.float16,

@@ -14,9 +14,13 @@ import numpy as np
 import pytest
 
 import jaxtorch as torch
-from jaxtorch._core import failures, modes, program, recorder, runner, tensor
-from jaxtorch._core.device import cpu
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.dispatch import recorder
+from jaxtorch._core.record import deferred_errors, program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import runner
+from jaxtorch._core.tensor import tensor
+from jaxtorch._core.types import grad_mode
+from jaxtorch._core.types.device import cpu
 
 IN_C = program.record_in_c, tensor.finish_in_c
 pytestmark = [
@@ -35,12 +39,12 @@ def in_c_before_and_afterwards() -> Iterator[None]:
     are looked at."""
     program.flush_all()
     threads, program._threads = program._threads, {0: None}
-    watched = modes.watch[:]
-    modes.watch.clear()
+    watched = grad_mode.watch[:]
+    grad_mode.watch.clear()
     recorder.begin()
     yield
     program._threads = threads
-    modes.watch[:] = watched
+    grad_mode.watch[:] = watched
     recorder.begin()
 
 
@@ -109,7 +113,7 @@ def traces(f: Callable[..., Any], grad: bool, in_c: bool, monkeypatch: pytest.Mo
     """What a function records, makes and computes."""
     use(in_c)
     monkeypatch.setattr(
-        failures, "waiting", False
+        deferred_errors, "waiting", False
     )  # else what is done on the host by now is done before an index is used
     torch.manual_seed(0)
     x, w = torch.randn(4, 4), torch.randn(4, 4, requires_grad=grad)
@@ -211,7 +215,7 @@ def test_operations_stay_in_c_in_inference_mode_and_after_it(asked: list[Any]) -
             assert not (x * w).requires_grad and (x * w).is_inference()
         with torch.inference_mode(False):
             assert (x * w).requires_grad and not (x * w).is_inference()
-    assert modes.watch == ["inference"]
+    assert grad_mode.watch == ["inference"]
     for _ in range(2):
         after = w * x
     assert asked[-1] is after and after.requires_grad and not after.is_inference()

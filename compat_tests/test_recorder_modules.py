@@ -14,9 +14,11 @@ import pytest
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core import calls, program, recorder, runner
-from jaxtorch._core.device import cpu
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.dispatch import recorder
+from jaxtorch._core.record import module_depth, program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.run import runner
+from jaxtorch._core.types.device import cpu
 
 IN_C = recorder.extension()
 pytestmark = pytest.mark.skipif(IN_C is None, reason="the recorder was not built")
@@ -131,17 +133,17 @@ def test_a_module_without_its_init() -> None:
 def test_errors_leave_the_depth_as_it_was() -> None:
     class Failing(torch.nn.Module):
         def forward(self, x: Any) -> Any:
-            assert calls.depth == 2
+            assert module_depth.depth == 2
             raise KeyError("inside")
 
     model = torch.nn.Sequential(Failing())
-    assert calls.depth == 0
+    assert module_depth.depth == 0
     with pytest.raises(KeyError, match="inside"):
         model(1)
-    assert calls.depth == 0
+    assert module_depth.depth == 0
     with pytest.raises(TypeError, match="forward"):
         model[0]()
-    assert calls.depth == 0
+    assert module_depth.depth == 0
 
 
 def test_hooks_listen() -> None:

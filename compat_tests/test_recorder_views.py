@@ -12,8 +12,11 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import indexing, modes, program, recorder, views
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.dispatch import recorder
+from jaxtorch._core.record import program
+from jaxtorch._core.record.program import IMMEDIATE
+from jaxtorch._core.tensor import indexing, views
+from jaxtorch._core.types import grad_mode
 
 IN_C = indexing.viewed_in_c, indexing.rows_in_c, views.several_in_c, views.put_in_c
 pytestmark = [
@@ -31,12 +34,12 @@ def use(made: Any) -> None:
 def as_in_a_new_process() -> Iterator[None]:
     program.flush_all()
     threads, program._threads = program._threads, {0: None}
-    watched = modes.watch[:]
-    modes.watch.clear()
+    watched = grad_mode.watch[:]
+    grad_mode.watch.clear()
     recorder.begin()
     yield
     program._threads = threads
-    modes.watch[:] = watched
+    grad_mode.watch[:] = watched
     recorder.begin()
 
 

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtorch._core import numpy_recurrent
-from jaxtorch._core.context import x64
-from jaxtorch._core.numpy_program import NumpyProgram
+from jaxtorch._core.compile.context import x64
+from jaxtorch._core.host import numpy_recurrent
+from jaxtorch._core.host.numpy_program import NumpyProgram
 from jaxtorch._ops import _recurrent_scans as scans
 
 STEPS, ROWS, WIDTH = 5, 3, 4

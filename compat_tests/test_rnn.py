@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import jaxtorch
-from jaxtorch._core.op import registry
+from jaxtorch._core.define.op import registry
 from module_kit import check, lines, parity
 from parity import attempt, parity_test
 

@@ -73,7 +73,7 @@ def test_line(torch: Any, line: str) -> Any:
 
 def test_poles_of_lgamma_on_numpy() -> None:
     """What DataLoader workers compute: infinite, not ValueError."""
-    from jaxtorch._core.numpy_rules import RULES
+    from jaxtorch._core.host.numpy_rules import RULES
 
     found = RULES["lgamma"].run(np.array([-3.0, 0.0, 4.0, np.inf, 1e308]))
     assert np.isinf(found[[0, 1, 3, 4]]).all() and found[2] == pytest.approx(np.log(6))

@@ -10,15 +10,17 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native_code, program, runner, small_code
-from jaxtorch._core.device import cpu
+from jaxtorch._core.host import native_code, small_code, tiering
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
+from jaxtorch._core.types.device import cpu
 
 pytestmark = [
     pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode"),
     pytest.mark.skipif(small_code.made_in_c is None, reason="the recorder was not built"),
 ]
 
-RUNS = cold.WRITTEN_AFTER + 3
+RUNS = tiering.WRITTEN_AFTER + 3
 RNG = np.random.default_rng(0)
 
 

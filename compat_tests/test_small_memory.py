@@ -10,8 +10,10 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import native_code, program, runner, small_code, small_memory
-from jaxtorch._core.small_memory import Blocks
+from jaxtorch._core.host import native_code, small_code, small_memory
+from jaxtorch._core.host.small_memory import Blocks
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
 from test_small_code import RUNS, ran
 
 pytestmark = [

@@ -176,7 +176,7 @@ def test_complex_numbers_of_half_precision_are_refused():
 
 
 def test_asarray_warns_where_the_history_is_kept_unasked(monkeypatch):
-    monkeypatch.setattr("jaxtorch._core.warned._said", set())
+    monkeypatch.setattr("jaxtorch._core.types.warn_once._said", set())
     for lib in (torch, jaxtorch):
         x = _leaf(lib)
         with warnings.catch_warnings(record=True) as said:

@@ -13,7 +13,7 @@ import pytest
 import torch as reference
 
 import jaxtorch
-from jaxtorch._core.runner import _structures
+from jaxtorch._core.run.runner import _structures
 from parity import attempt, parity_test
 
 # PyTorch warns once a process that it does not check indices, and that its CSR is in beta.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from jaxtorch._core import indexing, strides, viewstrides
+from jaxtorch._core.tensor import indexing, strides, view_strides
 from parity import candidate
 
 Report = tuple[tuple[int, ...], tuple[int, ...], int]
@@ -56,7 +56,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
 
 
 def layout_of(name: str, x: torch.Tensor, arguments: tuple[Any, ...]) -> Any:
-    return getattr(viewstrides if hasattr(viewstrides, name) else strides, name)(*report(x), *arguments)
+    return getattr(view_strides if hasattr(view_strides, name) else strides, name)(*report(x), *arguments)
 
 
 def base(size: tuple[int, ...], kind: str = "plain") -> torch.Tensor:
@@ -150,7 +150,7 @@ def test_flatten(size: tuple[int, ...], dims: tuple[int, int]) -> None:
 def test_as_strided(arguments: tuple[Any, ...]) -> None:
     x = base((2, 3))[1]
     expected = outcome(lambda: report(x.as_strided(*arguments)))
-    assert outcome(lambda: viewstrides.as_strided(*report(x), *arguments, storage=6, itemsize=4)) == expected
+    assert outcome(lambda: view_strides.as_strided(*report(x), *arguments, storage=6, itemsize=4)) == expected
 
 
 @pytest.mark.parametrize("name, arguments", [
@@ -163,7 +163,7 @@ def test_parts(name: str, arguments: Any, size: tuple[int, ...], dim: int) -> No
     x = base(size)
     step = (*x.stride(), 1)[dim if x.ndim else 0] if dim < max(x.ndim, 1) else 1
     found = outcome(
-        lambda: [(start * step, length) for start, length in getattr(viewstrides, name)(size, arguments, dim)]
+        lambda: [(start * step, length) for start, length in getattr(view_strides, name)(size, arguments, dim)]
     )
     call = getattr(x, name)
     assert found == outcome(lambda: [(p.storage_offset(), p.shape[dim]) for p in call(arguments, dim)])
@@ -178,9 +178,9 @@ def test_view_as_complex_and_real() -> None:
     ]:  # fmt: skip
         x = storage.as_strided(size, stride, offset)
         expected = outcome(lambda x=x: report(torch.view_as_complex(x)))
-        assert outcome(lambda x=x: viewstrides.view_as_complex(*report(x))) == expected
+        assert outcome(lambda x=x: view_strides.view_as_complex(*report(x))) == expected
         z = torch.zeros(60, dtype=torch.complex64).as_strided(size, stride, offset)
-        assert viewstrides.view_as_real(*report(z)) == report(torch.view_as_real(z))
+        assert view_strides.view_as_real(*report(z)) == report(torch.view_as_real(z))
 
 
 @pytest.mark.parametrize("new, name", [(torch.float64, "Double"), (torch.int16, "Short"), (torch.int32, "Int")])
@@ -194,7 +194,7 @@ def test_view_dtype(new: torch.dtype, name: str) -> None:
     ]:  # fmt: skip
         x = storage.as_strided(size, stride, offset)
         expected = outcome(lambda x=x: report(x.view(new)))
-        found = outcome(lambda x=x: viewstrides.view_dtype(*report(x), 4, new.itemsize, ("Float", name)))
+        found = outcome(lambda x=x: view_strides.view_dtype(*report(x), 4, new.itemsize, ("Float", name)))
         assert found == expected
 
 

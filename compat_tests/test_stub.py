@@ -13,7 +13,7 @@ import pytest
 import jaxtorch as torch
 from conftest import ROOT, Run
 
-STUB = ROOT / "jaxtorch" / "_core" / "tensor.pyi"
+STUB = ROOT / "jaxtorch" / "_core" / "tensor" / "tensor.pyi"
 
 
 def members() -> dict[str, ast.stmt]:

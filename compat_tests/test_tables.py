@@ -13,7 +13,10 @@ import torch as reference
 from jax import lax
 
 import jaxtorch as torch
-from jaxtorch._core import native, program, runner, tables
+from jaxtorch._core import native
+from jaxtorch._core.compile import embedding_products
+from jaxtorch._core.record import program
+from jaxtorch._core.run import runner
 from jaxtorch._ops.embedding import _picked_p
 from jaxtorch._ops.products import times, times_transposed
 
@@ -46,7 +49,7 @@ def test_kernels(count: int, size: int, columns: int) -> None:
 @built
 @pytest.mark.parametrize("valid", [False, True])
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("name", sorted(tables.READERS))
+@pytest.mark.parametrize("name", sorted(embedding_products.READERS))
 def test_layers_read_a_table(name: str, reverse: bool, valid: bool) -> None:
     rng = np.random.default_rng(0)
     gates, size, steps, batch, units = {"l": 4, "g": 3, "r": 1}[name[0]], 20, 9, 21, 70
@@ -119,7 +122,7 @@ def test_a_program_means_the_same(fn: Any) -> None:
         w = jnp.asarray(rng.standard_normal((200, 64), np.float32))
         index = jnp.asarray(rng.integers(-2, 33, 500))
         expected = jax.jit(fn)(table, index, w)
-        got = jax.jit(tables.mapped(fn))(table, index, w)
+        got = jax.jit(embedding_products.mapped(fn))(table, index, w)
     assert jax.tree.structure(got) == jax.tree.structure(expected)
     for g, e in zip(jax.tree.leaves(got), jax.tree.leaves(expected), strict=True):
         assert (g.shape, g.dtype) == (e.shape, e.dtype)
@@ -142,7 +145,7 @@ def test_fewer_multiplications() -> None:
     table, w, index = jnp.ones((128, 64)), jnp.ones((256, 64)), jnp.zeros((1024,), jnp.int32)
     plain = _multiplications(gradients_of_layer, table, index, w)
     assert plain == 3 * 1024 * 64 * 256
-    assert _multiplications(tables.mapped(gradients_of_layer), table, index, w) == plain // 8
+    assert _multiplications(embedding_products.mapped(gradients_of_layer), table, index, w) == plain // 8
 
 
 def gradients_of_layer(table: Any, index: Any, w: Any) -> Any:

@@ -11,7 +11,9 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core import cold, native, runner
+from jaxtorch._core import native
+from jaxtorch._core.host import tiering
+from jaxtorch._core.run import runner
 from jaxtorch._ops import taps as own
 
 WAYS = [
@@ -24,7 +26,7 @@ WAYS = [
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The kernel for arrays of any size, or not at all."""
     monkeypatch.setattr(native, "SMALL", 0 if request.param == "kernel" else 1 << 60)
-    monkeypatch.setattr(cold, "RUNS", 0)  # XLA runs what is small as well
+    monkeypatch.setattr(tiering, "RUNS", 0)  # XLA runs what is small as well
     jax.clear_caches()
     runner._structures.clear()
     yield request.param

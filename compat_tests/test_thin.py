@@ -11,7 +11,7 @@ import torch as reference
 from jax import lax
 
 import jaxtorch as torch
-from jaxtorch._core import lowering, thin
+from jaxtorch._core.compile import channels_last, matvec
 
 # shapes, contracted dimensions, batch dimensions
 PRODUCTS = {
@@ -39,21 +39,21 @@ def test_product(name: str, dtype: str) -> None:
         def fn(a: Any, b: Any) -> Any:
             return lax.dot_general(a, b, (contracted, batch))
 
-        assert lowering.needs_other_code(jax.make_jaxpr(jax.jit(fn))(a, b).jaxpr)
-        assert "dot_general" not in str(jax.make_jaxpr(lowering.lowered(fn))(a, b))
-        got, expected = jax.jit(lowering.lowered(fn))(a, b), fn(a, b)
+        assert channels_last.needs_other_code(jax.make_jaxpr(jax.jit(fn))(a, b).jaxpr)
+        assert "dot_general" not in str(jax.make_jaxpr(channels_last.lowered(fn))(a, b))
+        got, expected = jax.jit(channels_last.lowered(fn))(a, b), fn(a, b)
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("a_shape", "b_shape"),
-    [((2, 6), (6, 5)), ((1, 1), (1, 5)), ((1, 6), (6, 1)), ((1, 256), (256, 1 + thin.LARGEST // 256))],
+    [((2, 6), (6, 5)), ((1, 1), (1, 5)), ((1, 6), (6, 1)), ((1, 256), (256, 1 + matvec.LARGEST // 256))],
     ids=["two rows", "nothing summed", "one result", "large"],
 )
 def test_others_stay(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> None:
     a, b = np.ones(a_shape, np.float32), np.ones(b_shape, np.float32)
-    assert not lowering.needs_other_code(jax.make_jaxpr(lambda a, b: a @ b)(a, b).jaxpr)
+    assert not channels_last.needs_other_code(jax.make_jaxpr(lambda a, b: a @ b)(a, b).jaxpr)
 
 
 def _sequence(torch: Any) -> tuple[list[float], Any]:

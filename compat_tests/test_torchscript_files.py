@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import jaxtorch
-from jaxtorch._core.op import functions, methods
+from jaxtorch._core.define.op import functions, methods
 from jaxtorch.jit import _operations
 from jaxtorch.jit._same_names import SAME
 from torchscript_kit import same

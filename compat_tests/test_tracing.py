@@ -13,7 +13,7 @@ from jax import lax
 from jax._src import core
 
 import jaxtorch as torch
-from jaxtorch._core import tracing
+from jaxtorch._core.compile import tracing
 
 F32 = np.float32
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conftest import Run
-from jaxtorch._core.program import IMMEDIATE
+from jaxtorch._core.record.program import IMMEDIATE
 
 STEPS = """
 import warnings
 import jaxtorch as torch
-from jaxtorch._core import failures
+from jaxtorch._core.record import deferred_errors
 from torch import nn
 warnings.simplefilter("ignore")  # create_graph warns
 torch.manual_seed(0)
@@ -30,7 +30,7 @@ step = {step}
 x, y, losses = torch.randn(64, 64), torch.arange(64) % 3, []
 for k in range(60):
     losses.append(step(x * 1e6 if k == 50 else x, y))
-assert len(failures._unread) > 6, len(failures._unread)
+assert len(deferred_errors._unread) > 6, len(deferred_errors._unread)
 for t in [losses[50], losses[59], model[0].bias, model[0].bias.grad]:
     try:
         t.tolist()

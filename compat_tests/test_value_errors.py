@@ -18,7 +18,8 @@ import torch as reference
 import jaxtorch as torch
 from conftest import Run
 from fuzz_value_errors import differs
-from jaxtorch._core import failures, handlers, program, runner
+from jaxtorch._core.record import deferred_errors, program
+from jaxtorch._core.run import except_handlers, runner
 
 RECORDED = not program.IMMEDIATE
 LIBRARIES = (torch, reference)
@@ -295,7 +296,7 @@ def test_a_training_step_is_one_program(around: str) -> None:
         return before(*args)
 
     if around == "nothing catches":
-        failures.waiting = False
+        deferred_errors.waiting = False
     try:
         flushed = program._flushed
 
@@ -308,7 +309,7 @@ def test_a_training_step_is_one_program(around: str) -> None:
         program.flush_all()
     finally:
         program._flushed = flushed
-        failures.waiting = True
+        deferred_errors.waiting = True
     assert len(counted) <= 9
 
 
@@ -456,7 +457,7 @@ def test_scripts(name: str, run_python: Run, tmp_path: Any) -> None:
 
 
 def around() -> tuple[int, bool]:
-    found = handlers.around()
+    found = except_handlers.around()
     return sum(r[1] in CODES for r in found.regions), found.in_loops
 
 
@@ -524,7 +525,7 @@ def test_what_stands_around_a_call() -> None:
             note("suppress")
         with _noting([]):
             note("a generator that catches")
-        if handlers.standing is not None:
+        if except_handlers.standing is not None:
             with Ends():
                 note("with")
             with _timed():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from jaxtorch._core import warned
+from jaxtorch._core.types import warn_once
 from jaxtorch._tensor import storage_warnings
 from parity import candidate
 
@@ -160,7 +160,7 @@ def opening(w: warnings.WarningMessage) -> str:
 @pytest.mark.parametrize("name", [*ONCE, *FIRST, *EACH])
 def test_what_is_warned_of(name: str):
     call = (ONCE | FIRST | EACH)[name]
-    warned._said.clear()
+    warn_once._said.clear()
     torch.set_warn_always(True)  # PyTorch's own may have come before
     try:
         theirs = caught(call, torch)

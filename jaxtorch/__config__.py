@@ -11,7 +11,7 @@ def show() -> str:
     import jaxlib
     import numpy
 
-    from ._core.recorder import parts
+    from ._core.dispatch.recorder import parts
 
     lines = [f"{module.__name__} {module.__version__}" for module in (jax, jaxlib, numpy)]
     lines += [f"{name}: {why or 'yes'}" for name, why in parts()]

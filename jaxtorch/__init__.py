@@ -13,15 +13,26 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _absent_names, _ops, _tensor
-from ._core import dtypes as _dtypes
-from ._core import log as _log
-from ._core import op as _op
-from ._core import program as _program
-from ._core import recorder as _recorder
-from ._core.device import device
-from ._core.dtypes import dtype
-from ._core.log import explain_recompiles
-from ._core.modes import (
+from ._core.define import op as _op
+from ._core.dispatch import recorder as _recorder
+from ._core.random.generator import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from ._core.record import program as _program
+from ._core.run import log as _log
+from ._core.run.log import explain_recompiles
+from ._core.tensor.printing import set_printoptions
+from ._core.tensor.tensor import Tensor
+from ._core.types import dtypes as _dtypes
+from ._core.types.device import device
+from ._core.types.dtypes import dtype
+from ._core.types.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -29,10 +40,7 @@ from ._core.modes import (
     no_grad,
     set_grad_enabled,
 )
-from ._core.printing import set_printoptions
-from ._core.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from ._core.size import Size
-from ._core.tensor import Tensor
+from ._core.types.size import Size
 from ._install import install, uninstall
 from ._ops.constants import (
     channels_last,

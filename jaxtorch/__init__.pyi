@@ -12,11 +12,11 @@ import numpy as np
 from typing_extensions import TypeIs
 
 from . import return_types as return_types
-from ._core.device import device as _Device
-from ._core.dtypes import dtype as _dtype
-from ._core.random import Generator as Generator
-from ._core.size import Size as Size
-from ._core.tensor import Tensor as Tensor
+from ._core.types.device import device as _Device
+from ._core.types.dtypes import dtype as _dtype
+from ._core.random.generator import Generator as Generator
+from ._core.types.size import Size as Size
+from ._core.tensor.tensor import Tensor as Tensor
 from .cuda import AcceleratorError as AcceleratorError
 from ._streams import Event as Event
 from .testing._file_check import FileCheck as FileCheck
@@ -72,14 +72,14 @@ from ._rare import cond as cond
 from ._ops.constants import contiguous_format as contiguous_format
 from . import cpu as cpu
 from . import cuda as cuda
-from ._core.random import default_generator as default_generator
+from ._core.random.generator import default_generator as default_generator
 from ._quantized import dequantize as dequantize
-from ._core.device import device as device
+from ._core.types.device import device as device
 from . import distributed as distributed
 from . import distributions as distributions
-from ._core.dtypes import dtype as dtype
-from ._core.modes import enable_grad as enable_grad
-from ._core.log import explain_recompiles as explain_recompiles
+from ._core.types.dtypes import dtype as dtype
+from ._core.types.grad_mode import enable_grad as enable_grad
+from ._core.run.log import explain_recompiles as explain_recompiles
 from . import export as export
 from . import fft as fft
 from ._ops.typeinfo import finfo as finfo
@@ -90,10 +90,10 @@ from .ao.quantization.fake_quantize import fused_moving_avg_obs_fake_quant as fu
 from . import futures as futures
 from . import fx as fx
 from ._names import get_device_module as get_device_module
-from ._core.random import get_rng_state as get_rng_state
+from ._core.random.generator import get_rng_state as get_rng_state
 from . import hub as hub
 from ._ops.typeinfo import iinfo as iinfo
-from ._core.modes import inference_mode as inference_mode
+from ._core.types.grad_mode import inference_mode as inference_mode
 from . import info as info
 from . import interop as interop
 from ._ops.constants import jagged as jagged
@@ -109,7 +109,7 @@ from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nested as nested
 from . import nn as nn
-from ._core.modes import no_grad as no_grad
+from ._core.types.grad_mode import no_grad as no_grad
 from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
@@ -129,7 +129,7 @@ from ._quantized import quantize_per_tensor_dynamic as quantize_per_tensor_dynam
 from . import quasirandom as quasirandom
 from . import random as random
 from . import serialization as serialization
-from ._core.modes import set_grad_enabled as set_grad_enabled
+from ._core.types.grad_mode import set_grad_enabled as set_grad_enabled
 from . import signal as signal
 from . import sparse as sparse
 from ._ops.constants import sparse_bsc as sparse_bsc

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, Union
 
-from ._core import signatures
+from ._core.define import overloads
 
 _REASON = "jaxtorch does not have it"
 
@@ -51,7 +51,7 @@ def absent_function(api: str, reason: str = _REASON) -> Callable[..., NoReturn]:
 
     def missing(*args: Any, **kwargs: Any) -> NoReturn:
         if api.startswith("torch.") and api.count(".") == 1:
-            signatures.refuse(missing.__name__, args, kwargs)
+            overloads.refuse(missing.__name__, args, kwargs)
         raise NotImplementedError(f"{api}: {reason}")
 
     missing.__name__ = missing.__qualname__ = api.rpartition(".")[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from ._core import failures
-from ._core.device import _slots, device, jax_devices
-from ._core.program import flush_device
+from ._core.record import deferred_errors
+from ._core.record.program import flush_device
+from ._core.types.device import _slots, device, jax_devices
 
 
 def index_of(d: Any, kind: str = "cuda") -> int:
@@ -37,7 +37,7 @@ def synchronize(kind: str, index: int) -> None:
         flush_device(slot)
         # Programs of one device run in order: the end of a new one is the end of all before it.
         jax.jit(_next)(jax.device_put(0, slot.jax)).block_until_ready()
-    failures.raise_pending()
+    deferred_errors.raise_pending()
 
 
 def _next(x: Any) -> Any:

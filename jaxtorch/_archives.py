@@ -9,9 +9,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from ._core.dtypes import uint8
-from ._core.op import functions
-from ._core.tensor import Tensor
+from ._core.define.op import functions
+from ._core.tensor.tensor import Tensor
+from ._core.types.dtypes import uint8
 from ._saving import _record
 
 _ALIGNMENT = 64

@@ -7,9 +7,9 @@ from typing import Any
 
 from ._absent import AbsentAttribute as _AbsentAttribute
 from ._absent import absent as _absent
-from ._core.device import device as _device
-from ._core.size import Size as _Size
-from ._core.tensor import Tensor as _Tensor
+from ._core.tensor.tensor import Tensor as _Tensor
+from ._core.types.device import device as _device
+from ._core.types.size import Size as _Size
 
 torch = sys.modules["jaxtorch"]  # `torch.torch`
 DeviceObjType = _device

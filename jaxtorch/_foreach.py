@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import linalg
-from ._core.tensor import Tensor
-from ._core.value import python_number
+from ._core.tensor.tensor import Tensor
+from ._core.types.value import python_number
 from .overrides import handle_torch_function, has_torch_function
 
 UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt

@@ -25,8 +25,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from . import _absent_names
-from ._core import overrides
-from ._core.unbound import unbind
+from ._core.dispatch import torch_function
+from ._core.dispatch.class_attributes import unbind
 
 TORCH_VERSION = "2.13.0"
 """The PyTorch version whose API and behaviour jaxtorch follows; also what `torch.__version__` says."""
@@ -68,7 +68,8 @@ def install() -> None:
     jax = logging.getLogger("jax")
     if jax.level == logging.NOTSET and not os.environ.get("JAX_LOGGING_LEVEL"):
         jax.setLevel(logging.WARNING)  # programs that give the root logger a level mean to see their own lines
-    # Of a program that forks: its child stays away from JAX (hostmode). Last of all, so that filters of the program's own count.
+    # Of a program that forks: its child stays away from JAX (`_core/host/forked.py`). Last of all, so that filters of the
+    # program's own count.
     warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning, append=True)
     spawn.get_preparation_data = _preparation_data
     builtins.__build_class__ = _build_class
@@ -244,7 +245,7 @@ def _build_class(*args: Any, **kwargs: Any) -> Any:
     """Makes a class, as the `class` statement does. One that is no tensor and has `__torch_function__` will want to be asked."""
     cls = _python_build_class(*args, **kwargs)
     if "__torch_function__" in getattr(cls, "__dict__", ()):
-        overrides.expect(cls)
+        torch_function.expect(cls)
     if isinstance(cls, type):
         unbind(cls)
     return cls

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ._core import dtypes, host, layouts, views
-from ._core.device import cpu, device, jax_devices
-from ._core.dtypes import dtype
-from ._core.holders import LISTED, counted
-from ._core.op import functions
-from ._core.size import Size
-from ._core.tensor import Tensor, from_host
+from ._core.define.op import functions
+from ._core.tensor import layouts, numpy_sharing, views
+from ._core.tensor.tensor import Tensor, from_host
+from ._core.types import dtypes
+from ._core.types.device import cpu, device, jax_devices
+from ._core.types.dtypes import dtype
+from ._core.types.reference_counts import LISTED, counted
+from ._core.types.size import Size
 from ._ops.constants import _SCHEMES, _layout, qscheme
 from ._saving import OWN_PRIORITY, STORAGES, packages
 from ._tensor.storage_types import TypedStorage
@@ -91,7 +92,7 @@ class LoadedStorage:
         if self.owner is None:
             layout = layouts.normal(size, stride, offset)
             if offset == 0 and numel == flat.size and (layout is None or numel == extent):
-                part = flat.reshape(size) if layout is None else host._part(flat, size, layout)
+                part = flat.reshape(size) if layout is None else numpy_sharing._part(flat, size, layout)
                 t = from_host(np.ascontiguousarray(part).reshape(size)).to(self.target)
                 t._layout = layout
                 self.owner = t

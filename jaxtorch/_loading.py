@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core.op import functions
+from ._core.define.op import functions
 from ._loaded import LoadedStorage, StorageKind, StorageView, affordable, hand_out, place, shortened, typed
 from ._saving import MAGIC, PROTOCOL, skipping
 from ._unpickling import RestrictedUnpickler, unpickle

@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from ._core.device import device as _device
-from ._core.device import jax_devices
-from ._core.size import Size
-from ._core.tensor import Tensor, need_tensor
+from ._core.tensor.tensor import Tensor, need_tensor
+from ._core.types.device import device as _device
+from ._core.types.device import jax_devices
+from ._core.types.size import Size
 
 
 def broadcast_shapes(*shapes: Any) -> Size:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._core import dtypes as _dtypes
-from ._core.layouts import suggests as _suggests
-from ._core.strides import contiguous as _contiguous
-from ._core.tensor import Tensor
+from ._core.tensor.layouts import suggests as _suggests
+from ._core.tensor.strides import contiguous as _contiguous
+from ._core.tensor.tensor import Tensor
+from ._core.types import dtypes as _dtypes
 from ._ops import constants as _constants
 
 

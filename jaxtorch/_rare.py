@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ._core import dtypes
-from ._core.modes import Anomaly, no_grad, set_anomaly
-from ._core.op import functions
-from ._core.parameters import checked, need_kind, refusal
-from ._core.signatures import signed
-from ._core.tensor import Tensor, need_tensor
-from ._core.warned import warn
+from ._core.define.op import functions
+from ._core.define.overloads import signed
+from ._core.define.signature import checked, need_kind, refusal
+from ._core.tensor.tensor import Tensor, need_tensor
+from ._core.types import dtypes
+from ._core.types.grad_mode import Anomaly, no_grad, set_anomaly
+from ._core.types.warn_once import warn
 from ._ops import embedding as _embedding
 from ._ops.casting import as_dtype
 from ._tensor.memory import shared_file

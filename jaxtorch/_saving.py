@@ -17,13 +17,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._core import dtypes, failures, host, layouts
-from ._core.device import device
-from ._core.dtypes import dtype
-from ._core.program import force
-from ._core.size import Size
-from ._core.sparsity import is_sparse, lacks_content
-from ._core.tensor import Tensor, from_host
+from ._core.record import deferred_errors
+from ._core.record.program import force
+from ._core.tensor import layouts, numpy_sharing
+from ._core.tensor.sparse_value import is_sparse, lacks_content
+from ._core.tensor.tensor import Tensor, from_host
+from ._core.types import dtypes
+from ._core.types.device import device
+from ._core.types.dtypes import dtype
+from ._core.types.size import Size
 from ._ops.constants import layout, memory_format, qscheme
 from ._tensor.conversion import to_numpy
 from ._tensor.storage_types import TypedStorage, UntypedStorage
@@ -218,7 +220,7 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
         anchor: Any = t if alias is None else alias.storage
         found = self.memories.get(id(anchor))
         if found is None:
-            flat = host._laid_out(to_numpy(t), t._layout) if alias is None else _flat(anchor)
+            flat = numpy_sharing._laid_out(to_numpy(t), t._layout) if alias is None else _flat(anchor)
             location = location_of(t.untyped_storage()) if packages else str(aval.slot.device)
             found = _Memory(str(len(self.memories)), flat, aval.dtype, location, anchor)
             self.memories[id(anchor)] = found
@@ -239,8 +241,8 @@ def _flat(anchor: Any) -> np.ndarray[Any, Any]:
     """The elements of memory that several tensors may share."""
     if anchor.host is not None:
         return anchor.host.flat
-    flat = host._laid_out(np.asarray(force(anchor.value)), anchor.layout)
-    failures.raise_pending()
+    flat = numpy_sharing._laid_out(np.asarray(force(anchor.value)), anchor.layout)
+    deferred_errors.raise_pending()
     return flat
 
 
@@ -260,7 +262,7 @@ def _describes(memory: _Memory, t: Tensor) -> bool:
     They do not where a view was written through another element type, say.
     """
     size, d = t._value.aval.shape, t._value.aval.dtype
-    found = host._part(memory.content.view(d.np), size, (layouts.strides_of(t), layouts.offset_of(t)))
+    found = numpy_sharing._part(memory.content.view(d.np), size, (layouts.strides_of(t), layouts.offset_of(t)))
     found = np.conj(found) if t.is_conj() else found
     found = -found if t.is_neg() else found
     return found.tobytes() == to_numpy(t).tobytes()

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from . import _accelerators as _shared
-from ._core.device import default_device, jax_devices
-from ._core.device import device as _device
+from ._core.types.device import default_device, jax_devices
+from ._core.types.device import device as _device
 
 
 def _place(d: Any, what: str) -> _device:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._core import dtypes
-from ._core.overrides import ask, overrides
-from ._core.tensor import Tensor
+from ._core.dispatch.torch_function import ask, overrides
+from ._core.tensor.tensor import Tensor
+from ._core.types import dtypes
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
            "sym_sum"]  # fmt: skip

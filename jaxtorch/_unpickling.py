@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
-from ._core.tensor import Tensor
+from ._core.tensor.tensor import Tensor
 from ._loaded import ABSENT, GLOBALS, FromOutside, shortened
 from .nn.parameter import Parameter
 

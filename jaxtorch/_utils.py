@@ -8,9 +8,9 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._core.device import device as _device
-from ._core.dtypes import dtype
-from ._core.tensor import Tensor
+from ._core.tensor.tensor import Tensor
+from ._core.types.device import device as _device
+from ._core.types.dtypes import dtype
 from .nn.parameter import _rebuild_parameter, _rebuild_parameter_with_state
 
 __all__ = ["ExceptionWrapper", "_rebuild_parameter", "_rebuild_parameter_with_state"]
@@ -56,7 +56,7 @@ def _get_device_module(device_type: str) -> Any:
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
     """A tensor on a typed storage, whose memory it shares; programs that read checkpoints part by part call it."""
-    from ._core.op import functions
+    from ._core.define.op import functions
 
     empty = functions["empty"]((0,), dtype=storage.dtype, device=storage._untyped_storage.device)
     return empty.set_(storage._untyped_storage, storage_offset, size, stride)
@@ -91,7 +91,7 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
     """All elements of tensors of one type in one."""
-    from ._core.op import functions
+    from ._core.define.op import functions
 
     return functions["cat"]([t.contiguous().view(-1) for t in tensors])
 

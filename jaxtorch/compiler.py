@@ -12,7 +12,7 @@ from ._compile import BACKENDS as _BACKENDS
 from ._compile import DEFAULT_BACKEND as _DEFAULT_BACKEND
 from ._compile import calling as _calling
 from ._compile import compile
-from ._core import capture as _capture
+from ._core.run import capture as _capture
 
 __all__ = [
     "allow_in_graph",
@@ -154,7 +154,7 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
     import numpy as np
 
-    from ._core.tensor import Tensor
+    from ._core.tensor.tensor import Tensor
     from ._ops.construction import as_tensor
     from .utils._pytree import tree_map_only
 

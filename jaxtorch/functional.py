@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ._core.op import functions as _functions
-from ._core.tensor import Tensor as Tensor
+from ._core.define.op import functions as _functions
+from ._core.tensor.tensor import Tensor as Tensor
 from ._names import broadcast_shapes
 from .nn import functional as F  # noqa: F401
 

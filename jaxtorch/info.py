@@ -8,7 +8,7 @@ import shutil
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from ._core.recorder import parts
+from ._core.dispatch.recorder import parts
 
 __all__ = ["text"]
 

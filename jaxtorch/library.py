@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ._absent import absent_function as _absent_function
-from ._core.device import device as _device
-from ._core.tensor import Tensor as _Tensor
-from ._core.warned import deprecated as _deprecated
+from ._core.tensor.tensor import Tensor as _Tensor
+from ._core.types.device import device as _device
+from ._core.types.warn_once import deprecated as _deprecated
 from ._library import operators as _operators
 from ._library import schema as _schema
 from ._library.operators import OpOverload

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ._core import op as _op
-from ._core import overrides as _engine
-from ._core import spelling
-from ._core.tensor import Tensor
+from ._core.define import argument_names
+from ._core.define import op as _op
+from ._core.dispatch import torch_function as _engine
+from ._core.tensor.tensor import Tensor
 
 __all__ = [
     "BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -110,12 +110,12 @@ def _all() -> Iterable[FunctionType]:
 
 def _asking() -> Iterable[FunctionType]:
     """All of them; those that PyTorch writes in Python know how overrides see their arguments."""
-    written = [item for name, item in _of_tensor() if name in spelling.METHODS]
+    written = [item for name, item in _of_tensor() if name in argument_names.METHODS]
     for label, name, item in _of_modules():
-        if name in {"torch": spelling.TOP, "torch.nn.functional": spelling.FUNCTIONAL}.get(label, ()):
+        if name in {"torch": argument_names.TOP, "torch.nn.functional": argument_names.FUNCTIONAL}.get(label, ()):
             written.append(item)
     for item in written:
-        item.told = spelling.spelling(item)  # pyright: ignore[reportFunctionMemberAccess]
+        item.told = argument_names.spelling(item)  # pyright: ignore[reportFunctionMemberAccess]
     return _all()
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ._core import dtypes
-from ._core.op import functions as f
-from ._core.random import Generator
-from ._core.tensor import Tensor
+from ._core.define.op import functions as f
+from ._core.random.generator import Generator
+from ._core.tensor.tensor import Tensor
+from ._core.types import dtypes
 
 __all__ = ["SobolEngine"]
 

@@ -6,15 +6,8 @@ import contextlib
 from collections.abc import Generator as _Iterator
 from typing import Any
 
-from ._core import random as _random
-from ._core.random import (
-    default_generator,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)
+from ._core.random import generator as _random
+from ._core.random.generator import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __all__ = [
     "fork_rng",
@@ -44,7 +37,7 @@ def fork_rng(
     if not enabled:
         yield
         return
-    from ._core.device import device
+    from ._core.types.device import device
 
     named = (
         _random._others.values()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._core.structseq import types as _types
+from ._core.types.structseq import types as _types
 
 globals().update(vars(_types))

@@ -1,7 +1,7 @@
 # Made by scripts/make_stub.py; do not edit.
 from typing import Any
 
-from ._core.tensor import Tensor
+from ._core.tensor.tensor import Tensor
 
 class _unpack_dual(tuple[Tensor, Tensor]):
     n_fields: int

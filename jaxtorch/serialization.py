@@ -16,8 +16,8 @@ from enum import Enum
 from typing import IO, Any
 
 from . import _loaded, _loading, _saving, _unpickling
-from ._core import capture
-from ._core.device import device
+from ._core.run import capture
+from ._core.types.device import device
 from ._replacing import replacing
 from .utils.serialization import config
 

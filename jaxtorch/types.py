@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from typing import Any, TypeAlias, Union
 
-from ._core.device import device as device
-from ._core.dtypes import dtype as dtype
-from ._core.size import Size
-from ._core.tensor import Tensor
+from ._core.tensor.tensor import Tensor
+from ._core.types.device import device as device
+from ._core.types.dtypes import dtype as dtype
+from ._core.types.size import Size
 from ._ops.constants import layout as layout
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]

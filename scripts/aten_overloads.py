@@ -19,7 +19,7 @@ def names() -> set[str]:
         for name in torch._C._dispatch_get_all_op_names()
         if name.startswith("aten::")
     }
-    others = {*dir(jaxtorch), *dir(jaxtorch.Tensor), *jaxtorch._core.op.functions}
+    others = {*dir(jaxtorch), *dir(jaxtorch.Tensor), *jaxtorch._core.define.op.functions}
     return found | {
         name
         for name in others

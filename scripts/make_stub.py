@@ -1,4 +1,4 @@
-"""Write the stubs, `jaxtorch/_core/tensor.pyi` and those of stub_modules.py: what is there, for editors and type checkers.
+"""Write the stubs, `jaxtorch/_core/tensor/tensor.pyi` and those of stub_modules.py: what is there, for editors and type checkers.
 
 Functions and a Tensor's methods are made from the operations and installed when jaxtorch is imported, where no editor sees
 them. The stub of Tensor repeats what `tensor.py` itself says and adds them, with their signatures.
@@ -35,7 +35,7 @@ from stub_types import (
 )
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "jaxtorch" / "_core" / "tensor.py"
+SOURCE = ROOT / "jaxtorch" / "_core" / "tensor" / "tensor.py"
 STUB = SOURCE.with_suffix(".pyi")
 
 OPERATORS = """add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or
@@ -121,14 +121,14 @@ def stub_text() -> str:
     """The whole stub, for the jaxtorch that is importable."""
     sys.path.insert(0, str(ROOT))
     import jaxtorch  # noqa: F401 - installs the methods
-    from jaxtorch._core.tensor import Tensor
+    from jaxtorch._core.tensor.tensor import Tensor
 
     imports, inside, outside, own = own_parts()
     imports += [
-        "from .. import return_types",
-        "from .device import device as _Device",
-        "from .random import Generator",
-        "from .size import Size",
+        "from ... import return_types",
+        "from ..types.device import device as _Device",
+        "from ..random.generator import Generator",
+        "from ..types.size import Size",
     ]
     lines = [HEADER.format(imports="\n".join(imports), aliases=ALIASES), *outside, "", "", "class Tensor:"]
     lines.append(f'    """{(inspect.getdoc(Tensor) or "").splitlines()[0]}"""')

@@ -1,5 +1,5 @@
 """Which operations PyTorch's CPU kernels lack for 8-bit floats and wide unsigned integers: prints the tables of
-`jaxtorch/_core/unimplemented.py`.
+`jaxtorch/_core/define/missing_dtypes.py`.
 
     python scripts/rare_types.py
 """
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from jaxtorch._core.op import registry
+from jaxtorch._core.define.op import registry
 
 SAMPLES = 40
 TYPES = {"FLOAT8": [torch.float8_e4m3fn, torch.float8_e5m2], "UNSIGNED": [torch.uint16, torch.uint32, torch.uint64]}

@@ -1,6 +1,6 @@
-"""Print the table of the signatures of PyTorch's compiled functions, `jaxtorch/_core/_signatures.txt`.
+"""Print the table of the signatures of PyTorch's compiled functions, `jaxtorch/_core/define/_signatures.txt`.
 
-    python scripts/signatures.py > jaxtorch/_core/_signatures.txt
+    python scripts/signatures.py > jaxtorch/_core/define/_signatures.txt
 
 A line for each function: its name and its overloads, with ` | ` between them. An overload is what the error of a wrong call says of
 it, or, where the function has only one, its schema. `=` stands behind what may be left out, `?` behind types that None has as well.

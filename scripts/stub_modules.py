@@ -43,13 +43,13 @@ def stubs() -> dict[Path, str]:
 
 def named_results() -> str:
     """The stub of `torch.return_types`."""
-    from jaxtorch._core.structseq import types
+    from jaxtorch._core.types.structseq import types
 
     lines = [
         "# Made by scripts/make_stub.py; do not edit.",
         "from typing import Any",
         "",
-        "from ._core.tensor import Tensor",
+        "from ._core.tensor.tensor import Tensor",
     ]
     for name, kind in sorted(vars(types).items()):
         items = [
@@ -118,10 +118,13 @@ class Namespace:
         """The whole stub."""
         up = self.up
         imports = [f"from {up} import return_types as {'return_types' if up == '.' else '_return_types'}"]
-        imports += [f"from {up}_core.device import device as _Device", f"from {up}_core.dtypes import dtype as _dtype"]
-        imports += [f"from {up}_core.random import Generator{' as Generator' if up == '.' else ''}"]
-        imports += [f"from {up}_core.size import Size{' as Size' if up == '.' else ''}"]
-        imports += [f"from {up}_core.tensor import Tensor{' as Tensor' if up == '.' else ''}"]
+        imports += [
+            f"from {up}_core.types.device import device as _Device",
+            f"from {up}_core.types.dtypes import dtype as _dtype",
+        ]
+        imports += [f"from {up}_core.random.generator import Generator{' as Generator' if up == '.' else ''}"]
+        imports += [f"from {up}_core.types.size import Size{' as Size' if up == '.' else ''}"]
+        imports += [f"from {up}_core.tensor.tensor import Tensor{' as Tensor' if up == '.' else ''}"]
         body: list[str] = []
         for name in self.names():
             try:

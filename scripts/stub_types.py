@@ -177,7 +177,7 @@ def parameters(function: Any, *, method: bool, kinds: dict[str, str]) -> str:
 def type_of(result: Any, name: str) -> str:
     """The type of a result, as a stub says it."""
     import jaxtorch as torch
-    from jaxtorch._core.structseq import StructSequence
+    from jaxtorch._core.types.structseq import StructSequence
 
     if isinstance(result, torch.Tensor):
         return "Tensor"

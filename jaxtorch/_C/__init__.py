@@ -9,16 +9,16 @@ import sys
 from typing import Any
 
 from .. import _absent_names
-from .._core import backward as _backward
-from .._core import overrides as _overrides
-from .._core import tape as _tape
-from .._core.device import device as device
-from .._core.dtypes import dtype as dtype
-from .._core.modes import is_grad_enabled as is_grad_enabled
-from .._core.op import functions as _functions
-from .._core.random import Generator as Generator
-from .._core.size import Size as Size
-from .._core.tensor import Tensor
+from .._core.autograd import backward as _backward
+from .._core.define.op import functions as _functions
+from .._core.dispatch import torch_function as _overrides
+from .._core.graph import nodes as _tape
+from .._core.random.generator import Generator as Generator
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device as device
+from .._core.types.dtypes import dtype as dtype
+from .._core.types.grad_mode import is_grad_enabled as is_grad_enabled
+from .._core.types.size import Size as Size
 from .._library.tags import Tag as Tag
 from .._ops.constants import layout as layout
 from .._ops.constants import memory_format as memory_format

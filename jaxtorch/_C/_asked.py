@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from .._core import overrides as _overrides
-from .._core.device import device as _device
-from .._core.device import jax_devices as _jax_devices
+from .._core.dispatch import torch_function as _overrides
+from .._core.types.device import device as _device
+from .._core.types.device import jax_devices as _jax_devices
 from ..backends.cpu import get_cpu_capability as _get_cpu_capability  # noqa: F401
 from ..utils._mode_utils import no_dispatch as _DisableTorchDispatch  # noqa: F401
 

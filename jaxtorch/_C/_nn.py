@@ -11,9 +11,9 @@ from ..nn import functional as _functional
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """What the arguments of `Module.to` mean: device, dtype, non_blocking, memory format."""
-    from .._core.device import device as _device
-    from .._core.dtypes import dtype as _dtype
-    from .._core.tensor import Tensor
+    from .._core.tensor.tensor import Tensor
+    from .._core.types.device import device as _device
+    from .._core.types.dtypes import dtype as _dtype
 
     device, dtype = kwargs.get("device"), kwargs.get("dtype")
     rest = list(args)

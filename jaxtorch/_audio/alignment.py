@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, op
-from .._core.runner import known
-from .._core.tensor import Tensor, from_host
+from .._core.define.op import Array, op
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, from_host
 
 
 def _need(holds: bool, words: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, op
-from .._core.tensor import Tensor
+from .._core.define.op import Array, op
+from .._core.tensor.tensor import Tensor
 
 
 @op(name="_lfilter_core_loop", function=False, method=False, out=False)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from .._core.warned import warn
+from .._core.types.warn_once import warn
 from ..nn import Module
 from . import calling
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core import host
-from .._core.program import force
-from .._core.storage import Alias, Storage
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value
-from .._core.views import find_place
+from .._core.record.program import force
+from .._core.tensor import numpy_sharing
+from .._core.tensor.storage import Alias, Storage
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.tensor.views import find_place
+from .._core.types.value import Value
 from .capturing import alive, with_memory
 from .graphing import Passage
 from .replaying import Replay
@@ -68,7 +68,7 @@ class Border:
         self.put_back()
         for storage, memory, written in self._lent:
             if storage.version.n != written:
-                host._part(memory.flat, storage.value.aval.shape, storage.layout)[...] = np.asarray(
+                numpy_sharing._part(memory.flat, storage.value.aval.shape, storage.layout)[...] = np.asarray(
                     force(storage.value)
                 )
             storage.host = memory
@@ -87,7 +87,7 @@ class Border:
             part.put_back(found)
 
     def _lend(self, storage: Any) -> None:
-        storage.value = Value(storage.value.aval, np.array(host.whole(storage), order="C"))
+        storage.value = Value(storage.value.aval, np.array(numpy_sharing.whole(storage), order="C"))
         memory, storage.host = storage.host, None
         _unread(storage)
         self._lent.append((storage, memory, storage.version.n))

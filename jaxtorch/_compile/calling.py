@@ -16,16 +16,21 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any
 
-from .._core import capture as engine
-from .._core import context, draws, dtypes, hostmode, modes, overrides, program
-from .._core.device import default_device
-from .._core.entry import define
-from .._core.handlers import user_line
-from .._core.journal import Journal
-from .._core.log import logger
-from .._core.sparsity import is_sparse
-from .._core.tensor import Tensor, is_inference
-from .._core.value import Aval
+from .._core.compile import context
+from .._core.compile.kernel import define
+from .._core.dispatch import torch_function
+from .._core.host import forked
+from .._core.random import jax_draws
+from .._core.record import program
+from .._core.run import capture as engine
+from .._core.run.except_handlers import user_line
+from .._core.run.log import logger
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor, is_inference
+from .._core.transforms.write_journal import Journal
+from .._core.types import dtypes, grad_mode
+from .._core.types.device import default_device
+from .._core.types.value import Aval
 from ..nn import Parameter
 from ..nn.modules import _hooks
 from ..optim import optimizer
@@ -125,11 +130,11 @@ class Compiled:
         _all.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if Stance.name == "force_eager" or engine.active is not None or hostmode.active or draws.transforming():
+        if Stance.name == "force_eager" or engine.active is not None or forked.active or jax_draws.transforming():
             return self.fn(*args, **kwargs)
         if program.IMMEDIATE:
             return self._plainly(args, kwargs)
-        if (modes.watch or overrides.state.modes) and _watched(args, kwargs):
+        if (grad_mode.watch or torch_function.state.modes) and _watched(args, kwargs):
             return self.fn(*args, **kwargs)
         last = self.last
         if last is not None and not kwargs and last.fits(args) and last.modes == environment() and last.conditions():
@@ -354,16 +359,18 @@ def _listening() -> list[Condition]:
 
 def _watched(args: Any, kwargs: Any) -> bool:
     """Must every operation of a call be seen: by anomaly detection, hooks on saved tensors, a TorchFunctionMode, a counter?"""
-    if overrides.state.modes or any([w in modes.watch for w in ("anomaly", "hooks", "duals", "flops", "dispatch")]):  # noqa: C419
+    if torch_function.state.modes or any(
+        [w in grad_mode.watch for w in ("anomaly", "hooks", "duals", "flops", "dispatch")]  # noqa: C419, a list is quicker
+    ):
         return True
-    return any(is_inference(t) for t in Signature(args, kwargs).tensors) and not modes.state.inference
+    return any(is_inference(t) for t in Signature(args, kwargs).tensors) and not grad_mode.state.inference
 
 
 def environment() -> tuple[Any, ...]:
     """The modes that a captured program is made for."""
     return (
-        modes.state.grad, modes.state.inference, modes.state.casts, modes.state.casts, dtypes._Defaults.floating, default_device(),
-        context._Precision.name,
+        grad_mode.state.grad, grad_mode.state.inference, grad_mode.state.casts, grad_mode.state.casts, dtypes._Defaults.floating,
+        default_device(), context._Precision.name,
     )  # fmt: skip
 
 

@@ -17,15 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture as engine
-from .._core import program, random, runner
-from .._core.device import _slots
-from .._core.handlers import user_line
-from .._core.holders import LISTED, counted
-from .._core.storage import Alias, owned_again
-from .._core.tape import Node
-from .._core.tensor import Tensor, is_inference
-from .._core.value import Value
+from .._core.graph.nodes import Node
+from .._core.random import generator
+from .._core.record import program
+from .._core.run import capture as engine
+from .._core.run import runner
+from .._core.run.except_handlers import user_line
+from .._core.tensor.storage import Alias, owned_again
+from .._core.tensor.tensor import Tensor, is_inference
+from .._core.types.device import _slots
+from .._core.types.reference_counts import LISTED, counted
+from .._core.types.value import Value
 from ..optim.optimizer import Optimizer
 from .conditions import Condition, Conditions
 from .rebinding import Rebound, Uncapturable
@@ -89,7 +91,7 @@ class Write:
 
 
 class Capture:
-    """What the engine tells while the call runs (`_core/capture.py`), and the state before it."""
+    """What the engine tells while the call runs (`_core/run/capture.py`), and the state before it."""
 
     def __init__(self, arguments: list[Tensor], border: Any) -> None:
         self.arguments, self.border = arguments, border
@@ -157,9 +159,9 @@ class Capture:
         finally:
             self.nested -= 1
 
-    def drew(self, array: Any, generator: Any, method: Any, args: tuple[Any, ...]) -> None:
+    def drew(self, array: Any, source: Any, method: Any, args: tuple[Any, ...]) -> None:
         """A generator gave numbers."""
-        self.drawn.append((array, generator, method, args))
+        self.drawn.append((array, source, method, args))
 
     # -- before the call
 
@@ -343,13 +345,13 @@ def record(call: Callable[[], Any], work: Capture, begun: Callable[[], None], th
     with runner.lock:
         work.begin()
         begun()
-        engine.active, before = work, random.on_draw
-        random.on_draw = work.drew
+        engine.active, before = work, generator.on_draw
+        generator.on_draw = work.drew
     try:
         return call()
     finally:
         then.enter_context(runner.lock)
-        engine.active, random.on_draw = None, before
+        engine.active, generator.on_draw = None, before
 
 
 def settle(work: Capture, result: Any, conditions: Conditions) -> Captured:

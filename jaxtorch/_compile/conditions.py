@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.entry import define
-from .._core.tensor import Tensor
+from .._core.compile.kernel import define
+from .._core.tensor.tensor import Tensor
 
 _EQUAL = (int, float, complex, str, bytes, bool)
 _GONE = object()

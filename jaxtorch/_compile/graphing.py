@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core import backward, random, runner
-from .._core import capture as engine
-from .._core.entry import Kernel
-from .._core.program import emit
-from .._core.tape import Node, node_type
-from .._core.tensor import wrap
-from .._core.value import Value
+from .._core.autograd import backward
+from .._core.compile.kernel import Kernel
+from .._core.graph.nodes import Node, node_type
+from .._core.random import generator
+from .._core.record.program import emit
+from .._core.run import capture as engine
+from .._core.run import runner
+from .._core.tensor.tensor import wrap
+from .._core.types.value import Value
 from . import observing
 from .capturing import Capture, Captured, Result, Source, Uncapturable, is_alive, nodes_below
 from .trees import numbers_in
@@ -139,8 +141,8 @@ class Graph:
         roots = [(t, wrap(s)) for t, s in zip(given, seeds, strict=True)]
         into = backward.Capture(leaves)
         watcher = _Watcher()
-        engine.active, drawing = watcher, random.on_draw
-        random.on_draw = watcher.drew
+        engine.active, drawing = watcher, generator.on_draw
+        generator.on_draw = watcher.drew
         try:
             backward.run(roots, retain_graph=True, create_graph=False, capture=into)
             recorded, slot.program = slot.program, None
@@ -150,7 +152,7 @@ class Graph:
             slot.program = None
             raise Uncapturable(f"its backward raises {type(error).__name__}") from None
         finally:
-            engine.active, random.on_draw = None, drawing
+            engine.active, generator.on_draw = None, drawing
         if watcher.reason is not None or recorded is None:
             raise Uncapturable(watcher.reason or "its backward computes nothing")
         try:

@@ -15,9 +15,8 @@ from collections.abc import Callable
 from types import BuiltinMethodType, CodeType
 from typing import Any
 
-from .._core import capture as engine
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from .._core import PACKAGE
+from .._core.run import capture as engine
 
 _PURE_MODULES = frozenset(
     """abc collections contextlib copy copyreg dataclasses enum functools inspect keyword numbers operator re reprlib string
@@ -57,7 +56,7 @@ _VALUES = (
 def package_of(code: CodeType) -> bool:
     """Is this jaxtorch's own code, or what it generated?"""
     name = code.co_filename
-    return name.startswith((_PACKAGE, "<jaxtorch"))
+    return name.startswith((PACKAGE, "<jaxtorch"))
 
 
 _LOADING: CodeType = importlib._bootstrap._find_and_load.__code__  # pyright: ignore[reportAttributeAccessIssue]

@@ -12,17 +12,20 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import failures, interrupts, modes, packs, program, random, runner
-from .._core.context import at_top, caching, x64
-from .._core.device import cpu
-from .._core.entry import Kernel, define
-from .._core.foreign import of_a_run
-from .._core.holders import LISTED, counted
-from .._core.program import emit
-from .._core.storage import Version, owned_again
-from .._core.tensor import Tensor, version_of, wrap
-from .._core.transfer import on_cpu
-from .._core.value import FLOAT, Value
+from .._core.compile.context import at_top, caching, x64
+from .._core.compile.kernel import Kernel, define
+from .._core.host.transfer import on_cpu
+from .._core.random import generator
+from .._core.record import deferred_errors, program
+from .._core.record.program import emit
+from .._core.run import interrupts, runner, state_packing
+from .._core.tensor.storage import Version, owned_again
+from .._core.tensor.tensor import Tensor, version_of, wrap
+from .._core.types import grad_mode
+from .._core.types.device import cpu
+from .._core.types.foreign_errors import of_a_run
+from .._core.types.reference_counts import LISTED, counted
+from .._core.types.value import FLOAT, Value
 from ..optim._family import by_counts, counts_of, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
@@ -142,11 +145,11 @@ class Replay:
         links = [
             (position, slot)
             for position, slot in pairs
-            if plan.kinds[position] is outs[slot] and not packs.was_read_elsewhere(made.inputs[position])
+            if plan.kinds[position] is outs[slot] and not state_packing.was_read_elsewhere(made.inputs[position])
         ]
         grads = [k for k, p in enumerate(self._grad_of) if p is not None]
         of_slot = {self.tensors[k].slot: k for k in grads if self.tensors[k].layout is None}
-        packed = packs.chosen(plan, links, list(of_slot))
+        packed = state_packing.chosen(plan, links, list(of_slot))
         self._structure = runner.whole(plan, packed)
         taken = [] if packed is None else packed.taken
         apart = [] if packed is None else packed.apart
@@ -212,23 +215,23 @@ class Replay:
             for position in self.single:
                 arrays[position] = _copy(arrays[position])
             packed = self._structure.packed
-            outs = self._run(packs.arguments(packed, made.inputs, 0, arrays))
+            outs = self._run(state_packing.arguments(packed, made.inputs, 0, arrays))
             values = [made.values[slot] for slot in self.live]
             if packed is not None:
                 packed.hand_out(values, outs)
             else:
                 for v, array in zip(values, outs, strict=True):
                     v.array, v.owned = array, True
-            if current.checks or not failures.clean:
-                failures.ran(made.code, current.checks, made.inputs, made.values, self.live)
+            if current.checks or not deferred_errors.clean:
+                deferred_errors.ran(made.code, current.checks, made.inputs, made.values, self.live)
         finally:
             for v in made.values:
                 v.program = None
             flags, current.checks = current.checks, []
             current.values, current.code, current.inputs, current.state = [], [], [], "done"
-        if flags and failures.anything_around():
+        if flags and deferred_errors.anything_around():
             try:
-                failures.settle(flags)
+                deferred_errors.settle(flags)
             except Exception:
                 before = {(s.kind, id(s.of)): v for s, v in zip(self.sources, made.inputs, strict=True)}
                 for source, _, _ in self.writes:
@@ -252,7 +255,7 @@ class Replay:
 
     def _again(self, arguments: Sequence[Tensor]) -> Any:
         counts: list[tuple[Tensor, Value]] = []
-        careful = bool(self.flags) and failures.anything_around()
+        careful = bool(self.flags) and deferred_errors.anything_around()
         if careful:
             states = [
                 (state[name], again.counts)
@@ -262,7 +265,9 @@ class Replay:
             ]
             counts = [(t, t._read()) for t, _ in states]
         numbers = self._advance() if self.updated else []
-        draws = [random.key_of(g, *a) if m is random.key_of else random.draw(g, m, *a) for g, m, a in self.drawn]
+        draws = [
+            generator.key_of(g, *a) if m is generator.key_of else generator.draw(g, m, *a) for g, m, a in self.drawn
+        ]
         slot = self.slot
         if self.graph is not None or slot.program is not None or slot.closing is not None:
             result = self._recorded(arguments, draws, numbers)
@@ -344,7 +349,7 @@ class Replay:
     ) -> Any:
         """careful: a handler stands around the call, and it has flags: nothing is written before they have been looked at."""
         values, arrays, owned, others = self.read(arguments, draws, numbers)
-        run = None if failures.clean else failures.Run(None, [], (*values, *others, *self._resident()))
+        run = None if deferred_errors.clean else deferred_errors.Run(None, [], (*values, *others, *self._resident()))
         owned = owned and not careful
         exclusive = owned and self._only_here(values, arrays)
         if owned and not exclusive and any([owned_again(self.sources[i].tensor(arguments)) for i in self._viewable]):  # noqa: C419
@@ -366,11 +371,11 @@ class Replay:
         outs = self._run(arrays)
         arrays = None
         if self.flags:
-            run = failures.Run(None, [], ()) if run is None else run
+            run = deferred_errors.Run(None, [], ()) if run is None else run
             run.checks = checks = self._checks(outs)
             if careful:
                 run.read()
-                failures.settle(checks)
+                deferred_errors.settle(checks)
         if state is not None:
             state.put(outs[0], here, self._write)
         place = self._out
@@ -382,7 +387,7 @@ class Replay:
                 self._write(t, _owned(outs[place[k]], t._value.aval), n)
         made = self._made(outs)
         if run is not None and (run.unread or run.failed):
-            failures.started(run, [v for v in made if v is not None])
+            deferred_errors.started(run, [v for v in made if v is not None])
             result = self._hand_out(arguments, made, spare=spare)
             self._mark(arguments, (run, 0))
             return result
@@ -392,9 +397,11 @@ class Replay:
         """The values of what travels in a pack."""
         return [] if self.state is None else [t._read() for t in self.state.tensors]
 
-    def _checks(self, outs: list[Any]) -> list[failures.Check]:
+    def _checks(self, outs: list[Any]) -> list[deferred_errors.Check]:
         """The flags of a replay."""
-        return [failures.Check(_owned(outs[self._out[k]], FLOAT), make, around) for k, make, around in self.flags]
+        return [
+            deferred_errors.Check(_owned(outs[self._out[k]], FLOAT), make, around) for k, make, around in self.flags
+        ]
 
     def _only_here(self, values: list[Value], arrays: list[Any]) -> bool:
         """Are the donors' values held by their tensors alone, and their arrays by these values?"""
@@ -542,7 +549,7 @@ class Replay:
             new._layout = t.layout
             if t.requires_grad:
                 new._rg, new._node, new._index = True, t.node, t.index
-            if t.inferred is not modes.state.inference:
+            if t.inferred is not grad_mode.state.inference:
                 new._inferred = t.inferred
             tensors[k] = new
         if self._views:

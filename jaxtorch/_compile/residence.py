@@ -1,4 +1,4 @@
-"""What stays in packs (`_core/packs.py`) from replay to replay: a call's state, and the gradients that it leaves."""
+"""What stays in packs (`_core/run/state_packing.py`) from replay to replay: a call's state, and the gradients that it leaves."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Any
 
-from .._core.entry import define
-from .._core.holders import LISTED, counted
-from .._core.packs import Layout, Pack
-from .._core.program import force
-from .._core.storage import owned_again
-from .._core.tensor import Tensor
-from .._core.value import Value
+from .._core.compile.kernel import define
+from .._core.record.program import force
+from .._core.run.state_packing import Layout, Pack
+from .._core.tensor.storage import owned_again
+from .._core.tensor.tensor import Tensor
+from .._core.types.reference_counts import LISTED, counted
+from .._core.types.value import Value
 
 _HELD = LISTED + 1  # a value that a tensor and a list hold, and a gradient so held
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.storage import Alias, Version, alias_of
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value
+from .._core.tensor.storage import Alias, Version, alias_of
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.types.value import Value
 
 
 class Refused(Exception):

@@ -9,14 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._core import strides
-from .._core.apart import same_memory
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.modes import state
-from .._core.storage import Alias
-from .._core.tape import shown
-from .._core.tensor import Tensor
+from .._core.graph.nodes import shown
+from .._core.tensor import strides
+from .._core.tensor.out_tensors import same_memory
+from .._core.tensor.storage import Alias
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device
+from .._core.types.dtypes import dtype
+from .._core.types.grad_mode import state
 
 _PLAIN = (int, str, bytes, bool, type(None), complex, dtype, device)
 _SEQUENCES = (tuple, list)

@@ -24,13 +24,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._core.device import device
-from .._core.dtypes import dtype
-from .._core.entry import Entry
-from .._core.modes import _Decorating
-from .._core.random import Generator
-from .._core.tape import Node
-from .._core.tensor import Tensor
+from .._core.compile.kernel import Entry
+from .._core.graph.nodes import Node
+from .._core.random.generator import Generator
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device
+from .._core.types.dtypes import dtype
+from .._core.types.grad_mode import _Decorating
 from .._install import ours
 from ..nn import Module
 from ..optim import Optimizer

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._absent import absent as _absent
-from .._core.tensor import Tensor as Tensor
+from .._core.tensor.tensor import Tensor as Tensor
 from ..func import vmap as vmap
 from ..utils._pytree import _broadcast_to_and_flatten as _broadcast_to_and_flatten
 from ..utils._pytree import tree_flatten as tree_flatten

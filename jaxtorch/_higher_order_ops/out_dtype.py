@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.dtypes import dtype as _dtype
-from .._core.op import functions as _functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions as _functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.dtypes import dtype as _dtype
 from .._library.operators import OfEngine
 
 __all__ = ["out_dtype"]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._absent import absent_function
-from .._core.permissions import check_fillable
-from .._core.tensor import Tensor
+from .._core.tensor.aliasing import check_fillable
+from .._core.tensor.tensor import Tensor
 from .._ops.assignment import put_given, taken
 from ..linalg import vector_norm
 from ..nn import functional

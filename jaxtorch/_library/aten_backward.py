@@ -9,9 +9,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import enable_grad, no_grad
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import enable_grad, no_grad
 from .._ops import activation, torch_forms
 from ..autograd._gradients import grad
 from ..nn import functional

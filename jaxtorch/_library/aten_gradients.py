@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dtypes
-from .._core.device import default_device
-from .._core.dispatching import Derivative, derivatives, saved_results
-from .._core.tensor import Tensor
+from .._core.dispatch.torch_dispatch import Derivative, derivatives, saved_results
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import default_device
 from .._ops.constants import strided
 from .aten_rules import _END, aten
 from .aten_table import show

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core.dispatching import Derivative, refused
-from .._core.tensor import Tensor
+from .._core.dispatch.torch_dispatch import Derivative, refused
+from .._core.tensor.tensor import Tensor
 from .._ops.constants import strided
 from .aten_gradients import nothing, of
 from .aten_rules import aten

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dtypes
-from .._core.dispatching import refused, rules
-from .._core.tensor import Tensor
+from .._core.dispatch.torch_dispatch import refused, rules
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .._ops.constants import strided
 from .._ops.typeinfo import finfo
 from .aten_making import bernoulli

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatching import refused
-from .._core.strides import broadcast_shapes
-from .._core.tensor import Tensor
+from .._core.dispatch.torch_dispatch import refused
+from .._core.tensor.strides import broadcast_shapes
+from .._core.tensor.tensor import Tensor
 from .aten_rules import aten, made_of, rules
 from .aten_table import show
 

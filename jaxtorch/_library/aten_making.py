@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dispatching
-from .._core.device import default_device
-from .._core.dispatching import refused, rules
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.dispatch import torch_dispatch
+from .._core.dispatch.torch_dispatch import refused, rules
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import default_device
 from .aten_rules import aten, made_of
 
 # -- new tensors
@@ -145,7 +145,7 @@ def _from_numpy(array: Any) -> Tensor:
 
 def _lifted(name: str) -> Callable[..., Any]:
     def rule(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
-        with dispatching.hidden():
+        with torch_dispatch.hidden():
             made = functions[name](*args, **kwargs)
         return aten("lift_fresh")(made).requires_grad_(requires_grad)
 

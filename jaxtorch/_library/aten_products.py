@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dtypes
-from .._core.dispatching import Derivative, refused, rules
-from .._core.op import registry
-from .._core.tensor import Tensor
+from .._core.define.op import registry
+from .._core.dispatch.torch_dispatch import Derivative, refused, rules
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .._ops import einsum as _einsum
 from .._ops.constants import strided
 from .aten_gradients import of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.dispatching import Derivative, refused, rules
-from .._core.tensor import Tensor
+from .._core.dispatch.torch_dispatch import Derivative, refused, rules
+from .._core.tensor.tensor import Tensor
 from .._ops import resample
 from .aten_backward import FUNCTIONS, _gradients
 from .aten_gradients import of

@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dispatching, dtypes
-from .._core.device import resolve
-from .._core.dispatching import refused, rules
-from .._core.modes import no_grad, state
-from .._core.op import functions
-from .._core.strides import broadcast_shapes
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.dispatch import torch_dispatch
+from .._core.dispatch.torch_dispatch import refused, rules
+from .._core.tensor.strides import broadcast_shapes
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import resolve
+from .._core.types.grad_mode import no_grad, state
 from .._ops.constants import contiguous_format, strided
 from .aten_table import as_given, show
 from .operators import namespace
@@ -208,7 +209,7 @@ def _turned(self: Tensor) -> Tensor:
 def _reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     given = named.get("shape", shape)
     wanted = list(given[0] if len(given) == 1 and isinstance(given[0], (list, tuple)) else given)
-    with dispatching.hidden(), no_grad():
+    with torch_dispatch.hidden(), no_grad():
         made = input.detach().reshape(wanted)
         is_view = made._alias is not None and made.data_ptr() == input.detach().data_ptr()
     if is_view:
@@ -342,13 +343,13 @@ def _set_item(self: Tensor, index: Any, value: Any) -> None:
         if len(parts) > 1:
             raise refused("an assignment to an index with tensors and more")
         if not isinstance(value, Tensor):
-            with dispatching.hidden():
+            with torch_dispatch.hidden():
                 value = functions["tensor"](value, dtype=self.dtype)
             value = aten("lift_fresh")(value)
         aten("index_put_")(self, [tensors[0]], value)
         return
     if not isinstance(value, Tensor):
-        with dispatching.hidden():
+        with torch_dispatch.hidden():
             value = functions["tensor"](value, dtype=self.dtype)
         value = aten("lift_fresh")(value)
         show("fill_", _item(self, index), value)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import return_types
-from .._core import dispatching
-from .._core.tensor import Tensor
+from .._core.dispatch import torch_dispatch
+from .._core.tensor.tensor import Tensor
 from .operators import namespace
 
 _SAME = """abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh digamma erf erfc erfinv exp exp2 expm1 floor frac
@@ -295,10 +295,10 @@ def show(name: str, /, *args: Any, **kwargs: Any) -> Any:
             overload = _writing(form)
             if overload is None or not isinstance(out, Tensor):
                 break
-            return dispatching.call(overload, given[0], {**given[1], "out": out})
+            return torch_dispatch.call(overload, given[0], {**given[1], "out": out})
         if given is not None:
-            return as_given(name, dispatching.call(form.operation(), *given))
-    raise dispatching.refused(f"'{name}' of these arguments")
+            return as_given(name, torch_dispatch.call(form.operation(), *given))
+    raise torch_dispatch.refused(f"'{name}' of these arguments")
 
 
 def as_given(name: str, result: Any) -> Any:
@@ -323,4 +323,4 @@ def rule(name: str) -> Callable[..., Any]:
 
 
 for _name in forms:
-    dispatching.rules[_name] = rule(_name)
+    torch_dispatch.rules[_name] = rule(_name)

@@ -15,14 +15,15 @@ from typing import Any
 
 from .. import _absent_names
 from .._absent import absent_function
-from .._core import dispatching, draws
-from .._core.dtypes import uint8
-from .._core.modes import no_grad, state
-from .._core.op import functions as _functions
-from .._core.op import methods as _methods
-from .._core.op import registry as _registry
-from .._core.tensor import Tensor
-from .._core.warned import warn
+from .._core.define.op import functions as _functions
+from .._core.define.op import methods as _methods
+from .._core.define.op import registry as _registry
+from .._core.dispatch import torch_dispatch
+from .._core.random import jax_draws
+from .._core.tensor.tensor import Tensor
+from .._core.types.dtypes import uint8
+from .._core.types.grad_mode import no_grad, state
+from .._core.types.warn_once import warn
 from .._ops import constants as layouts
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
@@ -123,9 +124,9 @@ class OpOverload:
                         return self._run(cast_floats(values, kind, dtype), cast_floats(named, kind, dtype))
                 if f"Autocast{kind.upper()}" in self.kernels:  # which goes on without autocast
                     return self.kernels[f"Autocast{kind.upper()}"](*values, **named)
-        if self.vmap is not None and draws.is_mapping():
+        if self.vmap is not None and jax_draws.is_mapping():
             trace = owner(values)
-            mapped = draws.mapped_by(trace)
+            mapped = jax_draws.mapped_by(trace)
             if mapped is not None:
                 return run_rule(self.vmap, self.name(), tuple(values), named, mapped, trace)
         if state.grad:
@@ -356,17 +357,17 @@ class OfEngine:
         return result
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if not dispatching.opened or dispatching.state.below:
+        if not torch_dispatch.opened or torch_dispatch.state.below:
             return self._fn(*args, **kwargs)
         if self._overloadname:
-            return dispatching.call(self, args, kwargs)
-        if not dispatching.state.modes:
+            return torch_dispatch.call(self, args, kwargs)
+        if not torch_dispatch.state.modes:
             return self._fn(*args, **kwargs)
-        if self._opname in dispatching.rules:
-            return dispatching.rules[self._opname](*args, **kwargs)
+        if self._opname in torch_dispatch.rules:
+            return torch_dispatch.rules[self._opname](*args, **kwargs)
         if self._opname.startswith(("_", "native_")) or self._opname.endswith(("_backward", "_forward")):
             return self.default(*args, **kwargs)
-        raise dispatching.refused(f"'{self}' without the name of an overload")
+        raise torch_dispatch.refused(f"'{self}' without the name of an overload")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self.__dict__.get("_overloadname", True):

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.device import device
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import device
 
 _MISSING: Any = inspect.Parameter.empty
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from .._core import op as _op
-from .._core.tensor import Tensor
+from .._core.define import op as _op
+from .._core.tensor.tensor import Tensor
 
 _FAMILIES = (
     "legacy",

@@ -18,7 +18,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core import native, tables
+from .._core import native
+from .._core.compile import embedding_products
 from .primitives import linear_in, natively, primitive
 from .products import plus_row, times_transposed
 
@@ -328,4 +329,4 @@ def _read_natively(kernel: Any) -> Any:
 
 
 for _name in ("lstm", "lstm_states", "gru", "gru_states", "rnn"):
-    tables.READERS[_name] = _read_natively(getattr(native, _name))
+    embedding_products.READERS[_name] = _read_natively(getattr(native, _name))

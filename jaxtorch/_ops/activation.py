@@ -10,15 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, native, strides
-from .._core.device import cpu
-from .._core.limits import check_number
-from .._core.op import Array, Real, Scalar, function, op
-from .._core.parameters import need_kind
-from .._core.random import check_generator, engine_for
-from .._core.runner import known
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.unimplemented import is_rare
+from .._core import native
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, Real, Scalar, function, op
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import check_number
+from .._core.random.generator import check_generator, engine_for
+from .._core.run.runner import known
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.types import dtypes
+from .._core.types.device import cpu
 from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent
 from .random import sample

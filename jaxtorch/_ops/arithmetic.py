@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.checks import Nonzero, flag
-from .._core.op import Array, Operand, Scalar, function, method, methods, op
-from .._core.operators import or_not_implemented
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import Array, Operand, Scalar, function, method, methods, op
+from .._core.dispatch.operators import or_not_implemented
+from .._core.record.value_checks import Nonzero, flag
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
 from .division import quotient
 from .rules import (
     check_negation,

@@ -12,20 +12,21 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides, viewstrides
-from .._core.indexing import Plan, plan_given
-from .._core.layouts import memory_places, offset_of, strides_of
-from .._core.limits import flag_overflow
-from .._core.modes import state
-from .._core.op import Array, Scalar, function, functions, method, op
-from .._core.parameters import need_kind
-from .._core.permissions import check_apart, check_fillable, check_once, check_overlap, warn_expanded
-from .._core.runner import is_tracer
-from .._core.storage import Alias
-from .._core.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
-from .._core.value import python_number, wrap_number
-from .._core.views import assigned, several_in_one_place
-from .._core.warned import once
+from .._core.define.op import Array, Scalar, function, functions, method, op
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import flag_overflow
+from .._core.run.runner import is_tracer
+from .._core.tensor import strides, view_strides
+from .._core.tensor.aliasing import check_apart, check_fillable, check_once, check_overlap, warn_expanded
+from .._core.tensor.indexing import Plan, plan_given
+from .._core.tensor.layouts import memory_places, offset_of, strides_of
+from .._core.tensor.storage import Alias
+from .._core.tensor.tensor import Tensor, check_writable, from_host, kept_value, need_tensor, refuse_inference
+from .._core.tensor.views import assigned, several_in_one_place
+from .._core.types import dtypes
+from .._core.types.grad_mode import state
+from .._core.types.value import python_number, wrap_number
+from .._core.types.warn_once import once
 from .casting import _LEGACY, convert, move
 from .indexing import (
     _advanced,
@@ -310,7 +311,7 @@ def _assign(self: Tensor, steps: tuple[Any, ...], found: Plan, value: Any) -> No
         fill = not value._value.aval.ndim
         if value._value.aval.shape != size:
             value = _prefix_stripped(value)
-            viewstrides.expand_size(value._value.aval.shape, size)
+            view_strides.expand_size(value._value.aval.shape, size)
         _warn_complex(value, self._value.aval.dtype)
     _copy_into(target, value, fill)
 

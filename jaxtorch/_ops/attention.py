@@ -11,13 +11,14 @@ import numpy as np
 from jax import lax
 from jax.interpreters import ad
 
-from .._core import dtypes, native
-from .._core.device import cpu
-from .._core.layouts import normal, strides_of
-from .._core.op import Array, op
-from .._core.parameters import need_kind
-from .._core.strides import broadcast_shapes, preserved, wrap_dim
-from .._core.tensor import Tensor, need_tensor
+from .._core import native
+from .._core.define.op import Array, op
+from .._core.define.signature import need_kind
+from .._core.tensor.layouts import normal, strides_of
+from .._core.tensor.strides import broadcast_shapes, preserved, wrap_dim
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
+from .._core.types.device import cpu
 from . import flash
 from .activation import softmax_of
 from .dropout import check_probability

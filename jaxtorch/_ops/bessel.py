@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 from jax.scipy import special as scipy
 
-from .._core.op import Array, op
+from .._core.define.op import Array, op
 from .rules import full_precision
 
 _EULER = 0.57721566490153286061

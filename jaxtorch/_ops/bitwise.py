@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, Operand, methods, op
-from .._core.tensor import Tensor
+from .._core.define.op import Array, Operand, methods, op
+from .._core.tensor.tensor import Tensor
 from .rules import bits, needs_tensor, refuse
 
 

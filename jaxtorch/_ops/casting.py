@@ -8,16 +8,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.device import device as Device
-from .._core.dtypes import BUILTIN, as_dtype
-from .._core.entry import Entry, Kernel
-from .._core.layouts import normal, suggests
-from .._core.op import Array, common_type, function, functions, method, op
-from .._core.size import kind_name
-from .._core.tensor import Tensor, apply_entry, need_tensor
-from .._core.value import Aval, aval_of, python_number, wrap_number
-from .._core.warned import once
+from .._core.compile.kernel import Entry, Kernel
+from .._core.define.op import Array, common_type, function, functions, method, op
+from .._core.tensor import strides
+from .._core.tensor.layouts import normal, suggests
+from .._core.tensor.tensor import Tensor, apply_entry, need_tensor
+from .._core.types import dtypes
+from .._core.types.device import device as Device
+from .._core.types.dtypes import BUILTIN, as_dtype
+from .._core.types.size import kind_name
+from .._core.types.value import Aval, aval_of, python_number, wrap_number
+from .._core.types.warn_once import once
 from . import constants
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes
-from .._core.modes import no_grad
-from .._core.op import Array, Operand, function, method, methods, numpy_names, op
-from .._core.operators import foreign
-from .._core.runner import known
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import Array, Operand, function, method, methods, numpy_names, op
+from .._core.dispatch.operators import foreign
+from .._core.run import capture
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
+from .._core.types.grad_mode import no_grad
 from .construction import from_numpy
 from .rules import kind, real_only, refuse, scalar_name, tensor_name
 

@@ -7,10 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import dtypes
-from .._core.op import Array, function, op
-from .._core.tensor import Tensor, need_tensor
-from .._core.views import ViewRule
+from .._core.define.op import Array, function, op
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.tensor.views import ViewRule
+from .._core.types import dtypes
 from .views import _pairs, conjugated
 
 # -- parts

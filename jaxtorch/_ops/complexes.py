@@ -8,10 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core import dtypes
-from .._core.op import Array, function, op
-from .._core.tensor import Tensor, need_tensor
-from .._core.views import ViewRule
+from .._core.define.op import Array, function, op
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.tensor.views import ViewRule
+from .._core.types import dtypes
 from .casting import clone
 from .rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
 from .views import conjugated, negated

@@ -10,18 +10,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._core import device as devices
-from .._core import dtypes, host, strides, warned
-from .._core.indexing import MOST_DIMENSIONS, items_of
-from .._core.layouts import normal
-from .._core.limits import check_number
-from .._core.modes import is_grad_enabled
-from .._core.op import function, method
-from .._core.parameters import need_kind
-from .._core.runner import _META, is_tracer
-from .._core.tensor import Tensor, from_array, from_host, wrap
-from .._core.value import Value, aval_of
-from .._core.warned import once
+from .._core.define.op import function, method
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import check_number
+from .._core.run.runner import _META, is_tracer
+from .._core.tensor import numpy_sharing, strides
+from .._core.tensor.indexing import MOST_DIMENSIONS, items_of
+from .._core.tensor.layouts import normal
+from .._core.tensor.tensor import Tensor, from_array, from_host, wrap
+from .._core.types import device as devices
+from .._core.types import dtypes, warn_once
+from .._core.types.grad_mode import is_grad_enabled
+from .._core.types.value import Value, aval_of
+from .._core.types.warn_once import once
 from . import constants
 from .casting import as_dtype, cast, exponents, move, narrowed, saturated, to_integer
 from .creation import check_flags, leaf
@@ -135,7 +136,7 @@ def _number(item: Any, dtype: dtypes.dtype) -> Any:
         elif item.is_complex() and dtype.is_floating_point and item.imag:
             raise RuntimeError("value cannot be converted to type double without overflow")
         if item._rg and is_grad_enabled():
-            warned.scalar_with_gradient()
+            warn_once.scalar_with_gradient()
         return _number(item.item(), dtype)
     if item.__class__ in _PLAIN or (isinstance(item, (complex, np.bool_)) and dtype is dtypes.bool_):
         return item
@@ -386,7 +387,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         name = f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
         raise TypeError(f"expected np.ndarray (got {name})")
     if ndarray.flags.writeable and dtypes._BY_NP.get(ndarray.dtype) is not None:
-        return host.adopt(ndarray)
+        return numpy_sharing.adopt(ndarray)
     out = from_host(_of_array(ndarray, None))
     item = ndarray.itemsize
     if not any(s % item for s in ndarray.strides):
@@ -440,7 +441,7 @@ def asarray(
         if copy and out is obj:
             out = obj.clone()
         if out.requires_grad and requires_grad is None:
-            warned.asarray_with_gradient()
+            warn_once.asarray_with_gradient()
         if out.requires_grad:
             return out.detach() if requires_grad is False else out
     elif isinstance(obj, np.ndarray):
@@ -517,7 +518,7 @@ def frombuffer(
     array = np.frombuffer(buffer, dtype.np, count, offset)
     if not array.flags.writeable:
         _warn_buffer()
-    out = host.adopt(array) if array.flags.writeable else from_host(np.array(array))
+    out = numpy_sharing.adopt(array) if array.flags.writeable else from_host(np.array(array))
     return leaf(out) if requires_grad else out
 
 

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.context import convolution_precision
-from .._core.op import Array, Ints, op
-from .._core.tensor import Tensor
-from .._core.warned import once
+from .._core.compile.context import convolution_precision
+from .._core.define.op import Array, Ints, op
+from .._core.tensor.tensor import Tensor
+from .._core.types.warn_once import once
 from .linear import c_name
 from .rules import kind, refuse, scalar_name, unsupported
 

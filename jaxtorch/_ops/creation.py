@@ -9,17 +9,20 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, hostmode, strides
-from .._core import device as devices
-from .._core.layouts import normal
-from .._core.limits import check_number, flag_overflow
-from .._core.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
-from .._core.permissions import check_fillable
-from .._core.size import LONG, Size, need_sizes, refuse_long, refuse_size
-from .._core.sparsity import answers, is_sparse, lacks_content, makers
-from .._core.tensor import Tensor, check_writable, from_host, need_tensor, write_out
-from .._core.value import python_number
-from .._core.warned import once, warn
+from .._core.define.op import Array, Number, Operand, Scalar, function, functions, method, methods, op
+from .._core.dispatch.number_limits import check_number, flag_overflow
+from .._core.host import forked
+from .._core.run import capture
+from .._core.tensor import strides
+from .._core.tensor.aliasing import check_fillable
+from .._core.tensor.layouts import normal
+from .._core.tensor.sparse_value import answers, is_sparse, lacks_content, makers
+from .._core.tensor.tensor import Tensor, check_writable, from_host, need_tensor, write_out
+from .._core.types import device as devices
+from .._core.types import dtypes
+from .._core.types.size import LONG, Size, need_sizes, refuse_long, refuse_size
+from .._core.types.value import python_number
+from .._core.types.warn_once import once, warn
 from . import constants
 from .casting import as_dtype, convert
 
@@ -95,7 +98,7 @@ def filled(size: Any, value: Any, dtype: Any, device: Any, requires_grad: bool =
         dtype = as_dtype(dtype)
     if dtype.np is None:
         raise dtypes.no_storage(dtype)
-    if hostmode.active:
+    if forked.active:
         t = from_host(np.full(size, value, dtype.np))
     else:
         where = devices.resolve(device).device

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.checks import Total, Within, flag
-from .._core.op import Array, op
-from .._core.size import kind_name, need_sizes
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import Array, op
+from .._core.record.value_checks import Total, Within, flag
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types.size import kind_name, need_sizes
 from .loss import reduction_of
 from .rules import kind, unsupported
 
@@ -190,7 +190,7 @@ def ctc_loss(
 
 
 def _host_lengths(x: Any, like: Tensor) -> Tensor:
-    from .._core.tensor import from_host
+    from .._core.tensor.tensor import from_host
 
     need_sizes("ctc_loss", "input_lengths", x)
     return from_host(np.asarray(x, np.int64), like._value.aval.slot.device)

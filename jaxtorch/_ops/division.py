@@ -14,7 +14,7 @@ from jax import lax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
-from .._core.symbols import scalar
+from .._core.compile.symbolic_sizes import scalar
 
 _div_p = jex_core.Primitive("div")
 """Like JAX's, by whose name the engine's own ways of running programs know it: they divide as they should."""

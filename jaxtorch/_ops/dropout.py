@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dispatching, draws, strides
-from .._core.device import cpu
-from .._core.layouts import strides_of
-from .._core.op import Array, function, op
-from .._core.parameters import checked, need_kind
-from .._core.random import draw
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.unimplemented import is_rare
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, function, op
+from .._core.define.signature import checked, need_kind
+from .._core.dispatch import torch_dispatch
+from .._core.random import jax_draws
+from .._core.random.generator import draw
+from .._core.tensor import strides
+from .._core.tensor.layouts import strides_of
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.types.device import cpu
 from .random import keep_mask
 from .rules import kind, refuse, scalar_name, unsupported
 
@@ -53,7 +55,7 @@ def check_probability(p: float, error: type[Exception] = ValueError) -> None:
 def check_dropped(aval: Any, alpha: bool = False) -> None:
     """Only floating-point numbers can be scaled in their own type."""
     if kind(aval) != "float":
-        draws.refuse_mapping()  # that comes first
+        jax_draws.refuse_mapping()  # that comes first
     refuse("bernoulli_scalar_cpu_", aval, "complex")
     if is_rare(aval.dtype):
         unsupported("bernoulli_scalar_cpu_", aval)
@@ -72,8 +74,8 @@ def _drop(input: Tensor, p: float, training: bool, inplace: bool, feature: bool,
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     if p != 1:
         check_dropped(aval, alpha)
-    if dispatching.opened and dispatching.active() and not alpha:
-        return dispatching.rules["_drop"](input, p, inplace, feature)
+    if torch_dispatch.opened and torch_dispatch.active() and not alpha:
+        return torch_dispatch.rules["_drop"](input, p, inplace, feature)
     shape = aval.shape
     if feature:
         shape = shape[:2] + (1,) * (aval.ndim - 2)

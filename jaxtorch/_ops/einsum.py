@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import autocasting, strides
-from .._core.apart import refuse_parts
-from .._core.op import function, functions, numpy_names
-from .._core.size import need_sizes
-from .._core.strides import wrap_dim
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import function, functions, numpy_names
+from .._core.dispatch import autocast
+from .._core.tensor import strides
+from .._core.tensor.out_tensors import refuse_parts
+from .._core.tensor.strides import wrap_dim
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._core.types.size import need_sizes
 from .views import _view, permute, reshape, unsqueeze
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase
@@ -485,7 +486,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         )
     need_tensor(a, "tensordot")
     need_tensor(b, "tensordot", "other", 2)
-    result = autocasting.in_widest(_contract, a, b, *dims)
+    result = autocast.in_widest(_contract, a, b, *dims)
     return result if out is None else write_out(out, result, "tensordot")
 
 

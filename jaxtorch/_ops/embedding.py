@@ -11,17 +11,19 @@ import jax.numpy as jnp
 from jax import lax
 from jax.interpreters import ad
 
-from .._core import dtypes, forward, native
-from .._core.checks import Bounds, Within, flag
-from .._core.modes import state
-from .._core.op import Array, function, functions, numpy_names, op
-from .._core.parameters import need_kind
-from .._core.runner import known
-from .._core.size import LONG
-from .._core.sparsity import makers
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, need_tensor
-from .._core.warned import warn
+from .._core import native
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, function, functions, numpy_names, op
+from .._core.define.signature import need_kind
+from .._core.record.value_checks import Bounds, Within, flag
+from .._core.run.runner import known
+from .._core.tensor.sparse_value import makers
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.transforms import forward_mode
+from .._core.types import dtypes
+from .._core.types.grad_mode import state
+from .._core.types.size import LONG
+from .._core.types.warn_once import warn
 from .division import quotient
 from .primitives import linear_in, primitive
 from .rules import scalar_name
@@ -161,10 +163,10 @@ def _renormalise(weight: Tensor, index: Tensor, max_norm: float | None, norm_typ
         if not weight.shape[0] and index.numel():
             raise IndexError(f"select(): index 0 out of range for tensor of size {list(weight.shape)} at dimension 0")
         before = weight._read()
-        with forward.pausing():
+        with forward_mode.pausing():
             new = _renormalised(weight, index, float(max_norm), float(norm_type))._value
-        for at, tangent in forward.tangents_of(before):  # as in PyTorch: the tangent stays what it was
-            forward.set_tangent(new, tangent, at)
+        for at, tangent in forward_mode.tangents_of(before):  # as in PyTorch: the tangent stays what it was
+            forward_mode.set_tangent(new, tangent, at)
         weight._write(new)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from .._core import dtypes
-from .._core.op import Array, Operand, op
+from .._core.define.op import Array, Operand, op
+from .._core.types import dtypes
 from .rules import (
     derivatives,
     kind,

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, strides
-from .._core.checks import flag
-from .._core.op import Array, function, op
-from .._core.parameters import need_kind
-from .._core.tensor import Tensor
+from .._core.define.op import Array, function, op
+from .._core.define.signature import need_kind
+from .._core.record.value_checks import flag
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .rules import derivatives, kind, scalar_name, unsupported
 
 

@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, strides
-from .._core.op import Array, Ints, numpy_names, op
-from .._core.parameters import checked
-from .._core.signatures import signed
-from .._core.tensor import Tensor, write_out
+from .._core.define.op import Array, Ints, numpy_names, op
+from .._core.define.overloads import signed
+from .._core.define.signature import checked
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, write_out
+from .._core.types import dtypes
 from .casting import as_dtype
 from .creation import check_layout, leaf
 from .ranges import placed

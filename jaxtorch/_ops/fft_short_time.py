@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.checks import flag
-from .._core.op import Array, function, op
-from .._core.parameters import checked, need_kind
-from .._core.tensor import Tensor
-from .._core.warned import once
+from .._core.define.op import Array, function, op
+from .._core.define.signature import checked, need_kind
+from .._core.record.value_checks import flag
+from .._core.tensor.tensor import Tensor
+from .._core.types.warn_once import once
 from .padding import pad
 from .rules import kind, scalar_name
 

@@ -1,8 +1,8 @@
 """What PyTorch's Python functions look at before their arguments' kinds, in their order.
 
 Each function here stands for the steps of one of PyTorch's that end in an error: it is asked when a call has failed (`_border` in
-`_core/frontend.py`), with the arguments as they were given, and raises what PyTorch raises first. Where it raises nothing, the
-error stays as it is. Several compute the function again from smaller ones, whose errors then come in PyTorch's order.
+`_core/dispatch/codegen.py`), with the arguments as they were given, and raises what PyTorch raises first. Where it raises nothing,
+the error stays as it is. Several compute the function again from smaller ones, whose errors then come in PyTorch's order.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._core.op import functions, registry
-from .._core.parameters import first_looks
-from .._core.size import need_sizes
-from .._core.tensor import Tensor
+from .._core.define.op import functions, registry
+from .._core.define.signature import first_looks
+from .._core.tensor.tensor import Tensor
+from .._core.types.size import need_sizes
 from . import padding
 from .loss import legacy_reduction, reduction_of
 from .pool import avg_pool1d, avg_pool2d, avg_pool3d

@@ -13,7 +13,7 @@ import numpy as np
 from jax._src import dispatch
 from jax.interpreters import ad
 
-from .._core.context import target
+from .._core.compile.context import target
 from .activation import softmax_of
 from .primitives import linear_in, primitive
 

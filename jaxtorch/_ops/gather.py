@@ -12,13 +12,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.apart import refuse_shared
-from .._core.checks import Within, first, flag
-from .._core.op import Array, function, numpy_names, op
-from .._core.parameters import need_kind
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, need_tensor, strict_out, write_out
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, function, numpy_names, op
+from .._core.define.signature import need_kind
+from .._core.record.value_checks import Within, first, flag
+from .._core.tensor import strides
+from .._core.tensor.out_tensors import refuse_shared
+from .._core.tensor.tensor import Tensor, need_tensor, strict_out, write_out
+from .._core.types import dtypes
 from .assignment import C_NAMES
 from .rules import scalar_name
 

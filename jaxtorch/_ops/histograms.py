@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.checks import flag
-from .._core.op import Array, Arrays, Number, function, op
-from .._core.parameters import need_kind
-from .._core.runner import known
-from .._core.size import check_long, need_sizes
-from .._core.structseq import types
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import Array, Arrays, Number, function, op
+from .._core.define.signature import need_kind
+from .._core.record.value_checks import flag
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._core.types.size import check_long, need_sizes
+from .._core.types.structseq import types
 from .assignment import C_NAMES
 from .division import quotient
 from .rules import as_double, kind, unsupported

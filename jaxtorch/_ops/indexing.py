@@ -1,6 +1,6 @@
 """`x[index]` and `x[index] = value`: basic indices are views, index arrays gather and scatter.
 
-What an index means is worked out by `_core/indexing.py`. A view that needs no gradient is read as one
+What an index means is worked out by `_core/tensor/indexing.py`. A view that needs no gradient is read as one
 instruction however many steps it has; where the content lies in host memory it is not recorded at all, but taken by
 NumPy at once, so that a `Dataset` which indexes sample by sample pays no more than a few microseconds.
 """
@@ -13,21 +13,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, failures, forward, indexing, strides, viewstrides
-from .._core.checks import Within, first, flag
-from .._core.device import cpu
-from .._core.host import _window
-from .._core.indexing import Plan, are_within, check_operands, plan
-from .._core.layouts import normal, strides_of
-from .._core.modes import state, watch
-from .._core.op import Array, Arrays, method, op
-from .._core.permissions import check_place
-from .._core.program import emit
-from .._core.runner import ArrayImpl, known
-from .._core.storage import alias_of
-from .._core.tensor import Tensor, from_host, wrap
-from .._core.value import INT, Aval, Value, aval_of, marked_as
-from .._core.views import _chain_key, _read_entry, belong_nowhere, view_alias
+from .._core.define.op import Array, Arrays, method, op
+from .._core.record import deferred_errors
+from .._core.record.program import emit
+from .._core.record.value_checks import Within, first, flag
+from .._core.run import capture
+from .._core.run.runner import ArrayImpl, known
+from .._core.tensor import indexing, strides, view_strides
+from .._core.tensor.aliasing import check_place
+from .._core.tensor.indexing import Plan, are_within, check_operands, plan
+from .._core.tensor.layouts import normal, strides_of
+from .._core.tensor.numpy_sharing import _window
+from .._core.tensor.storage import alias_of
+from .._core.tensor.tensor import Tensor, from_host, wrap
+from .._core.tensor.views import _chain_key, _read_entry, belong_nowhere, view_alias
+from .._core.transforms import forward_mode
+from .._core.types import dtypes
+from .._core.types.device import cpu
+from .._core.types.grad_mode import state, watch
+from .._core.types.value import INT, Aval, Value, aval_of, marked_as
 from .casting import move
 from .views import _alias, _slice, select, unsqueeze
 
@@ -49,10 +53,10 @@ def host_content(t: Tensor) -> np.ndarray | None:
         return _window(alias.storage.host, t)
     else:
         value = alias.read(t)
-    if watch and forward.is_dual(value):
+    if watch and forward_mode.is_dual(value):
         return None  # read on the host it would lose its tangent
-    if not failures.clean:
-        failures.look(value)
+    if not deferred_errors.clean:
+        deferred_errors.look(value)
     array = value.array
     if type(array) is _ndarray:
         return array
@@ -132,7 +136,7 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
             size = (*size[:d], length, *size[d + 1 :])
             stride = (*stride[:d], stride[d] * jump, *stride[d + 1 :])
         else:
-            size, stride, _ = viewstrides.unsqueeze(size, stride, 0, d)
+            size, stride, _ = view_strides.unsqueeze(size, stride, 0, d)
     chain = tuple(_steps_of(steps))
     static, numbers = _chain_key(chain)
     found = _Recipe(
@@ -190,7 +194,7 @@ def _basic(self: Tensor, steps: Any) -> Tensor:
         made.seen = -1  # read when it is used
         return out
     value = self._value if alias is None else alias.read(self)
-    array = None if watch and forward.is_dual(value) else value.array
+    array = None if watch and forward_mode.is_dual(value) else value.array
     if array is not None and capture.active is None:
         if type(array) is ArrayImpl and recipe.aval.slot is cpu.slot:
             value.owned = False

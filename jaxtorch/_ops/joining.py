@@ -11,13 +11,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.apart import refuse_parts, refuse_shared
-from .._core.layouts import suggests
-from .._core.modes import state
-from .._core.op import Arrays, function, functions, numpy_names, op
-from .._core.sparsity import NoContent, answers, is_sparse
-from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
+from .._core.define.op import Arrays, function, functions, numpy_names, op
+from .._core.tensor import strides
+from .._core.tensor.layouts import suggests
+from .._core.tensor.out_tensors import refuse_parts, refuse_shared
+from .._core.tensor.sparse_value import NoContent, answers, is_sparse
+from .._core.tensor.tensor import Tensor, from_host, need_tensor, strict_out, write_out
+from .._core.types import dtypes
+from .._core.types.grad_mode import state
 from .indexing import host_content
 
 

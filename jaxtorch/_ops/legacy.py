@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, views
-from .._core.limits import SCALAR_NAMES
-from .._core.op import function, methods
-from .._core.overrides import admit, disable_all
-from .._core.size import Size
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import function, methods
+from .._core.dispatch.number_limits import SCALAR_NAMES
+from .._core.dispatch.torch_function import admit, disable_all
+from .._core.tensor import views
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
+from .._core.types.size import Size
 from .casting import _LEGACY
 from .construction import _is_sequence, tensor
 from .creation import filled

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, function, op
-from .._core.tensor import Tensor
+from .._core.define.op import Array, function, op
+from .._core.tensor.tensor import Tensor
 from .linalg_rules import batches, spread, transpose
 from .rules import kind, scalar_name, unsupported
 from .vector_norm import vector_norm

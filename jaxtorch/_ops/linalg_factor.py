@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, functions, methods, op
-from .._core.structseq import types
-from .._core.symbols import up_to
-from .._core.warned import renamed
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, functions, methods, op
+from .._core.types.structseq import types
+from .._core.types.warn_once import renamed
 from .linalg_rules import adjoint, batches, first_bad, matrix, numbers, report, spread, square, zero_pivot
 from .rules import diagonal_of, kind, no_derivative, scalar_name, unsupported
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, op
-from .._core.structseq import types
+from .._core.define.op import Array, op
+from .._core.types.structseq import types
 from .linalg_rules import LinAlgError, batches, numbers, report, same_type, spread, square
 from .rules import kind, no_derivative, unsupported
 

@@ -5,10 +5,10 @@ N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness (2009
 
 from __future__ import annotations
 
-from .._core import dtypes
-from .._core.op import function
-from .._core.op import functions as _f
-from .._core.tensor import Tensor
+from .._core.define.op import function
+from .._core.define.op import functions as _f
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .linalg_factor import linalg_qr
 from .linalg_spectral import linalg_svd
 

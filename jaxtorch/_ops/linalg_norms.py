@@ -8,11 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import strides
-from .._core.op import Array, Ints, Number, Sizes, numpy_names, op
-from .._core.parameters import need_kind
-from .._core.size import need_sizes
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import Array, Ints, Number, Sizes, numpy_names, op
+from .._core.define.signature import need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._core.types.size import need_sizes
 from . import whole_extremes
 from .linalg_rules import checked_dtype, numbers
 from .reductions import bad_call

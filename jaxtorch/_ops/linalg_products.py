@@ -11,12 +11,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core import dtypes, strides
-from .._core.op import Array, Arrays, function, functions, methods, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.size import need_sizes
-from .._core.tensor import Tensor, need_tensor, write_out
-from .._core.warned import once
+from .._core.define.op import Array, Arrays, function, functions, methods, numpy_names, op
+from .._core.define.signature import checked, need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._core.types import dtypes
+from .._core.types.size import need_sizes
+from .._core.types.warn_once import once
 from .linalg_rules import HALVES, batches, numbers, same_type, square
 from .linalg_solve import _tensor_inverse, linalg_inv, linalg_solve
 from .matmul import product

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes
-from .._core.checks import flag
+from .._core.record.value_checks import flag
+from .._core.types import dtypes
 from .rules import kind, scalar_name
 
 HALVES = (dtypes.float16.np, dtypes.bfloat16.np)

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.checks import flag
-from .._core.op import Array, function, functions, methods, op
-from .._core.structseq import struct, types
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, write_out
-from .._core.warned import renamed
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, function, functions, methods, op
+from .._core.record.value_checks import flag
+from .._core.tensor.tensor import Tensor, write_out
+from .._core.types.structseq import struct, types
+from .._core.types.warn_once import renamed
 from .linalg_rules import (
     adjoint,
     batches,

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, Operand, function, numpy_names, op
-from .._core.parameters import need_kind
-from .._core.structseq import types
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import Array, Operand, function, numpy_names, op
+from .._core.define.signature import need_kind
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from .._core.types.structseq import types
 from .linalg_rules import adjoint, batches, matrix, numbers, real_type, reflected, report, square
 from .rules import diagonal_of, kind, scalar_name, unsupported
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, op
+from .._core.define.op import Array, op
 from .products import on_cpu, plus_row, times_and_plus, times_transposed
 from .rules import HALVES, derivatives, scalar_name
 

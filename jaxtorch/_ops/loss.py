@@ -9,11 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes
-from .._core.checks import Within, first, flag
-from .._core.op import Array, Arrays, Operand, op
-from .._core.strides import wrap_dim
-from .._core.unimplemented import is_rare
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, Arrays, Operand, op
+from .._core.record.value_checks import Within, first, flag
+from .._core.tensor.strides import wrap_dim
+from .._core.types import dtypes
 from .activation import log_softmax_of
 from .division import average
 from .norm import broadcast_shape

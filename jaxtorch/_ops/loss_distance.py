@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.checks import flag
-from .._core.op import Array, Number, Operand, functions, op
-from .._core.parameters import first_looks
-from .._core.tensor import Tensor
-from .._core.unimplemented import is_rare
-from .._core.value import check_long
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, Number, Operand, functions, op
+from .._core.define.signature import first_looks
+from .._core.record.value_checks import flag
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.value import check_long
 from .linear import c_name
 from .loss import _common, fits, named, reduced, reduction_of
 from .norm import broadcast_shape, vector_norm

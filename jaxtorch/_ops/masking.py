@@ -11,18 +11,20 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides, unimplemented
-from .._core.apart import refuse_parts, refuse_shared
-from .._core.checks import flag
-from .._core.layouts import memory_places
-from .._core.limits import check_common, flag_overflow
-from .._core.op import Array, Operand, Scalar, function, method, methods, op
-from .._core.parameters import need_kind
-from .._core.permissions import check_fillable, check_history, repeats, warn_expanded
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host, need_tensor, strict_out, write_out
-from .._core.value import check_long
-from .._core.warned import once
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define import missing_dtypes
+from .._core.define.op import Array, Operand, Scalar, function, method, methods, op
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import check_common, flag_overflow
+from .._core.record.value_checks import flag
+from .._core.tensor import strides
+from .._core.tensor.aliasing import check_fillable, check_history, repeats, warn_expanded
+from .._core.tensor.layouts import memory_places
+from .._core.tensor.out_tensors import refuse_parts, refuse_shared
+from .._core.tensor.tensor import Tensor, from_host, need_tensor, strict_out, write_out
+from .._core.types import dtypes
+from .._core.types.value import check_long
+from .._core.types.warn_once import once
 from .assignment import C_NAMES, assignable
 from .casting import cast
 from .indexing import _content
@@ -205,7 +207,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     need_kind("nonzero", "as_tuple", "bool", as_tuple)
     if as_tuple and out is not None:
         raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
-    unimplemented.refuse("nonzero", [input._value.aval], {})
+    missing_dtypes.refuse("nonzero", [input._value.aval], {})
     found = _places(input)
     if as_tuple:
         return tuple([from_host(a, device) for a in found])
@@ -244,7 +246,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     need_tensor(input, "masked_select")
     if need_tensor(mask, "masked_select", "mask", 2)._value.aval.dtype is not dtypes.bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
-    unimplemented.refuse("masked_select", [input._value.aval], {})
+    missing_dtypes.refuse("masked_select", [input._value.aval], {})
     if out is not None:
         refuse_shared(out, (input, mask))
     size = strides.broadcast_shapes(input._value.aval.shape, mask._value.aval.shape)

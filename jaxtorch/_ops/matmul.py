@@ -7,9 +7,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from .._core import dtypes
-from .._core.op import Array, Scalar, op
-from .._core.strides import broadcast_shapes, wrap_dim
+from .._core.define.op import Array, Scalar, op
+from .._core.tensor.strides import broadcast_shapes, wrap_dim
+from .._core.types import dtypes
 from .products import times
 from .rules import unsupported
 

@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import strides
-from .._core.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import Array, Arrays, Ints, Number, Sizes, function, functions, methods, numpy_names, op
+from .._core.define.signature import checked, need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
 from .activation import normal_dim
 from .dropout import check_dropped
 from .norm import (

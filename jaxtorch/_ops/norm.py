@@ -9,13 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, strides
-from .._core.op import Array, Ints, Scalar, Sizes, op
-from .._core.parameters import need_kind
-from .._core.size import LONG
-from .._core.tensor import Tensor
-from .._core.unimplemented import is_rare
-from .._core.value import check_long
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, Ints, Scalar, Sizes, op
+from .._core.define.signature import need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.size import LONG
+from .._core.types.value import check_long
 from .activation import normal_dim
 from .products import on_cpu
 from .rules import check_mean, check_subtraction, kind, refuse, scalar_name, to_float, unsupported

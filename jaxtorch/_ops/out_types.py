@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from .._core import dtypes
-from .._core.apart import ACCUMULATING
-from .._core.tensor import strict_out
+from .._core.tensor.out_tensors import ACCUMULATING
+from .._core.tensor.tensor import strict_out
+from .._core.types import dtypes
 from .gather import need_same
 
 _EXACT = """

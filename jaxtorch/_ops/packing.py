@@ -10,8 +10,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.op import Array, Scalar, function, op
-from .._core.tensor import Tensor, from_host, need_tensor
+from .._core.define.op import Array, Scalar, function, op
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
 from .joining import _on_host, cat
 
 

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.limits import check_number
-from .._core.op import Array, Number, Sizes, op
-from .._core.parameters import need_kind
-from .._core.size import kind_name, need_sizes, refuse_size
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import Array, Number, Sizes, op
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import check_number
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
+from .._core.types.size import kind_name, need_sizes, refuse_size
 from .rules import refuse
 
 

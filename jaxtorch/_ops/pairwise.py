@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, Operand, op
+from .._core.define.op import Array, Operand, op
 from .pointwise import exp2_of
 from .rules import (
     derivatives,

@@ -13,8 +13,8 @@ from jax import lax
 from jax.interpreters import batching
 
 from .._core import native
-from .._core.op import Array, function, op
-from .._core.structseq import types
+from .._core.define.op import Array, function, op
+from .._core.types.structseq import types
 from .division import quotient
 from .primitives import natively, primitive, with_tangent
 from .rules import HALVES, derivatives, in_single, kind, masked, no_derivative, real_only, refuse, unbroken, zeros_mask

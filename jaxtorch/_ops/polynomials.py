@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Operand, op
+from .._core.define.op import Operand, op
 from .rules import full_precision, needs_tensor
 
 Step = Callable[[Any, Any, Any, Any], Any]

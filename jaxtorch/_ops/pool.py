@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, Ints, op
-from .._core.size import need_sizes
-from .._core.symbols import up_to
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Ints, op
+from .._core.types.size import need_sizes
 from .division import quotient
 from .rules import kind, refuse, to_float, unsupported
 

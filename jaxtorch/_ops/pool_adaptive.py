@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core.checks import flag
-from .._core.context import target
-from .._core.op import Array, Ints, op
-from .._core.size import need_sizes
-from .._core.strides import wrap_dim
-from .._core.symbols import up_to
+from .._core.compile.context import target
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Ints, op
+from .._core.record.value_checks import flag
+from .._core.tensor.strides import wrap_dim
+from .._core.types.size import need_sizes
 from .division import average, quotient
 from .pool import _avg_pool, _lowest, _max_places, _max_values
 from .rules import check_mean, in_single, kind, unsupported

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.limits import check_common
-from .._core.op import Array, Number, Operand, function, method, methods, op
-from .._core.operators import foreign, or_not_implemented
-from .._core.parameters import need_kind
-from .._core.tensor import Tensor, from_host, write_out
-from .._core.unimplemented import is_rare
-from .._core.value import python_number
+from .._core.define.missing_dtypes import is_rare
+from .._core.define.op import Array, Number, Operand, function, method, methods, op
+from .._core.define.signature import need_kind
+from .._core.dispatch.number_limits import check_common
+from .._core.dispatch.operators import foreign, or_not_implemented
+from .._core.tensor.tensor import Tensor, from_host, write_out
+from .._core.types import dtypes
+from .._core.types.value import python_number
 from .arithmetic import NUMBERS, _single
 from .bitwise import bitwise_or
 from .casting import cast

@@ -15,7 +15,7 @@ from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
 from .._core import native
-from .._core.tracing import EXPANDED, expanded
+from .._core.compile.tracing import EXPANDED, expanded
 
 
 def primitive(

@@ -19,7 +19,7 @@ from jax.extend.mlir.dialects import stablehlo as hlo
 from jax.interpreters import ad, mlir
 
 from .._core import native
-from .._core.context import target
+from .._core.compile.context import target
 from .primitives import natively, primitive
 
 Array = jax.Array

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.modes import watch
-from .._core.op import Array, Arrays, op
-from .._core.program import emit
-from .._core.runner import PLAIN
-from .._core.storage import Alias
-from .._core.tensor import Tensor
-from .._core.value import wrap_number
-from .._core.views import set_at
+from .._core.define.op import Array, Arrays, op
+from .._core.record.program import emit
+from .._core.run.runner import PLAIN
+from .._core.tensor import strides
+from .._core.tensor.storage import Alias
+from .._core.tensor.tensor import Tensor
+from .._core.tensor.views import set_at
+from .._core.types import dtypes
+from .._core.types.grad_mode import watch
+from .._core.types.value import wrap_number
 from .casting import convert
 from .indexing import _index_tuple, places_of
 

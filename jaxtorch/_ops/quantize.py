@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, op
+from .._core.define.op import Array, op
 
 _SMALLEST_SCALE = 6.1e-5
 

@@ -9,15 +9,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import device as devices
-from .._core import draws, dtypes, strides
-from .._core.mersenne import in_memory_order
-from .._core.op import Array, Arrays, Scalar, function, op
-from .._core.parameters import checked, need_kind
-from .._core.random import Generator, check_generator, draw, generator_of, key_of
-from .._core.size import check_long
-from .._core.tensor import Tensor, check_writable, from_host, wrap
-from .._core.value import Mapped, Value, aval_of
+from .._core.define.op import Array, Arrays, Scalar, function, op
+from .._core.define.signature import checked, need_kind
+from .._core.random import jax_draws
+from .._core.random.generator import Generator, check_generator, draw, generator_of, key_of
+from .._core.random.mersenne import in_memory_order
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, check_writable, from_host, wrap
+from .._core.types import device as devices
+from .._core.types import dtypes
+from .._core.types.size import check_long
+from .._core.types.value import Mapped, Value, aval_of
 from .creation import filled, finish_factory, like_filled, out_dtype, place, size_of
 
 _FLOATS = (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)
@@ -28,7 +30,7 @@ _CPU = devices.cpu.slot
 
 
 def unsupported(kernel: str, dtype: dtypes.dtype) -> NotImplementedError:
-    draws.refuse_mapping()  # that comes first
+    jax_draws.refuse_mapping()  # that comes first
     return NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.scalar_name(dtype)}'")
 
 
@@ -112,9 +114,9 @@ def sample(
     if slot.is_meta:
         return filled(shape, 0, dtype, slot.device)
     check_generator(generator, slot)
-    if draws.transforming():
+    if jax_draws.transforming():
         found = generator_of(slot) if generator is None else generator
-        return from_host(draws.draw(found, host[0], host[1:]), slot.device).to(dtype)
+        return from_host(jax_draws.draw(found, host[0], host[1:]), slot.device).to(dtype)
     return _draw_on(from_host(key_of(generator, slot), slot.device), a, b, kind, tuple(shape), dtype, slot.device)
 
 
@@ -233,7 +235,7 @@ def _draw_integers(
     slot: Any, generator: Generator | None, low: int, high: int, shape: Any, dtype: dtypes.dtype
 ) -> Tensor:
     if dtype in _COMPLEX:
-        draws.refuse_mapping()
+        jax_draws.refuse_mapping()
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype in dtypes._FLOAT8:
         raise unsupported("random_update_from_to", dtype)
@@ -423,7 +425,7 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
     high = given.get("to")
     high = None if high is None and "from" in given else _integer(high, "random_", "to", 2)
     if dtype in _COMPLEX:
-        draws.refuse_mapping()
+        jax_draws.refuse_mapping()
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
     if dtype in dtypes._FLOAT8:
         raise unsupported("random_update_from_to", dtype)
@@ -434,7 +436,7 @@ def random_(self: Tensor, *args: Any, generator: Generator | None = None, **kwar
 def _floating(t: Tensor, title: str, named: Callable[[dtypes.dtype], str]) -> dtypes.dtype:
     dtype = t._value.aval.dtype
     if dtype not in _FLOATS:
-        draws.refuse_mapping()
+        jax_draws.refuse_mapping()
         raise RuntimeError(
             f"{title} distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {named(dtype)}"

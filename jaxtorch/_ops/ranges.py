@@ -11,17 +11,17 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import device as devices
-from .._core import dtypes
-from .._core.op import Array, Arrays, Scalar, function, functions, op
-from .._core.parameters import MISSING, need_kind
-from .._core.signatures import signed
-from .._core.size import LONG, check_long
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.value import check_long as check_scalar
-from .._core.value import python_number
-from .._core.warned import once
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Arrays, Scalar, function, functions, op
+from .._core.define.overloads import signed
+from .._core.define.signature import MISSING, need_kind
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.types import device as devices
+from .._core.types import dtypes
+from .._core.types.size import LONG, check_long
+from .._core.types.value import check_long as check_scalar
+from .._core.types.value import python_number
+from .._core.types.warn_once import once
 from .assignment import assignable
 from .casting import as_dtype, convert, move
 from .creation import filled, finish_factory, out_dtype, place

@@ -10,12 +10,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import strides
-from .._core.op import Array, Arrays, function, op
-from .._core.parameters import form_of
-from .._core.size import kind_name
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Arrays, function, op
+from .._core.define.signature import form_of
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types.size import kind_name
 from . import _recurrent_scans as scans
 from .dropout import dropout as _dropout
 from .dropout import dropped_inside

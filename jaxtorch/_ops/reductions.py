@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.op import Array, Ints, function, functions, method, op
-from .._core.parameters import once_given
-from .._core.size import as_size
-from .._core.structseq import types
-from .._core.symbols import scalar
-from .._core.tensor import Tensor, write_out
+from .._core.compile.symbolic_sizes import scalar
+from .._core.define.op import Array, Ints, function, functions, method, op
+from .._core.define.signature import once_given
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, write_out
+from .._core.types import dtypes
+from .._core.types.size import as_size
+from .._core.types.structseq import types
 from . import whole_extremes
 from .casting import computed_in
 from .division import quotient

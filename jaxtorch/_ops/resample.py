@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import native, strides
-from .._core.context import target
-from .._core.op import Array, op
+from .._core import native
+from .._core.compile.context import target
+from .._core.define.op import Array, op
+from .._core.tensor import strides
 from .pool_adaptive import adaptive_average
 from .primitives import linear_in, natively, primitive, with_tangent
 from .products import on_cpu

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core.op import Array, Number, op
-from .._core.value import check_long
+from .._core.define.op import Array, Number, op
+from .._core.types.value import check_long
 from .pool import check_averaged
 from .rules import kind, scalar_name, to_float
 

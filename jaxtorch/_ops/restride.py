@@ -7,17 +7,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes, strides, viewstrides
-from .._core.layouts import memory_places, offset_of, strides_of
-from .._core.modes import no_grad, state
-from .._core.op import Array, Sizes, function, functions, method, methods, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.permissions import check_fillable, check_place
-from .._core.size import need_sizes, one_by_one
-from .._core.storage import Alias, alias_of
-from .._core.tape import node_type, shown
-from .._core.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
-from .._core.views import ViewRule, _arguments, belong_nowhere, set_at
+from .._core.define.op import Array, Sizes, function, functions, method, methods, numpy_names, op
+from .._core.define.signature import checked, need_kind
+from .._core.graph.nodes import node_type, shown
+from .._core.run import capture
+from .._core.tensor import strides, view_strides
+from .._core.tensor.aliasing import check_fillable, check_place
+from .._core.tensor.layouts import memory_places, offset_of, strides_of
+from .._core.tensor.storage import Alias, alias_of
+from .._core.tensor.tensor import Tensor, need_tensor, refuse_inference, wrap, write_out
+from .._core.tensor.views import ViewRule, _arguments, belong_nowhere, set_at
+from .._core.types import dtypes
+from .._core.types.grad_mode import no_grad, state
+from .._core.types.size import need_sizes, one_by_one
 from .complexes import _conj
 from .constants import contiguous_format
 from .views import (
@@ -138,7 +140,7 @@ def as_strided(input: Tensor, size: Sizes, stride: Sizes, storage_offset: int | 
     if type(input) is not Tensor:
         need_tensor(input, "as_strided", "input")
     capture.uncovers(input)
-    given = viewstrides.as_strided(
+    given = view_strides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
     )  # fmt: skip
@@ -197,7 +199,7 @@ def as_strided_scatter(
     """The input with the part that `as_strided` would view replaced."""
     if type(input) is not Tensor:
         need_tensor(input, "as_strided_scatter", "input")
-    given = viewstrides.as_strided(
+    given = view_strides.as_strided(
         input._value.aval.shape, strides_of(input), offset_of(input), size, stride, storage_offset,
         storage=_extent(input), itemsize=input._value.aval.dtype.itemsize,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 from jax.custom_derivatives import SymbolicZero
 
-from .._core import dtypes
+from .._core.types import dtypes
 
 HALVES = (dtypes.float16.np, dtypes.bfloat16.np)
 

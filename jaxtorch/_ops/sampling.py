@@ -8,17 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import device as devices
-from .._core import draws, dtypes, sampling, strides
-from .._core.layouts import strides_of
-from .._core.modes import state
-from .._core.op import Array, function, functions, op
-from .._core.parameters import need_kind
-from .._core.random import Generator, check_generator, draw, key_of
-from .._core.runner import is_tracer, known
-from .._core.signatures import signed
-from .._core.size import check_long
-from .._core.tensor import Tensor, from_host, need_tensor, write_out
+from .._core.define.op import Array, function, functions, op
+from .._core.define.overloads import signed
+from .._core.define.signature import need_kind
+from .._core.random import jax_draws, sampling
+from .._core.random.generator import Generator, check_generator, draw, key_of
+from .._core.run.runner import is_tracer, known
+from .._core.tensor import strides
+from .._core.tensor.layouts import strides_of
+from .._core.tensor.tensor import Tensor, from_host, need_tensor, write_out
+from .._core.types import device as devices
+from .._core.types import dtypes
+from .._core.types.grad_mode import state
+from .._core.types.size import check_long
 from . import constants
 from .casting import cast
 from .creation import finish_factory, like_filled, out_dtype, place, size_of
@@ -53,7 +55,7 @@ def _multinomial_on(key: Array, probs: Array, num_samples: int, replacement: boo
 
 def _host(t: Tensor) -> np.ndarray[Any, Any]:
     """The content of a tensor, for a draw on the host."""
-    draws.refuse_mapping()
+    jax_draws.refuse_mapping()
     _traced(t)
     return known(t._array())
 
@@ -62,7 +64,7 @@ def _traced(*tensors: Tensor) -> bool:
     """Is one a tracer? RuntimeError where `vmap` maps over it and all examples are to have the same numbers."""
     tracers = [a for a in [t._array() for t in tensors] if is_tracer(a)]
     for tracer in tracers:
-        mapped = draws.mapped_by(tracer._trace)
+        mapped = jax_draws.mapped_by(tracer._trace)
         if mapped is not None and mapped.randomness == "same":
             raise RuntimeError("Vmap does not currently support same randomness with a batched tensor input.")
     return bool(tracers)

@@ -12,11 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, native, strides
-from .._core.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
-from .._core.parameters import MISSING, need_kind
-from .._core.structseq import types
-from .._core.tensor import Tensor
+from .._core import native
+from .._core.define.op import Array, Arrays, Scalar, function, method, methods, numpy_names, op
+from .._core.define.signature import MISSING, need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.structseq import types
 from .assignment import C_NAMES
 from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent

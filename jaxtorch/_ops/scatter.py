@@ -12,17 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import strides
-from .._core.apart import refuse_parts, refuse_shared
-from .._core.limits import flag_overflow
-from .._core.op import Array, Scalar, function, method, numpy_names, op
-from .._core.parameters import MISSING, need_kind
-from .._core.permissions import warn_expanded
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, need_tensor, strict_out, write_out
-from .._core.value import check_long
-from .._core.views import set_at
-from .._core.warned import once
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Scalar, function, method, numpy_names, op
+from .._core.define.signature import MISSING, need_kind
+from .._core.dispatch.number_limits import flag_overflow
+from .._core.tensor import strides
+from .._core.tensor.aliasing import warn_expanded
+from .._core.tensor.out_tensors import refuse_parts, refuse_shared
+from .._core.tensor.tensor import Tensor, need_tensor, strict_out, write_out
+from .._core.tensor.views import set_at
+from .._core.types.value import check_long
+from .._core.types.warn_once import once
 from .assignment import assignable
 from .gather import _along, _integers, _lifted, _out_of_bounds, _slices, _wrapped, flag_outside, need_same
 from .rules import derivatives, no_derivative, refuse, scalar_name

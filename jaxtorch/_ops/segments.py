@@ -7,14 +7,15 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.limits import check_number
-from .._core.op import Array, Number, function, op
-from .._core.parameters import checked, need_kind
-from .._core.runner import known
-from .._core.symbols import up_to
-from .._core.tensor import Tensor
-from .._core.value import python_number
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Number, function, op
+from .._core.define.signature import checked, need_kind
+from .._core.dispatch.number_limits import check_number
+from .._core.run.runner import known
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.value import python_number
 from .rules import kind, unsupported
 
 _START = {"max": -np.inf, "min": np.inf, "mean": 0.0, "sum": 0.0, "prod": 1.0}

@@ -11,15 +11,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, layouts, strides, viewstrides
-from .._core.limits import check_number
-from .._core.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
-from .._core.parameters import MISSING, need_kind
-from .._core.size import as_size, need_sizes
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.value import python_number
-from .._core.views import _put_back
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Ints, Sizes, function, functions, method, numpy_names, op
+from .._core.define.signature import MISSING, need_kind
+from .._core.dispatch.number_limits import check_number
+from .._core.tensor import layouts, strides, view_strides
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.tensor.views import _put_back
+from .._core.types import dtypes
+from .._core.types.size import as_size, need_sizes
+from .._core.types.value import python_number
 from .casting import computed_in
 from .indexing import _content
 from .reductions import bad_call, need_few_dims
@@ -224,7 +225,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     size = input._value.aval.shape
     steps = strides.preserved(size, layouts.strides_of(input))
     if k % 2:
-        size, steps, _ = viewstrides.transpose(size, steps, 0, *dims)
+        size, steps, _ = view_strides.transpose(size, steps, 0, *dims)
     out._layout = layouts.normal(size, steps, 0)
     return out
 
@@ -343,7 +344,7 @@ def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, d
 def select_scatter(input: Array, src: Array, dim: int, index: int):
     """The input with one slice of a dimension replaced."""
     d = strides.wrap_dim(dim, input.ndim)
-    viewstrides.select(input.shape, strides.contiguous(input.shape), 0, dim, index)
+    view_strides.select(input.shape, strides.contiguous(input.shape), 0, dim, index)
     return _replaced(select.op, input, src, jax.lax.index_in_dim(input, index, d, keepdims=False), dim=d, index=index)
 
 
@@ -352,7 +353,7 @@ def slice_scatter(
     input: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ):
     """The input with `[start:end:step]` of a dimension replaced."""
-    size, _, _ = viewstrides.slice_(input.shape, strides.contiguous(input.shape), 0, dim, start, end, step)
+    size, _, _ = view_strides.slice_(input.shape, strides.contiguous(input.shape), 0, dim, start, end, step)
     d = strides.wrap_dim(dim, input.ndim)
     begin = slice(start, end, step).indices(input.shape[d])[0]
     given = {"dim": d, "length": size[d], "step": step, "start": begin}

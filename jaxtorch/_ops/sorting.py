@@ -10,15 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes, native, strides
-from .._core.checks import flag
-from .._core.op import Array, Operand, function, numpy_names, op
-from .._core.parameters import need_kind
-from .._core.runner import known
-from .._core.signatures import signed
-from .._core.structseq import types
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.warned import once
+from .._core import native
+from .._core.define.op import Array, Operand, function, numpy_names, op
+from .._core.define.overloads import signed
+from .._core.define.signature import need_kind
+from .._core.record.value_checks import flag
+from .._core.run.runner import known
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.types import dtypes
+from .._core.types.structseq import types
+from .._core.types.warn_once import once
 from .primitives import primitive
 from .reductions import UNSET, bad_call, follow, need_elements, one_axis
 from .rules import kind, refuse, scalar_name, unsupported

@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .._core.op import Array, op
+from .._core.define.op import Array, op
 from .gather import flag_outside
 from .sorting import sorted_with
 

@@ -10,7 +10,7 @@ from jax import lax
 from jax.interpreters import batching
 from jax.scipy import special as scipy
 
-from .._core.op import Array, Operand, op
+from .._core.define.op import Array, Operand, op
 from . import gamma_functions
 from .pairwise import no_product_at_zero
 from .pointwise import log1p_of

@@ -7,12 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import dtypes, strides, viewstrides
-from .._core.op import Array, function, method, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.size import check_long, need_sizes
-from .._core.tensor import Tensor, need_tensor
-from .._core.viewrules import ViewRule
+from .._core.define.op import Array, function, method, numpy_names, op
+from .._core.define.signature import checked, need_kind
+from .._core.tensor import strides, view_strides
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.tensor.view_rules import ViewRule
+from .._core.types import dtypes
+from .._core.types.size import check_long, need_sizes
 from .views import _slice, select, slice_dim
 
 
@@ -89,7 +90,7 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Ten
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = strides.wrap_dim(dim, aval.ndim)
     sizes = tuple([int(s) for s in split_sizes])
-    viewstrides.split(aval.shape, sizes, dim)  # raises PyTorch's errors
+    view_strides.split(aval.shape, sizes, dim)  # raises PyTorch's errors
     return _split_sizes(input, d, sizes)
 
 
@@ -171,7 +172,7 @@ def tensor_split(
     """Parts of a dimension, cut at indices or into so many sections."""
     given = _the_way("tensor_split", indices_or_sections, indices, sections, tensor_indices_or_sections)
     size = input._value.aval.shape
-    parts = viewstrides.tensor_split(size, given, dim)
+    parts = view_strides.tensor_split(size, given, dim)
     return _pieces(input, parts, strides.wrap_dim(dim, len(size)))
 
 
@@ -196,7 +197,7 @@ def _splitting(name: str, least: int, dim: Any) -> None:
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension {size[d]} is not "
                 f"divisible by the split_size {given}!"
             )
-        return _pieces(input, viewstrides.tensor_split(size, given, d), d)
+        return _pieces(input, view_strides.tensor_split(size, given, d), d)
 
     split_into.__name__ = split_into.__qualname__ = name
     split_into.__doc__ = "Equal parts of one dimension, or parts cut at indices."

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from .._core import native
-from .._core.modes import no_grad, state
+from .._core.types.grad_mode import no_grad, state
 from .primitives import linear_in, natively, primitive, with_tangent
 from .products import averaged
 

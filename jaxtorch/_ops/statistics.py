@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.checks import flag
-from .._core.op import Array, Ints, Number, Operand, function, numpy_names, op
-from .._core.parameters import need_kind, once_given
-from .._core.structseq import types
-from .._core.symbols import scalar
-from .._core.tensor import Tensor, write_out
-from .._core.warned import warn
+from .._core.compile.symbolic_sizes import scalar
+from .._core.define.op import Array, Ints, Number, Operand, function, numpy_names, op
+from .._core.define.signature import need_kind, once_given
+from .._core.record.value_checks import flag
+from .._core.tensor.tensor import Tensor, write_out
+from .._core.types import dtypes
+from .._core.types.structseq import types
+from .._core.types.warn_once import warn
 from .division import quotient
 from .reductions import (
     UNSET,

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import Ints, Sizes, function, method
-from .._core.op import functions as _f
-from .._core.parameters import MISSING, checked, need_kind
-from .._core.runner import known
-from .._core.size import need_sizes
-from .._core.tensor import Tensor, from_host, need_tensor
-from .._core.views import detached
+from .._core.define.op import Ints, Sizes, function, method
+from .._core.define.op import functions as _f
+from .._core.define.signature import MISSING, checked, need_kind
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, from_host, need_tensor
+from .._core.tensor.views import detached
+from .._core.types import dtypes
+from .._core.types.size import need_sizes
 from . import conv as _conv
 from . import ctc as _ctc
 from . import loss as _loss

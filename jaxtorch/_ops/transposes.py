@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .._core import warned
-from .._core.op import function
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import function
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import warn_once
 from .views import permute, transpose
 
 
@@ -12,7 +12,7 @@ from .views import permute, transpose
 def adjoint(input: Tensor) -> Tensor:
     """The conjugate transpose of the last two dimensions."""
     if need_tensor(input, "adjoint").ndim == 0:
-        warned.once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        warn_once.once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input.conj()
     if input.ndim == 1:
         raise RuntimeError(
@@ -24,9 +24,9 @@ def adjoint(input: Tensor) -> Tensor:
 
 def _reversed(self: Tensor) -> Tensor:
     if self.ndim == 0:
-        warned.once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        warn_once.once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif self.ndim != 2:
-        warned.once(
+        warn_once.once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
             "error in a future release. Use `x.mT` for batches of matrices, or `x.permute` with the dimensions reversed."
         )
@@ -35,7 +35,7 @@ def _reversed(self: Tensor) -> Tensor:
 
 def _matrix_transposed(self: Tensor) -> Tensor:
     if self.ndim == 0:
-        warned.once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+        warn_once.once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
         return self
     if self.ndim == 1:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
@@ -47,13 +47,13 @@ def _hermitian(self: Tensor) -> Tensor:
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
     if self.ndim == 2:
         return adjoint(self)
-    warned.once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+    warn_once.once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
     return self.conj()
 
 
 def _batch_hermitian(self: Tensor) -> Tensor:
     if self.ndim == 0:
-        warned.once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+        warn_once.once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
         return self.conj()
     return adjoint(self)
 

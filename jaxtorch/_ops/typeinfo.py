@@ -8,10 +8,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, dtypes
-from .._core import device as devices
-from .._core.op import function
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import function
+from .._core.run import capture
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import device as devices
+from .._core.types import dtypes
 from .casting import LEGACY_TYPES
 
 

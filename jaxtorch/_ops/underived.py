@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import forward
-from .._core.modes import state
-from .._core.op import Array, Arrays, op
-from .._core.tensor import Tensor
+from .._core.define.op import Array, Arrays, op
+from .._core.tensor.tensor import Tensor
+from .._core.transforms import forward_mode
+from .._core.types.grad_mode import state
 from .rules import no_derivative
 
 _NODES = {"_unique2": "Unique2", "unique_dim": "UniqueDim", "unique_consecutive": "UniqueConsecutive"}
@@ -28,7 +28,7 @@ def _underived(found: Array, inputs: Arrays, operation: str):
 
 def refuse_tangents(operation: str, *inputs: Tensor | None) -> None:
     """NotImplementedError where an input of an operation without a forward derivative has a tangent."""
-    if forward.level is not None and any([t is not None and forward.is_dual(t._read()) for t in inputs]):  # noqa: C419
+    if forward_mode.level is not None and any([t is not None and forward_mode.is_dual(t._read()) for t in inputs]):  # noqa: C419
         raise NotImplementedError(
             f"Trying to use forward AD with {operation} that does not support it because it has not been implemented yet."
         )

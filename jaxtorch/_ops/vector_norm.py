@@ -8,11 +8,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.op import Array, Ints, Number, function, functions, op
-from .._core.parameters import need_kind
-from .._core.size import need_sizes
-from .._core.tensor import Tensor, write_out
+from .._core.define.op import Array, Ints, Number, function, functions, op
+from .._core.define.signature import need_kind
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, write_out
+from .._core.types import dtypes
+from .._core.types.size import need_sizes
 from .reductions import axes_of, extent, wide
 from .rules import check_subtraction, derivatives, kind, scalar_name, zeros_mask
 from .whole_extremes import largest, smallest

@@ -1,4 +1,7 @@
-"""Views: tensors on the memory of another. Strides follow `_core/strides.py`; see `_core/views.py` for how they alias."""
+"""Views: tensors on the memory of another.
+
+Strides follow `_core/tensor/strides.py`; see `_core/tensor/views.py` for how they alias.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import dtypes, strides, viewstrides
-from .._core.layouts import offset_of, strides_of
-from .._core.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
-from .._core.parameters import checked, need_kind
-from .._core.size import as_size, check_long, need_sizes, one_by_one
-from .._core.symbols import up_to
-from .._core.tensor import Tensor, need_tensor
-from .._core.viewrules import ViewRule, expand_write
+from .._core.compile.symbolic_sizes import up_to
+from .._core.define.op import Array, Ints, Scalar, Sizes, function, method, numpy_names, op
+from .._core.define.signature import checked, need_kind
+from .._core.tensor import strides, view_strides
+from .._core.tensor.layouts import offset_of, strides_of
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.tensor.view_rules import ViewRule, expand_write
+from .._core.types import dtypes
+from .._core.types.size import as_size, check_long, need_sizes, one_by_one
 
 # -- one shape for another
 
@@ -160,7 +164,7 @@ def view_dtype(t: Tensor, dtype: dtypes.dtype) -> Tensor:
                 )
     t = t.detach()  # as in PyTorch it shares memory but is no view to autograd
     names = dtypes.scalar_name(t.dtype), dtypes.scalar_name(dtype)
-    viewstrides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
+    view_strides.view_dtype(tuple(t.shape), strides_of(t), offset_of(t), t.dtype.itemsize, dtype.itemsize, names)
     return t if t.dtype is dtype else _view_dtype(t, dtype, t.dtype.itemsize).detach()
 
 
@@ -251,12 +255,12 @@ def _inverse(dims: Any) -> list[int]:
     star="dims",
     function=False,
     view=ViewRule(
-        viewstrides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
+        view_strides.permute, lambda whole, part, dims: part.transpose(_inverse([d % max(part.ndim, 1) for d in dims]))
     ),
 )
 def permute(input: Array, dims: Sizes):
     """The dimensions in the order `dims`."""
-    viewstrides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
+    view_strides.permute(input.shape, strides.contiguous(input.shape), 0, dims)
     return input.transpose([d % max(input.ndim, 1) for d in dims])
 
 
@@ -272,7 +276,7 @@ _permute.__name__ = _permute.__qualname__ = "permute"  # as those who are asked 
 @op(
     aliases=["swapdims"],
     view=ViewRule(
-        viewstrides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
+        view_strides.transpose, lambda whole, part, dim0, dim1: jnp.swapaxes(part, dim0, dim1) if part.ndim else part
     ),
 )
 def transpose(input: Array, dim0: int, dim1: int):
@@ -287,10 +291,10 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     return transpose(input, axis0, axis1)
 
 
-@op(view=ViewRule(viewstrides.t, lambda whole, part: part.T))
+@op(view=ViewRule(view_strides.t, lambda whole, part: part.T))
 def t(input: Array):
     """The transposed matrix; tensors of fewer dimensions as they are."""
-    viewstrides.t(input.shape, strides.contiguous(input.shape), 0)
+    view_strides.t(input.shape, strides.contiguous(input.shape), 0)
     return input.T
 
 
@@ -313,19 +317,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
             for d in (dims,) if isinstance(dims, int) else dims:
                 strides.wrap_dim(d, 0)
         return _alias(input)
-    return permute(input, viewstrides.moved_order(input.ndim, source, destination))
+    return permute(input, view_strides.moved_order(input.ndim, source, destination))
 
 
 # -- more or fewer dimensions
 
 
 def _expand_layout(size: Any, stride: Any, offset: int, *, size_: Any) -> Any:
-    return viewstrides.expand(size, stride, offset, size_)
+    return view_strides.expand(size, stride, offset, size_)
 
 
 @op(name="_expand", function=False, method=False, grad="ExpandBackward0", view=ViewRule(_expand_layout, expand_write))
 def _expand(input: Array, size_: Any):
-    return jnp.broadcast_to(input, viewstrides.expand_size(input.shape, size_))
+    return jnp.broadcast_to(input, view_strides.expand_size(input.shape, size_))
 
 
 @method("expand")
@@ -362,10 +366,12 @@ def _squeeze_name(operands: Any, statics: Any) -> str:
     return f"SqueezeBackward{0 if statics[0] is None else 1 if isinstance(statics[0], int) else 2}"
 
 
-@op(name="squeeze", method=False, inplace=False, view=ViewRule(viewstrides.squeeze, _reshaped_back), grad=_squeeze_name)
+@op(
+    name="squeeze", method=False, inplace=False, view=ViewRule(view_strides.squeeze, _reshaped_back), grad=_squeeze_name
+)
 def squeeze(input: Array, dim: Ints | None = None):
     """Without the dimensions of size 1, all of them or those in `dim`."""
-    size, _, _ = viewstrides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
+    size, _, _ = view_strides.squeeze(input.shape, strides.contiguous(input.shape), 0, dim)
     return input.reshape(size)
 
 
@@ -377,7 +383,7 @@ def _squeeze_method(self: Tensor, dim: Any = None, *more: int, **axis: Any) -> T
     return squeeze(self, dim)
 
 
-@op(view=ViewRule(viewstrides.unsqueeze, _reshaped_back))
+@op(view=ViewRule(view_strides.unsqueeze, _reshaped_back))
 def unsqueeze(input: Array, dim: int):
     """With a dimension of size 1 at `dim`."""
     return jnp.expand_dims(input, strides.wrap_dim(dim, input.ndim + 1))
@@ -403,7 +409,7 @@ def _from_start(index: Any, n: int) -> Any:
 
 @op(
     view=ViewRule(
-        lambda size, stride, offset, dim, index: viewstrides.select(size, stride, offset, dim, index), _select_write
+        lambda size, stride, offset, dim, index: view_strides.select(size, stride, offset, dim, index), _select_write
     )
 )
 def select(input: Array, dim: int, index: Scalar):
@@ -473,32 +479,32 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
         if start.ndim or dtypes.category(start.dtype) != 1:
             raise RuntimeError("narrow(): start must be a 0-dimensional integral Tensor")
         start = int(start.item())
-    viewstrides.narrow(size, strides.contiguous(size), 0, dim, start, length)
+    view_strides.narrow(size, strides.contiguous(size), 0, dim, start, length)
     d = strides.wrap_dim(dim, len(size))
     return _slice(input, d, length, 1, start + size[d] if start < 0 else start)
 
 
 def _diagonal_layout(size: Any, stride: Any, base: int, offset: int, dim1: int, dim2: int) -> Any:
-    return viewstrides.diagonal(size, stride, base, offset, dim1, dim2)
+    return view_strides.diagonal(size, stride, base, offset, dim1, dim2)
 
 
 @op(name="diagonal", view=ViewRule(_diagonal_layout))
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1):
     """The diagonal of two dimensions, as the last dimension."""
-    shape, _, _ = viewstrides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
+    shape, _, _ = view_strides.diagonal(input.shape, strides.contiguous(input.shape), 0, offset, dim1, dim2)
     along = up_to(shape[-1])
     rows, columns = along + max(-offset, 0), along + max(offset, 0)
     return jnp.moveaxis(input, (dim1, dim2), (-2, -1)).at[..., rows, columns].get(mode="promise_in_bounds")
 
 
 def _unfold_layout(size_: Any, stride: Any, offset: int, dimension: int, size: int, step: int) -> Any:
-    return viewstrides.unfold(size_, stride, offset, dimension, size, step)
+    return view_strides.unfold(size_, stride, offset, dimension, size, step)
 
 
 @op(name="unfold", function=False, view=ViewRule(_unfold_layout))
 def unfold(input: Array, dimension: int, size: int, step: int):
     """All windows of `size` entries along a dimension, `step` apart, as a new last dimension."""
-    shape, _, _ = viewstrides.unfold(input.shape, strides.contiguous(input.shape), 0, dimension, size, step)
+    shape, _, _ = view_strides.unfold(input.shape, strides.contiguous(input.shape), 0, dimension, size, step)
     if not input.ndim:
         return jnp.broadcast_to(input, (size,))
     d = strides.wrap_dim(dimension, input.ndim)

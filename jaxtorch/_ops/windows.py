@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.op import function
-from .._core.parameters import need_kind
-from .._core.signatures import signed
-from .._core.size import check_long
-from .._core.tensor import Tensor
+from .._core.define.op import function
+from .._core.define.overloads import signed
+from .._core.define.signature import need_kind
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.size import check_long
 from .casting import as_dtype
 from .creation import finish_factory, place
 from .ranges import placed

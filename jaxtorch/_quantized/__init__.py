@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes, warned
-from .._core.op import functions
-from .._core.parameters import need_kind
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import functions
+from .._core.define.signature import need_kind
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes, warn_once
 from .._ops import quantize as _ops
 from . import _answers as _answers
 from ._tensor import BITS, RANGES, QuantizedTensor, Scheme, make, quantized
@@ -25,7 +25,7 @@ _DEPRECATED = (
 
 
 def _check(input: Tensor, dtype: Any) -> None:
-    warned.once(_DEPRECATED, key="quantize")
+    warn_once.once(_DEPRECATED, key="quantize")
     if not isinstance(dtype, dtypes.dtype):
         raise TypeError(f"quantize_per_tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype.name not in RANGES:

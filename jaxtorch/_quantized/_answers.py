@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .. import sparse as _sparse  # noqa: F401  # whose answers come after these
-from .._core import capture, dtypes
-from .._core.op import functions
-from .._core.sparsity import answers
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.run import capture
+from .._core.tensor.sparse_value import answers
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from ..nn import functional as F
 from ._tensor import RANGES, QuantizedTensor, Scheme, become, like, make, per_tensor, quantized, values
 

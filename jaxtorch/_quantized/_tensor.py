@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
-from .._core import capture, dtypes, layouts, printing
-from .._core.device import cpu, default_device
-from .._core.op import functions
-from .._core.overrides import disabled_torch_function
-from .._core.sparsity import NO_FLOATS
-from .._core.tensor import Tensor
-from .._core.value import Value, aval_of
+from .._core.define.op import functions
+from .._core.dispatch.torch_function import disabled_torch_function
+from .._core.run import capture
+from .._core.tensor import layouts, printing
+from .._core.tensor.sparse_value import NO_FLOATS
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import cpu, default_device
+from .._core.types.value import Value, aval_of
 from .._ops import constants
 from .._ops import quantize as _ops
 from .._tensor.conversion import to_numpy

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import functions
+from .._core.define.op import functions
+from .._core.types import dtypes
 from .._ops import constants
 from .._ops import quantize as _ops
 from ..nn import functional as F

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from . import autograd, conversion, interop, layouts, properties, rare, sharing, storage
 from . import storage_files as storage_files
 

@@ -6,21 +6,24 @@ import operator
 from collections import OrderedDict
 from typing import Any
 
-from .._core import backward as engine
-from .._core import capture, dispatching, draws, permissions, views
-from .._core.device import default_device
-from .._core.dtypes import scalar_name
-from .._core.forward import is_dual
-from .._core.mapped import is_mapped_at
-from .._core.modes import finished, no_grad, state
-from .._core.removable import RemovableHandle
-from .._core.returned import GradDtype
-from .._core.sparsity import is_sparse
-from .._core.tape import Node, Nowhere, begun, leaf_hooks, shown
-from .._core.tensor import Tensor, version_of
-from .._core.tensor import is_inference as _inferred
-from .._core.value import DETACHED
-from .._core.warned import once, warn
+from .._core.autograd import backward as engine
+from .._core.autograd.hook_results import GradDtype
+from .._core.dispatch import torch_dispatch
+from .._core.graph.nodes import Node, Nowhere, begun, leaf_hooks, shown
+from .._core.random import jax_draws
+from .._core.run import capture
+from .._core.tensor import aliasing, views
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor, version_of
+from .._core.tensor.tensor import is_inference as _inferred
+from .._core.transforms.forward_mode import is_dual
+from .._core.transforms.vmap import is_mapped_at
+from .._core.types.device import default_device
+from .._core.types.dtypes import scalar_name
+from .._core.types.grad_mode import finished, no_grad, state
+from .._core.types.removable_handle import RemovableHandle
+from .._core.types.value import DETACHED
+from .._core.types.warn_once import once, warn
 from ._members import Members
 from .properties import member as _member  # noqa: F401
 
@@ -149,7 +152,7 @@ MEMBERS["grad"] = property(_get_grad, _set_grad, _del_grad, doc="The accumulated
 
 def _get_grad_fn(self: Tensor) -> Any:
     if self._alias is not None:
-        permissions.check_place(self)
+        aliasing.check_place(self)
         views.find_place(self)
     return shown(self._node)
 
@@ -173,7 +176,7 @@ MEMBERS["retains_grad"] = property(_retains, doc="Will `.grad` of this non-leaf 
 @member
 def retain_grad(self: Tensor) -> None:
     """Keep the gradient of this non-leaf tensor in `.grad` during backward."""
-    if state.transforms and (_get_requires_grad(self) or not draws.is_mapping()):
+    if state.transforms and (_get_requires_grad(self) or not jax_draws.is_mapping()):
         raise RuntimeError(
             "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. "
             "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
@@ -250,14 +253,14 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def _get_data(self: Tensor) -> Tensor:
-    if state.transforms and draws.is_mapping() and draws.is_example(self._value.array):
+    if state.transforms and jax_draws.is_mapping() and jax_draws.is_example(self._value.array):
         raise RuntimeError("accessing `data` under vmap transform is not allowed")
     return views.detached(self, silent=True)
 
 
 def _set_data(self: Tensor, value: Tensor) -> None:
     if state.transforms:
-        where = "under vmap" if draws.is_mapping() else "inside functorch"
+        where = "under vmap" if jax_draws.is_mapping() else "inside functorch"
         raise RuntimeError(f"mutating directly with `.data` {where} transform is not allowed.")
     if not isinstance(value, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
@@ -358,7 +361,7 @@ def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Ten
                 raise RuntimeError(
                     f"grad can be implicitly created only for real scalar outputs but got {aval.dtype!r}"
                 )
-            g = _shown_ones(t) if dispatching.opened and dispatching.active() else _ones(aval)
+            g = _shown_ones(t) if torch_dispatch.opened and torch_dispatch.active() else _ones(aval)
         elif not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         else:
@@ -374,7 +377,7 @@ def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Ten
                     f"grad_output[{i}] has a dtype of {given.dtype!r} and output[{i}] has a dtype of {aval.dtype!r}."
                 )
             if given.dtype is not aval.dtype:
-                from .._core.op import functions
+                from .._core.define.op import functions
 
                 g = functions["_cast"](g, aval.dtype)
         roots.append((t, g))
@@ -391,8 +394,8 @@ _one_entries: dict[Any, Any] = {}
 def _shown_ones(t: Any) -> Tensor:
     """The same where a mode is to see how it is made."""
     if not isinstance(t, Tensor):
-        raise dispatching.refused("the gradient of a GradientEdge")
-    from .._core.op import functions
+        raise torch_dispatch.refused("the gradient of a GradientEdge")
+    from .._core.define.op import functions
     from .._ops.constants import preserve_format
 
     with no_grad():
@@ -405,13 +408,13 @@ def _ones(aval: Any) -> Tensor:
     if entry is None:
         import jax.numpy as jnp
 
-        from .._core.capture import unobserved
-        from .._core.entry import Entry, Kernel
+        from .._core.compile.kernel import Entry, Kernel
+        from .._core.run.capture import unobserved
 
         with unobserved():
             kernel = Kernel("ones", lambda: (jnp.ones(aval.shape, aval.dtype.np),), (), aval.slot)
         entry = _one_entries[aval] = Entry(None, kernel, None)
-    from .._core.tensor import apply_entry
+    from .._core.tensor.tensor import apply_entry
 
     return apply_entry(entry, [])
 

@@ -9,15 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture, dtypes, failures, forward, host, layouts, mapped, printing, runner, views
-from .._core.device import cpu, default_device
-from .._core.holders import LISTED, counted
-from .._core.modes import UNKNOWN, refuse_taped, state, watch
-from .._core.op import functions
-from .._core.overrides import admit, anybody, disable_subclass
-from .._core.storage import Alias
-from .._core.tensor import Tensor, from_host, wrap
-from .._core.warned import scalar_with_gradient
+from .._core.define.op import functions
+from .._core.dispatch.torch_function import admit, anybody, disable_subclass
+from .._core.record import deferred_errors
+from .._core.run import capture, runner
+from .._core.tensor import layouts, numpy_sharing, printing, views
+from .._core.tensor.storage import Alias
+from .._core.tensor.tensor import Tensor, from_host, wrap
+from .._core.transforms import forward_mode, vmap
+from .._core.types import dtypes
+from .._core.types.device import cpu, default_device
+from .._core.types.grad_mode import UNKNOWN, refuse_taped, state, watch
+from .._core.types.reference_counts import LISTED, counted
+from .._core.types.warn_once import scalar_with_gradient
 from .._ops.indexing import rows_on_host
 from ._members import Members
 from .memory import copied
@@ -47,8 +51,8 @@ def to_numpy(t: Tensor, mapped: str = _NO_STORAGE) -> np.ndarray[Any, Any]:
     if isinstance(array, runner._Meta):
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     found = runner.known(array, mapped)
-    if not failures.clean:
-        failures.raise_pending()
+    if not deferred_errors.clean:
+        deferred_errors.raise_pending()
     return found
 
 
@@ -124,7 +128,9 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
         if handed is not None:
             return handed
     if force:
-        return np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else host.share(self)
+        return (
+            np.array(to_numpy(self)) if self._rg or self._value.aval.slot is not cpu.slot else numpy_sharing.share(self)
+        )
     if self.requires_grad:
         if state.grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -142,7 +148,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
                 f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.resolve_{bit}().numpy() instead."
             )
     to_numpy(self)
-    return host.share(self)
+    return numpy_sharing.share(self)
 
 
 @member
@@ -264,7 +270,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
     """The text PyTorch prints for a tensor."""
     if runner.is_tracer(t._read().array):
         return _transformed(t)
-    if state.taped or mapped.is_mapped(t._read()):  # JAX's tracers know at which levels they are
+    if state.taped or vmap.is_mapped(t._read()):  # JAX's tracers know at which levels they are
         refuse_taped(UNKNOWN)
     aval = t._value.aval
     try:
@@ -277,7 +283,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
         default_device().type, default_device().index or 0) else None  # fmt: skip
     if slot is cpu.slot and default_device().type == "cpu":
         shown = None
-    tangent = None if forward.level is None else forward.tangent_of(t._read())
+    tangent = None if forward_mode.level is None else forward_mode.tangent_of(t._read())
     name = None if node is None else type(node).__name__
     if name is not None and not hasattr(node, "_cls"):  # a Function of the user's keeps its name
         name = name.removeprefix("_")
@@ -297,7 +303,7 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
 
 def _transformed(t: Tensor) -> str:
     """The text for a tensor inside a transformation: what it stands for at each level, and the values beneath."""
-    from .._core.traced import layer
+    from .._core.run.traced_kernels import layer
     from .interop import from_jax
 
     array = t._read().array

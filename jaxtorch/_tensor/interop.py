@@ -10,15 +10,17 @@ import numpy as np
 from jax import tree_util
 from jax._src import core as _jax_core
 
-from .._core import dtypes, failures, mapped
-from .._core import tensor as _tensor
-from .._core.context import x64
-from .._core.device import cpu, resolve
-from .._core.device import device as device_named
-from .._core.modes import UNKNOWN, refuse_taped, state
-from .._core.runner import is_tracer
-from .._core.tensor import Tensor, from_array, need_tensor, wrap
-from .._core.value import Value, aval_of
+from .._core.compile.context import x64
+from .._core.record import deferred_errors
+from .._core.run.runner import is_tracer
+from .._core.tensor import tensor as _tensor
+from .._core.tensor.tensor import Tensor, from_array, need_tensor, wrap
+from .._core.transforms import vmap
+from .._core.types import dtypes
+from .._core.types.device import cpu, resolve
+from .._core.types.device import device as device_named
+from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.value import Value, aval_of
 from .._ops import construction
 from ._members import Members
 
@@ -33,7 +35,7 @@ def to_jax(t: Tensor) -> jax.Array:
     history. Errors in the data that led to it (an index out of range) are raised here.
     """
     value = need_tensor(t, "to_jax", "t")._read()
-    if mapped.is_mapped(value):
+    if vmap.is_mapped(value):
         refuse_taped(UNKNOWN)
     array = t._array()
     value.owned = False  # the user can see the buffer, so it must never be donated
@@ -43,7 +45,7 @@ def to_jax(t: Tensor) -> jax.Array:
             array = value.array = jax.device_put(array)
     if value.aval.slot.is_meta:
         raise NotImplementedError("to_jax(): a meta tensor has no content")
-    failures.raise_pending()
+    deferred_errors.raise_pending()
     return array
 
 
@@ -156,7 +158,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = _Capsule(ext_tensor)
     kind, _ = ext_tensor.__dlpack_device__()
     if int(kind) == 1:
-        from .._core.host import adopt
+        from .._core.tensor.numpy_sharing import adopt
 
         try:
             array = np.from_dlpack(ext_tensor)

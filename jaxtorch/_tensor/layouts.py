@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import Ints, Sizes
-from .._core.parameters import checked, refusal
-from .._core.size import kind_name
-from .._core.sparsity import is_sparse, makers
-from .._core.tensor import Tensor
+from .._core.define.op import Ints, Sizes
+from .._core.define.signature import checked, refusal
+from .._core.tensor.sparse_value import is_sparse, makers
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.size import kind_name
 from .._ops import constants
 from ._members import Members
 

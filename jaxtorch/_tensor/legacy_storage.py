@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .._core import dtypes
-from .._core.warned import inside
+from .._core.types import dtypes
+from .._core.types.warn_once import inside
 from . import storage_warnings
 from .storage_types import TypedStorage, UntypedStorage
 

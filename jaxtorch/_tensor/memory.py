@@ -2,7 +2,7 @@
 
 A tensor's memory is a value that XLA holds, so a storage has no address to read from: its bytes are copied out on demand, and
 what is written into it is put back whole. What a value cannot do, such as growing under the tensors that view it, moves
-the memory to the host for good, where every tensor is a window on flat memory (`_core/host.py`).
+the memory to the host for good, where every tensor is a window on flat memory (`_core/tensor/numpy_sharing.py`).
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from .._core import forward, host
-from .._core.device import cpu
-from .._core.program import force
-from .._core.runner import is_tracer
-from .._core.storage import Alias, Storage, Version, alias_of
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value
+from .._core.record.program import force
+from .._core.run.runner import is_tracer
+from .._core.tensor import numpy_sharing
+from .._core.tensor.storage import Alias, Storage, Version, alias_of
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.transforms import forward_mode
+from .._core.types.device import cpu
+from .._core.types.value import Value
 
 
-class PinnedMemory(host.HostMemory):
+class PinnedMemory(numpy_sharing.HostMemory):
     """Flat memory that stays the truth for good."""
 
     __slots__ = ()
@@ -46,14 +47,14 @@ def flat_of(storage: Storage) -> np.ndarray[Any, Any]:
     """The content as flat memory: the memory itself where it is on the host, else a copy."""
     if storage.host is not None:
         return storage.host.flat
-    return host._laid_out(np.asarray(force(storage.value)), storage.layout)
+    return numpy_sharing._laid_out(np.asarray(force(storage.value)), storage.layout)
 
 
 def pin(storage: Storage, flat: np.ndarray[Any, Any]) -> None:
     """Make host memory the truth of a storage, for good."""
     if storage.value.aval.slot is not cpu.slot:
         raise NotImplementedError("jaxtorch: a storage on an accelerator cannot be resized or read as another type")
-    forward.refuse(storage.value, "the memory cannot be resized or replaced")
+    forward_mode.refuse(storage.value, "the memory cannot be resized or replaced")
     storage.host = PinnedMemory(flat, None)
     storage.version.n += 1
     storage.version.hidden += 1
@@ -120,10 +121,10 @@ def copied(storage: Storage, memo: dict[int, Any]) -> Storage:
         if storage.host is None:
             whole = wrap(storage.value).clone()
         else:
-            whole = wrap(Value(aval, np.array(host.whole(storage))))
+            whole = wrap(Value(aval, np.array(numpy_sharing.whole(storage))))
         whole._layout, whole._ver = storage.layout, 1
         found = memo[id(storage)] = alias_of(whole).storage
-        if storage.host is not None and type(storage.host) is not host.HostMemory:
+        if storage.host is not None and type(storage.host) is not numpy_sharing.HostMemory:
             flat = storage.host.flat.copy()  # longer than the value, or of another type
             found.host = type(storage.host)(flat, None)
     return found

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture, dtypes, hostmode, layouts, strides
-from .._core.device import device
-from .._core.modes import state
-from .._core.program import force
-from .._core.size import Size
-from .._core.sparsity import NO_MEMORY, is_sparse
-from .._core.storage import alias_of
-from .._core.tensor import Tensor, is_inference, need_tensor
+from .._core.host import forked
+from .._core.record.program import force
+from .._core.run import capture
+from .._core.tensor import layouts, strides
+from .._core.tensor.sparse_value import NO_MEMORY, is_sparse
+from .._core.tensor.storage import alias_of
+from .._core.tensor.tensor import Tensor, is_inference, need_tensor
+from .._core.types import dtypes
+from .._core.types.device import device
+from .._core.types.grad_mode import state
+from .._core.types.size import Size
 from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
 from ._members import Members
 from .memory import address
@@ -301,6 +304,6 @@ def _host_array(self: Tensor) -> np.ndarray[Any, Any] | None:
 def _cpu_array(self: Tensor) -> np.ndarray[Any, Any] | None:
     """As `_host_array`, and also what XLA has computed on the CPU, where it lies; None on other devices and in forked processes."""
     found = self._host_array()
-    if found is None and self._alias is None and self.device.type == "cpu" and not hostmode.active:
+    if found is None and self._alias is None and self.device.type == "cpu" and not forked.active:
         found = np.asarray(force(self._value))
     return found

@@ -6,13 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .._core.dtypes import as_dtype, dtype, scalar_name
-from .._core.op import Sizes
-from .._core.parameters import checked, refusal
-from .._core.returned import GradDtype
-from .._core.tape import leaf_hooks, shown
-from .._core.tensor import Tensor, need_tensor
-from .._core.warned import warn
+from .._core.autograd.hook_results import GradDtype
+from .._core.define.op import Sizes
+from .._core.define.signature import checked, refusal
+from .._core.graph.nodes import leaf_hooks, shown
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types.dtypes import as_dtype, dtype, scalar_name
+from .._core.types.warn_once import warn
 from . import storage_warnings
 from ._members import Members
 from .properties import data_ptr as _data_ptr

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, host
-from .._core.device import cpu
-from .._core.layouts import offset_of, strides_of
-from .._core.program import force
-from .._core.storage import Alias, alias_of
-from .._core.tensor import Tensor, from_host
+from .._core.record.program import force
+from .._core.tensor import numpy_sharing
+from .._core.tensor.layouts import offset_of, strides_of
+from .._core.tensor.storage import Alias, alias_of
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
+from .._core.types.device import cpu
 from ._members import Members
 from .conversion import to_numpy
 from .storage import set_
@@ -28,7 +29,7 @@ MEMBERS = Members()
 member = MEMBERS.member
 
 
-class SharedMemory(host.HostMemory):
+class SharedMemory(numpy_sharing.HostMemory):
     """Flat memory in a shared mapping of a nameless file. It stays the truth for good: another process may write it any time."""
 
     __slots__ = ("file",)
@@ -71,7 +72,7 @@ def share_memory_(self: Tensor) -> Tensor:
     flat = (
         storage.host.flat
         if storage.host is not None
-        else host._laid_out(np.asarray(force(storage.value)), storage.layout)
+        else numpy_sharing._laid_out(np.asarray(force(storage.value)), storage.layout)
     )
     memory = SharedMemory(_nameless_file(flat.nbytes), flat.dtype, flat.nbytes)
     memory.flat[...] = flat

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._core import apart, capture, dtypes, host, strides, viewstrides
-from .._core.layouts import normal, offset_of, suggests
-from .._core.modes import state
-from .._core.parameters import MISSING, need_kind
-from .._core.size import LONG, as_size, need_sizes
-from .._core.storage import Alias, Storage, Version, alias_of
-from .._core.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference
-from .._core.value import Value, aval_of
+from .._core.define.signature import MISSING, need_kind
+from .._core.run import capture
+from .._core.tensor import numpy_sharing, out_tensors, strides, view_strides
+from .._core.tensor.layouts import normal, offset_of, suggests
+from .._core.tensor.storage import Alias, Storage, Version, alias_of
+from .._core.tensor.tensor import Tensor, count_write, from_host, need_tensor, refuse_inference
+from .._core.types import dtypes
+from .._core.types.grad_mode import state
+from .._core.types.size import LONG, as_size, need_sizes
+from .._core.types.value import Value, aval_of
 from .._ops.assignment import C_NAMES
 from . import storage_warnings
 from ._members import Members
@@ -62,7 +64,7 @@ def _show(t: Tensor, storage: Storage, dtype: dtypes.dtype, size: Any, stride: A
                 t._layout = normal(size, stride, offset)
                 return
         pin(storage, flat_of(storage))
-    elif type(storage.host) is host.HostMemory:  # the truth for good, whoever else lets go of it
+    elif type(storage.host) is numpy_sharing.HostMemory:  # the truth for good, whoever else lets go of it
         held = storage.host
         pin(storage, held.flat)
         storage.host.fixed = held.fixed
@@ -131,7 +133,7 @@ def _in_memory(self: Tensor, new: tuple[int, ...], packed: Any = None) -> None:
     made.silent, made.base, made.depth, made.own = silent, base, depth, alias.own
 
 
-apart.in_memory = _in_memory
+out_tensors.in_memory = _in_memory
 
 
 @member
@@ -200,7 +202,7 @@ def set_(
         stride = strides.contiguous(size) if stride is MISSING else tuple(map(int, stride))
         if len(size) != len(stride):
             raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
-        viewstrides.as_strided((), (), 0, size, stride, storage_offset)
+        view_strides.as_strided((), (), 0, size, stride, storage_offset)
         if 0 not in size:
             last = storage_offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
             if (last + 1) * dtype.itemsize > held.nbytes():

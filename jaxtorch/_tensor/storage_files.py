@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
+from .._core.types import dtypes
 from .storage_types import TypedStorage, UntypedStorage
 
 

@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import capture, dtypes, host
-from .._core.device import cpu, default_device, device, jax_devices
-from .._core.modes import no_grad
-from .._core.storage import Storage, alias_of
-from .._core.tensor import Tensor, from_host
+from .._core.run import capture
+from .._core.tensor import numpy_sharing
+from .._core.tensor.storage import Storage, alias_of
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
+from .._core.types.device import cpu, default_device, device, jax_devices
+from .._core.types.grad_mode import no_grad
 from . import storage_warnings
 from .memory import PinnedMemory, address, can_grow, copied, extent_of, flat_of, grow, pin, shared_file, whole_of
 
@@ -183,7 +185,7 @@ class UntypedStorage(StorageBase):
             if size < 0:
                 raise RuntimeError(f"torch.UntypedStorage(): memory of a negative size: {size}")
             if device is not None and _device(device).type == "meta":
-                from .._core.op import functions
+                from .._core.define.op import functions
 
                 return of(functions["empty"](size, dtype=dtypes.uint8, device="meta"))
             array = np.zeros(size, np.uint8)
@@ -203,7 +205,7 @@ class UntypedStorage(StorageBase):
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The first bytes of a file, read as they are needed. shared: writes go to the file, which is made or grown if need be."""
         if shared and nbytes:
-            return of(host.adopt(shared_file(filename, np.dtype(np.uint8), nbytes)))
+            return of(numpy_sharing.adopt(shared_file(filename, np.dtype(np.uint8), nbytes)))
         return of(from_host(np.memmap(filename, np.uint8, "c", shape=(nbytes,)) if nbytes else np.zeros(0, np.uint8)))
 
     @classmethod
@@ -265,11 +267,9 @@ class UntypedStorage(StorageBase):
             storage.version.n += 1
             storage.version.hidden += 1
             return
-        array = (
-            typed.reshape(aval.shape)
-            if storage.layout is None
-            else np.array(host._part(typed, aval.shape, storage.layout))
-        )
+        array = typed.reshape(aval.shape)
+        if storage.layout is not None:
+            array = np.array(numpy_sharing._part(typed, aval.shape, storage.layout))
         whole_of(storage)._write(from_host(np.array(array), aval.slot.device)._value)
 
     def tolist(self) -> list[int]:
@@ -287,12 +287,12 @@ class UntypedStorage(StorageBase):
         storage = self._storage
         if storage.host is None or not storage.host.flat.flags.c_contiguous:
             pin(storage, flat_of(storage))
-        elif type(storage.host) is host.HostMemory:
+        elif type(storage.host) is numpy_sharing.HostMemory:
             fixed = storage.host.fixed
             pin(storage, storage.host.flat)
             storage.host.fixed = fixed
         assert storage.host is not None
-        part = host.adopt(storage.host.flat.view(np.uint8)[start:stop])
+        part = numpy_sharing.adopt(storage.host.flat.view(np.uint8)[start:stop])
         made = alias_of(part).storage
         made.host = PinnedMemory(made.host.flat, None)
         made.host.fixed = True

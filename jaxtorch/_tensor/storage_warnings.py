@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .._core import warned
+from .._core.types import warn_once
 
 _T = TypeVar("_T")
 _said: list[bool] = []
@@ -17,7 +17,7 @@ def warn() -> None:
     """Warn, the first time in the process, whatever `torch.set_warn_always` says."""
     if not _said:
         _said.append(True)
-        warned.warn(
+        warn_once.warn(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
             "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
             "tensor.untyped_storage() instead of tensor.storage()"
@@ -29,7 +29,7 @@ def warning(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if not warned.inside(sys._getframe(1)):
+        if not warn_once.inside(sys._getframe(1)):
             warn()
         return method(*args, **kwargs)
 

@@ -6,7 +6,7 @@ import copyreg
 import weakref
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 
 _OWN = tuple(n for n in vars(Tensor)["__slots__"] if n not in ("__dict__", "__weakref__"))
 

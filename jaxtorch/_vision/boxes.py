@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.runner import known
-from .._core.tensor import Tensor, from_host
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, from_host
 from .._ops.rules import unsupported
 
 

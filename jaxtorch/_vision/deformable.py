@@ -5,8 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from .._core.op import Array, op
-from .._core.tensor import Tensor
+from .._core.define.op import Array, op
+from .._core.tensor.tensor import Tensor
 from .._ops.rules import kind, unsupported
 
 _ASSERTED = (

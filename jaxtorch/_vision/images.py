@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.tensor import Tensor, from_host
+from .._core.tensor.tensor import Tensor, from_host
 
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}  # by the number of an ImageReadMode
 _CHANNELS = {"L": 1, "LA": 2, "RGB": 3, "RGBA": 4}

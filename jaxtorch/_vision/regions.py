@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from .._core import dtypes
-from .._core.op import Array, op
-from .._core.runner import known
-from .._core.tensor import Tensor, from_host
+from .._core.define.op import Array, op
+from .._core.run.runner import known
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
 from .._ops.rules import kind, unsupported
 
 

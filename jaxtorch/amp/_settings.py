@@ -6,10 +6,11 @@ import threading
 import warnings
 from typing import Any
 
-from .._core import dispatching, dtypes
-from .._core.autocasting import set_casts
-from .._core.modes import carried
-from .._core.parameters import need_kind
+from .._core.define.signature import need_kind
+from .._core.dispatch import torch_dispatch
+from .._core.dispatch.autocast import set_casts
+from .._core.types import dtypes
+from .._core.types.grad_mode import carried
 
 _HALF = ("cuda", "mps", "xpu", "mtia", "maia", "privateuseone")
 _BRAIN = ("cpu", "hpu", "xla", "ipu", "tpu")
@@ -28,7 +29,7 @@ class _Settings(threading.local):
 
     def apply(self) -> None:
         """Tell the engine."""
-        dispatching.state.keeps_casts = self.cache
+        torch_dispatch.state.keeps_casts = self.cache
         set_casts(tuple(sorted(((k, self.types[k]) for k in self.enabled), key=lambda p: p[0])) or None)
 
 
@@ -88,7 +89,7 @@ def set_autocast_cache_enabled(enabled: bool) -> None:
 
 def clear_autocast_cache() -> None:
     """Forget what was cast for modes with a `__torch_dispatch__`; there is no cache of casts beside that and XLA's sharing."""
-    dispatching.state.kept_casts.clear()
+    torch_dispatch.state.kept_casts.clear()
 
 
 def autocast_increment_nesting() -> int:
@@ -101,7 +102,7 @@ def autocast_decrement_nesting() -> int:
     """Count a region that is left."""
     settings.nesting -= 1
     if not settings.nesting:
-        dispatching.state.kept_casts.clear()
+        torch_dispatch.state.kept_casts.clear()
     return settings.nesting
 
 

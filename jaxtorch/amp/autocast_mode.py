@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._core import dtypes
-from .._core.device import device, jax_devices
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import device, jax_devices
 from ._settings import KINDS, autocast_decrement_nesting, autocast_increment_nesting, known, settings
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

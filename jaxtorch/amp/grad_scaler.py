@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from .._core import dtypes, modes
-from .._core.device import jax_devices
-from .._core.op import functions
-from .._core.tensor import Tensor
-from .._core.warned import warn
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes, grad_mode
+from .._core.types.device import jax_devices
+from .._core.types.warn_once import warn
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -91,7 +91,7 @@ class GradScaler:
         self, optimizer: Any, inv_scale: Tensor, found_inf: Tensor, allow_fp16: bool
     ) -> dict[Any, Tensor]:
         finite: dict[Any, list[Tensor]] = {}
-        with modes.no_grad():
+        with grad_mode.no_grad():
             for group in optimizer.param_groups:
                 for p in group["params"]:
                     if p.grad is None:

@@ -5,30 +5,30 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .._core import forward
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.transforms import forward_mode
 from ._sparse_ends import carrier
 
 
-def moving(args: tuple[Any, ...]) -> forward.Level | None:
+def moving(args: tuple[Any, ...]) -> forward_mode.Level | None:
     """The innermost level at which an argument moves."""
-    return forward.moving([carrier(a)._read() for a in args if isinstance(a, Tensor)])
+    return forward_mode.moving([carrier(a)._read() for a in args if isinstance(a, Tensor)])
 
 
-def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward.Level, recorded: Any) -> Any:
+def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward_mode.Level, recorded: Any) -> Any:
     """Run a Function on tensors with tangents at a level: the user's `jvp` gives the tangents of the outputs. Further out the
     Function is one again."""
     from .function import Function, _apply
 
     if at.outer is not None and cls.setup_context is not Function.setup_context:
-        with forward.beneath(at):
+        with forward_mode.beneath(at):
             if moving(args) is not None:
                 recorded = functools.partial(recorded, output=_apply(cls, args, kwargs))
     ctx = cls._node_class()
-    tangents = [forward.tangent_of(a._read(), at) if isinstance(a, Tensor) else None for a in args]
+    tangents = [forward_mode.tangent_of(a._read(), at) if isinstance(a, Tensor) else None for a in args]
     inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}
     marks: list[set[int]] = []
-    with forward.beneath(at):
+    with forward_mode.beneath(at):
         output = recorded(cls, args, kwargs, ctx, marks=marks)
         dirty, fixed = marks
         if ctx.materialize_grads:
@@ -78,12 +78,14 @@ def _share(a: Any, o: Tensor) -> bool:
     )
 
 
-def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, name: str, memory: list[Any]) -> Tensor:
+def _give_tangent(
+    o: Tensor, tangent: Any, at: forward_mode.Level, is_input: bool, name: str, memory: list[Any]
+) -> Tensor:
     """A result of `forward` with its tangent; one that is a view is a copy then, since tangents belong to memory of their own.
 
     memory: the storages of the tangents of what the result is a view of; its own tangent must be a view of one.
     """
-    if is_input and forward.tangent_of(o._read(), at) is not None:
+    if is_input and forward_mode.tangent_of(o._read(), at) is not None:
         o = o.view_as(o)  # an input handed back
     if tangent is None:
         return o
@@ -102,5 +104,5 @@ def _give_tangent(o: Tensor, tangent: Any, at: forward.Level, is_input: bool, na
         own = o.detach().clone()
         own._node, own._index, own._rg = o._node, o._index, o._rg
         o = own
-    forward.set_tangent(o._read(), tangent, at)
+    forward_mode.set_tangent(o._read(), tangent, at)
     return o

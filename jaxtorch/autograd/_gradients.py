@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from .._core import backward as _engine
-from .._core import overrides as _overrides
-from .._core.op import functions
-from .._core.sparsity import is_sparse as _is_sparse
-from .._core.tensor import Tensor
+from .._core.autograd import backward as _engine
+from .._core.define.op import functions
+from .._core.dispatch import torch_function as _overrides
+from .._core.tensor.sparse_value import is_sparse as _is_sparse
+from .._core.tensor.tensor import Tensor
 from .._tensor.autograd import make_roots as _make_roots
 from .._tensor.autograd import run_backward as _run_backward
 from .graph import GradientEdge

@@ -11,12 +11,13 @@ import jax
 from jax._src import core as _core
 from jax._src.interpreters.batching import BatchTracer
 
-from .._core import draws, mapped
-from .._core.modes import UNKNOWN, refuse_taped, state
-from .._core.runner import is_tracer
-from .._core.sparsity import is_sparse
-from .._core.tensor import Tensor
-from .._core.value import Mapped, Value
+from .._core.random import jax_draws
+from .._core.run.runner import is_tracer
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor
+from .._core.transforms import vmap
+from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.value import Mapped, Value
 from .._tensor.interop import from_jax, to_jax
 
 
@@ -64,7 +65,7 @@ def _is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: draws.Mapped, trace: Any) -> Any:
+def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: jax_draws.Mapped, trace: Any) -> Any:
     """What a rule makes of arguments that `over`, whose trace is given, maps over."""
     from ..utils._pytree import tree_flatten as flatten
     from ..utils._pytree import tree_unflatten as unflatten
@@ -82,7 +83,7 @@ def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: draws.Map
         whole.append(x)
         dims.append(d)
     before = [x._read() if d is not None else None for x, d in zip(whole, dims, strict=True)]
-    with _core.set_current_trace(trace.parent_trace), draws.outside(over):
+    with _core.set_current_trace(trace.parent_trace), jax_draws.outside(over):
         found = rule(VmapInfo(over.size, over.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
         outs, out_spec, places = _checked(found)
         arrays = [_with_dim(o, d, over.size, name) for o, d in zip(outs, places, strict=True)]
@@ -145,14 +146,14 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
     from ..utils._pytree import tree_unflatten as unflatten
 
     leaves, spec = flatten(args)
-    over = [isinstance(x, Tensor) and not is_sparse(x) and mapped.is_mapped_at(level, x._read()) for x in leaves]
-    whole = [mapped.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
+    over = [isinstance(x, Tensor) and not is_sparse(x) and vmap.is_mapped_at(level, x._read()) for x in leaves]
+    whole = [vmap.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
     before = [x._read() if m else None for x, m in zip(whole, over, strict=True)]
     dims = [0 if m else None for m in over]
     working, info = state.working, VmapInfo(level.size, level.randomness)
     state.working = [w for w in working if w is not level]
     try:
-        with draws.outside(level):
+        with jax_draws.outside(level):
             found = cls.vmap(info, unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
         outs, out_spec, places = _checked(found)
         for o, d in zip(outs, places, strict=True):
@@ -165,10 +166,10 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
         i = known.get(id(o)) if d is not None else None
         if i is not None:  # an argument handed back, which the rule may have written to
             if o._read() is not before[i]:
-                leaves[i]._write(mapped.put(level, o._read()))
+                leaves[i]._write(vmap.put(level, o._read()))
             made.append(leaves[i])
         else:
-            made.append(o if d is None else mapped.enter(level, o.movedim(d, 0)))
+            made.append(o if d is None else vmap.enter(level, o.movedim(d, 0)))
     return unflatten(made, out_spec)
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from jax._src import core as _core
 from jax._src.interpreters.ad import JVPTrace, LinearizeTrace
 
-from .._core import draws
-from .._core.mapped import is_mapped
-from .._core.modes import UNKNOWN, refuse_taped, state
-from .._core.runner import is_tracer
-from .._core.sparsity import is_sparse
-from .._core.tensor import Tensor
-from .._core.traced import follows_tangents
+from .._core.random import jax_draws
+from .._core.run.runner import is_tracer
+from .._core.run.traced_kernels import follows_tangents
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor
+from .._core.transforms.vmap import is_mapped
+from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
 from .._tensor.interop import from_jax, to_jax
 from . import _mapped_function
 from ._returned import check_gradients
@@ -37,7 +37,7 @@ def is_traced(args: Any) -> bool:
         elif (
             type(a) in (list, tuple, dict)
             and state.transforms
-            and draws.is_mapping()
+            and jax_draws.is_mapping()
             and is_traced(a.values() if type(a) is dict else a)
         ):
             return True
@@ -54,7 +54,7 @@ def check(cls: Any, modern: bool) -> None:
             "the setup_context staticmethod. For more details, please see "
             "https://pytorch.org/docs/main/notes/extending.func.html"
         )
-    if draws.is_mapping():
+    if jax_draws.is_mapping():
         _mapped_function.check(cls)
 
 
@@ -201,7 +201,7 @@ def _cotangent(c: Any, out: Any) -> Any:
 def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], modern: bool) -> Any:
     """Run a Function on tracers; JAX differentiates it by the user's backward."""
     trace = _mapped_function.owner(args)
-    mapped = draws.mapped_by(trace)
+    mapped = jax_draws.mapped_by(trace)
     if mapped is not None and cls._overrides_vmap():
         return _mapped_function.run(cls.vmap, cls.__name__, args, kwargs, mapped, trace)
     job = _Function(cls, args, kwargs, modern, modern and type(trace) in (JVPTrace, LinearizeTrace))

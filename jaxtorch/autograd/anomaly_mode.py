@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._core.modes import Anomaly, set_anomaly
-from .._core.parameters import need_kind
+from .._core.define.signature import need_kind
+from .._core.types.grad_mode import Anomaly, set_anomaly
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 

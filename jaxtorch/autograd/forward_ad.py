@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._core import forward
-from .._core.dtypes import can_cast
-from .._core.entry import Entry, Kernel
-from .._core.modes import _Decorating
-from .._core.sparsity import refuse_compressed
-from .._core.tensor import Tensor, apply_entry
+from .._core.compile.kernel import Entry, Kernel
+from .._core.tensor.sparse_value import refuse_compressed
+from .._core.tensor.tensor import Tensor, apply_entry
+from .._core.transforms import forward_mode
+from .._core.types.dtypes import can_cast
+from .._core.types.grad_mode import _Decorating
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -31,7 +31,7 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level() -> int:
     """Open a dual level, in which tensors may have tangents; its number, 0. RuntimeError where one is open already."""
     global _current_level
-    forward.enter()
+    forward_mode.enter()
     _current_level = 0
     return 0
 
@@ -46,7 +46,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         )
     if level < 0:
         raise RuntimeError("Dual level must be a positive number.")
-    forward.leave()
+    forward_mode.leave()
     _current_level = -1
 
 
@@ -76,11 +76,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     refuse_compressed((tensor,))
     own, moves = tensor._read(), tangent._read()
-    if forward.is_dual(own):
+    if forward_mode.is_dual(own):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
-    if forward.is_dual(moves):
+    if forward_mode.is_dual(moves):
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
@@ -95,7 +95,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> A
             f"jaxtorch: make_dual with a tangent of {tangent.dtype} for a tensor of {tensor.dtype}: convert the tangent first"
         )
     dual = _same(tensor)
-    forward.set_tangent(dual._value, tangent)
+    forward_mode.set_tangent(dual._value, tangent)
     return dual
 
 
@@ -106,13 +106,13 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
-    tangent = forward.tangent_of(tensor._read())
+    tangent = forward_mode.tangent_of(tensor._read())
     return UnpackedDualTensor(_same(tensor), tangent)
 
 
 def _same(t: Tensor) -> Any:
     """The same values with the same history and no tangent."""
-    with forward.pausing():
+    with forward_mode.pausing():
         out = apply_entry(_entry(t._read().aval), [t])
     out._layout = t._layout
     return out
@@ -136,7 +136,7 @@ def _only(outs: list[Any]) -> Any:
 
 def _is_fwd_grad_enabled() -> bool:
     """Are tangents followed?"""
-    return forward.level is None or not forward.level.paused
+    return forward_mode.level is None or not forward_mode.level.paused
 
 
 class _set_fwd_grad_enabled(_Decorating):
@@ -149,7 +149,7 @@ class _set_fwd_grad_enabled(_Decorating):
         return type(self)(self.mode)
 
     def __enter__(self) -> None:
-        self.level = forward.level
+        self.level = forward_mode.level
         if self.level is not None:
             self.before, self.level.paused = self.level.paused, not self.mode
 

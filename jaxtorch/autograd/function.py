@@ -9,13 +9,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._core import forward, tape
-from .._core.backward import edge_of
-from .._core.modes import Anomaly, state, watch
-from .._core.op import functions
-from .._core.permissions import check_history
-from .._core.sparsity import is_sparse
-from .._core.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
+from .._core.autograd.backward import edge_of
+from .._core.define.op import functions
+from .._core.graph import nodes
+from .._core.tensor.aliasing import check_history
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import INFERENCE_SAVED, Tensor, count_write, is_inference, packed_by, wrap
+from .._core.transforms import forward_mode
+from .._core.types.grad_mode import Anomaly, state, watch
 from .._install import shown
 from . import _dual_function, _mapped_function, _traced_function
 from ._returned import Form, check_gradients, given_once
@@ -24,7 +25,7 @@ from ._sparse_ends import carrier, places, result, to_values
 _TO_COMPUTE: Any = object()
 
 
-class BackwardCFunction(tape.Node):
+class BackwardCFunction(nodes.Node):
     """A node that runs a Function's `backward`; it is also the `ctx` that `forward` and `backward` receive."""
 
     __slots__ = ("__dict__",)
@@ -97,7 +98,7 @@ class BackwardCFunction(tape.Node):
                 held: Any = t() if isinstance(t, _Unpack) else None
                 found.append(held if place is None else self._with_place(held, place))
                 continue
-            now = tape.current(value, (self, place) if t is None else (t._node, t._index), t is None)
+            now = nodes.current(value, (self, place) if t is None else (t._node, t._index), t is None)
             if t is not None and now is value:
                 found.append(t)
                 continue
@@ -358,7 +359,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if isinstance(own, Tensor):
                 own._value = other._value
         return recorded
-    if forward.level is not None and (at := _dual_function.moving(args)) is not None:
+    if forward_mode.level is not None and (at := _dual_function.moving(args)) is not None:
         return _dual_function.apply(cls, args, kwargs, at, _recorded)
     if not state.taped:
         return _recorded(cls, args, kwargs)
@@ -372,7 +373,7 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
 
     Within a derivative that is taken of each example the user's `backward` (`jvp`) is asked, and the rule gives values only.
     """
-    at = None if forward.level is None else _dual_function.moving(args)
+    at = None if forward_mode.level is None else _dual_function.moving(args)
     within = state.working and type(state.working[-1]) in (type(None), str, frozenset)
     ruled = cls._overrides_vmap()
     if ruled and not within:
@@ -381,7 +382,7 @@ def _apply_mapped(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level
     if ruled:
         before, state.grad = state.grad, False
         try:
-            with forward.pausing():
+            with forward_mode.pausing():
                 found = _mapped_function.apply(cls, args, kwargs, level)
         finally:
             state.grad = before
@@ -577,7 +578,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-class _ErrorNode(tape.Node):
+class _ErrorNode(nodes.Node):
     """Raises when backward reaches it."""
 
     __slots__ = ()

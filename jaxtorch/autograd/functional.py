@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.draws import mapping_at
-from .._core.mapped import Level
-from .._core.modes import enable_grad
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.random.jax_draws import mapping_at
+from .._core.tensor.tensor import Tensor
+from .._core.transforms.vmap import Level
+from .._core.types.grad_mode import enable_grad
 from . import forward_ad
 from ._gradients import grad
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .._core.parameters import need_kind
+from .._core.define.signature import need_kind
+from .._core.types.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
     "enable_grad",

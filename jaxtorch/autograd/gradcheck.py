@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.modes import enable_grad
-from .._core.op import functions
-from .._core.sparsity import is_sparse
-from .._core.tensor import Tensor, from_host
+from .._core.define.op import functions
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor, from_host
+from .._core.types import dtypes
+from .._core.types.grad_mode import enable_grad
 from . import forward_ad
 from ._checked import (
     GradcheckError,

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-from .._core.backward import edge_of, under_way
-from .._core.modes import no_grad, state, watch
-from .._core.removable import RemovableHandle
-from .._core.tape import AccumulateGrad, public_edge
-from .._core.tape import Node as _Node
-from .._core.tensor import Tensor, kept_value, wrap
+from .._core.autograd.backward import edge_of, under_way
+from .._core.graph.nodes import AccumulateGrad, public_edge
+from .._core.graph.nodes import Node as _Node
+from .._core.tensor.tensor import Tensor, kept_value, wrap
+from .._core.types.grad_mode import no_grad, state, watch
+from .._core.types.removable_handle import RemovableHandle
 
 __all__ = [
     "AccumulateGrad", "GradientEdge", "Node", "allow_mutation_on_saved_tensors",

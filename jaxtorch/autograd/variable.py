@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._core import views
-from .._core.backward import queue_callback
-from .._core.modes import state
-from .._core.tensor import Tensor
+from .._core.autograd.backward import queue_callback
+from .._core.tensor import views
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import state
 
 __all__ = ["Variable"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator as _Iterator
 from typing import Any
 
 from .. import _precision
-from .._core.warned import deprecated as _deprecated
+from .._core.types.warn_once import deprecated as _deprecated
 from .._switches import expect_bool as _expect_bool
 from ..cuda import is_available as _is_available
 from . import _flags

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .._core.warned import warn
+from .._core.types.warn_once import warn
 from . import _flags
 
 __all__ = ["deterministic", "enabled", "flags", "is_available"]

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .. import _accelerators as _shared
-from .._core import random as _random
-from .._core.device import device as _device
-from .._core.device import jax_devices as _jax_devices
-from .._core.foreign import OutOfMemoryError as OutOfMemoryError
-from .._core.tensor import Tensor
+from .._core.random import generator as _random
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device as _device
+from .._core.types.device import jax_devices as _jax_devices
+from .._core.types.foreign_errors import OutOfMemoryError as OutOfMemoryError
 from .._ops.casting import _LEGACY
 from .._ops.legacy import legacy_type as _legacy_type
 from . import amp as amp

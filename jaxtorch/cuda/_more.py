@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import _accelerators as _shared
 from .._absent import absent as _absent
-from .._core.device import jax_devices as _jax_devices
-from .._core.warned import warn
+from .._core.types.device import jax_devices as _jax_devices
+from .._core.types.warn_once import warn
 from .streams import Stream
 
 _names = _absent(

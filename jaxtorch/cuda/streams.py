@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _accelerators as _shared
-from .._core.device import device as _device
+from .._core.types.device import device as _device
 from .._streams import Event as _Event
 from .._streams import Stream as _Stream
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.modes import no_grad
-from .._core.tensor import Tensor
-from .._core.warned import warn
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
+from .._core.types.warn_once import warn
 from .content import content, like, put, put_all
 from .errors import DistBackendError
 from .process_group import default_group, done, get_group_rank, member

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core import capture, failures
-from .._core.modes import no_grad
-from .._core.tensor import Tensor
-from .._core.transfer import fetched
-from .._core.value import Value
+from .._core.host.transfer import fetched
+from .._core.record import deferred_errors
+from .._core.run import capture
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
+from .._core.types.value import Value
 
 Array = np.ndarray[Any, Any]
 
@@ -20,7 +21,7 @@ def content(t: Tensor, keep: bool = False) -> Array:
     """What a tensor holds now; everything that leads to it runs. keep: as a copy, which later writes leave alone."""
     capture.breaks("it communicates with other processes")
     array = fetched(t._array())
-    failures.raise_pending()
+    deferred_errors.raise_pending()
     return np.array(array) if keep else np.asarray(array)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._core.warned import warn
+from .._core.types.warn_once import warn
 from .run import get_args_parser, run
 
 __all__ = ["launch", "main"]

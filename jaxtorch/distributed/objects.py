@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
-from .._core import capture
+from .._core.run import capture
 from .collectives import root
 from .point_to_point import group_of, other_end, sender
 from .process_group import member

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from .collectives import check_tensor, root
 from .content import content, like, put
 from .errors import DistBackendError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from .._core.warned import warn
+from .._core.types.warn_once import warn
 from .exchange import Exchange
 from .rendezvous import rendezvous_store
 from .store import PrefixStore, Store, seconds

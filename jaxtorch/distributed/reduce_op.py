@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.dtypes import scalar_name
+from .._core.types.dtypes import scalar_name
 
 
 class _ReduceKind:

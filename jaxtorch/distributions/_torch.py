@@ -6,11 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import linalg, special
-from .._core import dtypes
-from .._core.modes import no_grad
-from .._core.op import functions
-from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.grad_mode import no_grad
+from .._core.types.size import Size
 from .._names import broadcast_shapes
 from .._ops.typeinfo import finfo
 from ..nn import functional as F

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
-from .._core.modes import enable_grad
+from .._core.types.grad_mode import enable_grad
 from ._torch import F, Tensor, torch
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._core.op import names_of_its_own as _names_of_its_own
-from .._core.tensor import Tensor
+from .._core.define.op import names_of_its_own as _names_of_its_own
+from .._core.tensor.tensor import Tensor
 from .._ops.fft import (
     fft2,
     fftfreq,

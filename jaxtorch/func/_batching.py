@@ -9,12 +9,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import draws
-from .._core.mapped import Level
-from .._core.op import functions
-from .._core.random import default_generator
-from .._core.sparsity import refuse_compressed
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.random import jax_draws
+from .._core.random.generator import default_generator
+from .._core.tensor.sparse_value import refuse_compressed
+from .._core.tensor.tensor import Tensor
+from .._core.transforms.vmap import Level
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import _broadcast_to_and_flatten as spread
 from ..utils._pytree import tree_flatten as flatten
@@ -211,7 +211,7 @@ def _mapped_by_jax(
 
     def run(arrays: list[Any]) -> list[Any]:
         def example(index: Any, xs: list[Any]) -> Any:
-            with draws.mapping(randomness, size, index):
+            with jax_draws.mapping(randomness, size, index):
                 out, written = call.run(xs)
             found, specs[0] = flatten(out)
             places[:] = _out_dims(func, out_dims, specs[0])

@@ -17,15 +17,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import capture, draws, dtypes, eager, forward, tape
-from .._core.context import x64
-from .._core.modes import UNKNOWN, refuse_taped, state
-from .._core.program import force
-from .._core.random import default_generator
-from .._core.runner import is_tracer
-from .._core.staging import Traced, traced
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value, aval_of
+from .._core.compile.context import x64
+from .._core.graph import nodes
+from .._core.random import jax_draws
+from .._core.random.generator import default_generator
+from .._core.record.program import force
+from .._core.run import capture, host_trace
+from .._core.run.runner import is_tracer
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.transforms import forward_mode
+from .._core.transforms.staging import Traced, traced
+from .._core.types import dtypes
+from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
+from .._core.types.value import Value, aval_of
 from .._tensor.interop import from_jax, to_jax
 from ..utils._pytree import TreeSpec
 from ..utils._pytree import tree_flatten as flatten
@@ -107,7 +111,7 @@ def _handle(t: Tensor, array: Any) -> Tensor:
     if t._rg:  # so that what depends on it can be told from what does not
         h._rg = True
         if t._node is not None:
-            h._node = tape.Node(_NOTHING)
+            h._node = nodes.Node(_NOTHING)
         if _watchers.stack:
             _watchers.stack[-1].own[id(h)] = h
     return h
@@ -172,8 +176,8 @@ def array_of(t: Tensor) -> Any:
     """The array of a result, taking note of the closed-over tensors it depends on."""
     if t._rg and _watchers.stack:
         _watchers.stack[-1].look(t)
-    if forward.level is not None:
-        forward.refuse(t._read(), "a function given to torch.func closes over what depends on the tangent")
+    if forward_mode.level is not None:
+        forward_mode.refuse(t._read(), "a function given to torch.func closes over what depends on the tangent")
     array = to_jax(t)
     if capture.staging is not None and not is_tracer(t._read().array):  # from outside
         if not t._rg:
@@ -184,8 +188,8 @@ def array_of(t: Tensor) -> Any:
 
 def refuse_nested() -> None:
     """RuntimeError where a forward derivative is asked for while a dual level is open."""
-    if forward.level is not None and not forward.level.taped:
-        raise RuntimeError(forward.NESTED)
+    if forward_mode.level is not None and not forward_mode.level.taped:
+        raise RuntimeError(forward_mode.NESTED)
 
 
 def conj(array: Any) -> Any:
@@ -200,7 +204,7 @@ class Watch:
     """Collects the leaf tensors from outside that the results of one call depend on, and knows what it drew at random."""
 
     def __init__(self) -> None:
-        self.start = next(tape.counter)
+        self.start = next(nodes.counter)
         self._stream = default_generator.engine.get_state()
         self.drawn: list[Value] = []  # where the function was traced
         self.leaves: dict[int, Tensor] = {}
@@ -212,7 +216,7 @@ class Watch:
     def same_numbers(self) -> Iterator[None]:
         """Context in which the function draws what it drew in that call."""
         if self.drawn:
-            with draws.repeating(self.drawn):
+            with jax_draws.repeating(self.drawn):
                 yield
             return
         engine = default_generator.engine
@@ -250,12 +254,12 @@ _watchers = _Watchers()
 @contextlib.contextmanager
 def _watching(watch: Watch) -> Iterator[Watch]:
     _watchers.stack.append(watch)
-    draws.sources.told.append(watch.drawn)
+    jax_draws.sources.told.append(watch.drawn)
     try:
         yield watch
     finally:
         _watchers.stack.pop()
-        draws.sources.told.pop()
+        jax_draws.sources.told.pop()
 
 
 @contextlib.contextmanager
@@ -280,11 +284,11 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
     watch: what an earlier run, whose work this one goes on with, was seen to close over.
     """
     values = [t._read() for t in tensors]
-    if forward.level is not None and any([forward.is_dual(v) for v in values]):  # noqa: C419
+    if forward_mode.level is not None and any([forward_mode.is_dual(v) for v in values]):  # noqa: C419
         return _with_tangents(run, tensors, watch)
     with _watching(watch or Watch()) as watch:
         pure = None
-        if capture.active is not None and capture.active.reason is None and not draws.transforming():
+        if capture.active is not None and capture.active.reason is None and not jax_draws.transforming():
             before = default_generator.engine.get_state()
             pure = traced(run, values)
             if pure is None:  # what it has drawn is drawn again
@@ -292,7 +296,7 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
                 watch.drawn.clear()
         if pure is None:
             arrays = [to_jax(t) for t in tensors]
-            with x64(), eager.beneath():
+            with x64(), host_trace.beneath():
                 made = run(arrays)
             results = [from_jax(o) for o in made]
         else:
@@ -321,9 +325,9 @@ def differentiable(run: Run, tensors: list[Tensor], watch: Watch | None = None) 
 
 def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list[Tensor]:
     """`differentiable` for tensors with tangents (`forward_ad`): the function runs twice, with the same random numbers."""
-    if forward.level is not None and forward.level.outer is not None:
+    if forward_mode.level is not None and forward_mode.level.outer is not None:
         refuse_taped(UNKNOWN)
-    tangents = [forward.tangent_of(t._read()) for t in tensors]
+    tangents = [forward_mode.tangent_of(t._read()) for t in tensors]
     moving = [i for i, t in enumerate(tangents) if t is not None]
     n = len(tensors)
     bare = [forward_free(t) for t in tensors]
@@ -344,15 +348,15 @@ def _with_tangents(run: Run, tensors: list[Tensor], watch: Watch | None) -> list
         made = iter(differentiable(along, [*bare, *[tangents[i] for i in moving]]))
     for r in results:
         if is_inexact(r):
-            forward.set_tangent(r._value, next(made))
+            forward_mode.set_tangent(r._value, next(made))
     return results
 
 
 def forward_free(t: Tensor) -> Tensor:
     """The tensor, or where it has a tangent the same without it, with the same history."""
-    if not forward.is_dual(t._read()):
+    if not forward_mode.is_dual(t._read()):
         return t
-    with forward.pausing():
+    with forward_mode.pausing():
         return t.view_as(t)
 
 
@@ -406,7 +410,7 @@ class _Job:
             return self.run(full)
 
 
-class TransformBackward(tape.Node):
+class TransformBackward(nodes.Node):
     """The node of a transformed function."""
 
     __slots__ = ("job",)

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._core import traced
-from .._core.modes import set_grad_enabled, state
-from .._core.op import functions
-from .._core.sparsity import is_sparse, refuse_compressed
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.run import traced_kernels
+from .._core.tensor.sparse_value import is_sparse, refuse_compressed
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import set_grad_enabled, state
 from ..autograd import forward_ad
 from ..autograd.graph import disable_saved_tensors_hooks
 from ..utils._pytree import TreeSpec, treespec_leaf
@@ -415,7 +415,7 @@ def _jvp_by_jax(func: Any, primals: Any, own: list[Tensor], moves: list[Tensor],
 
     def run(arrays: list[Any]) -> list[Any]:
         def outputs(*xs: Any) -> Any:
-            with traced.following_tangents():
+            with traced_kernels.following_tangents():
                 out, written = call.run(list(xs))
             out, aux = with_aux(out, has_aux, f"{name}, has_aux=True" if has_aux else name)
             found, specs[0] = out_tensors(out, name)

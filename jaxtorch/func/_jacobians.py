@@ -10,10 +10,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import draws, traced
-from .._core.modes import Untaped, state
-from .._core.sparsity import refuse_compressed
-from .._core.tensor import Tensor
+from .._core.random import jax_draws
+from .._core.run import traced_kernels
+from .._core.tensor.sparse_value import refuse_compressed
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import Untaped, state
 from ..utils._pytree import TreeSpec, treespec_leaf
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten
@@ -33,7 +34,7 @@ def _mapped(fn: Callable[[Any], Any], rows: list[Any], randomness: str = "error"
     def of_row(index: Any, row: list[Any]) -> Any:
         state.transforms += 1
         try:
-            with draws.mapping(randomness, rows[0].shape[0], index):
+            with jax_draws.mapping(randomness, rows[0].shape[0], index):
                 return fn(row)
         finally:
             state.transforms -= 1
@@ -179,7 +180,7 @@ def jacfwd(
         different = randomness == "different" and any(x.size for x in inputs)
 
         def followed(*xs: Any) -> Any:
-            with traced.following_tangents():
+            with traced_kernels.following_tangents():
                 return outputs(*xs)
 
         def along(tangents: list[Any]) -> Any:

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ..nn.utils.stateless import _functional_call

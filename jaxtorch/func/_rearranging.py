@@ -6,8 +6,8 @@ import math
 import re
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 
 _ELLIPSIS = "..."
 _BARE = [_ELLIPSIS]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.modes import enable_grad, state
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import enable_grad, state
 from ..autograd._gradients import grad
 from ..utils._pytree import tree_flatten as flatten
 from ..utils._pytree import tree_unflatten as unflatten

@@ -1,8 +1,9 @@
 """`grad`, `vjp`, `jacrev` and `vmap` on the engine's own graph and on mapped values: what functions do is recorded, never traced.
 
 The function runs once, on tensors that begin a history of their own (`Argument`); a derivative is a backward pass to these. Inside
-`vmap` values stand for one example each (`_core/mapped.py`). What only JAX's transformations can do (`jvp`, an `autograd.Function`'s
-rules under `vmap`, printing) raises `Untaped` in here: the outermost transformation then begins anew with them (`by_tape`).
+`vmap` values stand for one example each (`_core/transforms/vmap.py`). What only JAX's transformations can do (`jvp`, an
+`autograd.Function`'s rules under `vmap`, printing) raises `Untaped` in here: the outermost transformation then begins anew
+with them (`by_tape`).
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from typing import Any
 import numpy as np
 from jax._src import core as _core
 
-from .._core import backward, capture, draws, forward, mapped, node_hooks, strides, tape
-from .._core.captured import Capture
-from .._core.journal import Journal
-from .._core.layouts import strides_of
-from .._core.mapped import Level
-from .._core.modes import Untaped, state
-from .._core.op import functions
-from .._core.storage import Alias
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value, aval_of
+from .._core.autograd import backward, node_hooks
+from .._core.autograd.targets import Capture
+from .._core.define.op import functions
+from .._core.graph import nodes
+from .._core.random import jax_draws
+from .._core.run import capture
+from .._core.tensor import strides
+from .._core.tensor.layouts import strides_of
+from .._core.tensor.storage import Alias
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.transforms import forward_mode, vmap
+from .._core.transforms.vmap import Level
+from .._core.transforms.write_journal import Journal
+from .._core.types.grad_mode import Untaped, state
+from .._core.types.value import Value, aval_of
 
 WRITTEN = (
     "vmap: inplace arithmetic on a tensor that is not mapped over is not possible, because the result differs from example to "
@@ -47,7 +53,7 @@ def possible() -> bool:
         and (
             state.taped > 0 or not any(isinstance(h, tuple) for h in state.saved_hooks)
         )  # what a checkpoint computes again would be mapped at another level
-        and all(isinstance(s, Level) for s in draws.sources.stack)
+        and all(isinstance(s, Level) for s in jax_draws.sources.stack)
         and (state.taped > 0 or state.transforms == 0)
     )
 
@@ -94,8 +100,8 @@ def _at_work(
             yield
         else:
             level.open = True
-            mapped.used[:] = (True,)
-            with draws.mapping_at(level):
+            vmap.used[:] = (True,)
+            with jax_draws.mapping_at(level):
                 yield
     finally:
         state.grad = before
@@ -109,7 +115,7 @@ def _at_work(
 # -- derivatives
 
 
-class Argument(tape.Node):
+class Argument(nodes.Node):
     """Where the history begins of an argument that a function is differentiated by; to the function it is a leaf.
 
     running: not empty while the function runs.
@@ -129,8 +135,8 @@ class Argument(tape.Node):
         return [grads[0]]
 
 
-tape.hidden.add(Argument)
-tape.begun.add(Argument)
+nodes.hidden.add(Argument)
+nodes.begun.add(Argument)
 
 
 class Problem:
@@ -148,10 +154,10 @@ class Problem:
         for i in moving:
             t = tensors[i]
             v = t._read()
-            ends, indices = mapped.end_of(t) if t._rg and state.grad else ([None], None)
+            ends, indices = vmap.end_of(t) if t._rg and state.grad else ([None], None)
             h = wrap(v)
             h._layout = t._layout
-            h._node, h._rg = Argument(self.running, mapped._Form(v.aval, v.aval), (), ends, indices), True
+            h._node, h._rg = Argument(self.running, vmap._Form(v.aval, v.aval), (), ends, indices), True
             self.after[i] = h
             self.values.append(v)
             self.nodes.append(h._node)
@@ -185,7 +191,7 @@ class Problem:
             target = pending.pop()
             if target in seen or target in inside:
                 continue
-            if not isinstance(target, tape.Node) or (type(target) is Argument and target.running):
+            if not isinstance(target, nodes.Node) or (type(target) is Argument and target.running):
                 return True
             seen.add(target)
             pending.extend([end for end in target.ends if end is not None])
@@ -200,18 +206,18 @@ class Problem:
             target = pending.pop()
             if target in self.nodes:
                 return True
-            if target not in seen and isinstance(target, tape.Node):
+            if target not in seen and isinstance(target, nodes.Node):
                 seen.add(target)
                 pending.extend(target.ends)
         return False
 
     def settled(self, t: Tensor) -> Tensor:
         """A result as it is outside of the function: with its history if that leads there. So is its tangent."""
-        if forward.level is not None:
-            for at, tangent in forward.tangents_of(t._read()):
+        if forward_mode.level is not None:
+            for at, tangent in forward_mode.tangents_of(t._read()):
                 if tangent._rg:
-                    with forward.beneath(at):
-                        forward.set_tangent(t._read(), self.settled(tangent), at)
+                    with forward_mode.beneath(at):
+                        forward_mode.set_tangent(t._read(), self.settled(tangent), at)
         if not t._rg or t._node is None or (state.grad and self.reaches_outside(t)):
             return t
         made = wrap(t._read())
@@ -229,7 +235,7 @@ class Problem:
         """RuntimeError for a view of what depends on the inputs that was made under no_grad."""
         for o in outs:
             base = None if o._alias is None else o._alias.base
-            if type(o._node) is tape.Nowhere and base is not None and self.reaches_inside(base):
+            if type(o._node) is nodes.Nowhere and base is not None and self.reaches_inside(base):
                 raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
 
     def pulled(self, outs: list[Tensor], cotangents: list[Any], keep: bool, graph: bool) -> list[Tensor | None]:
@@ -294,14 +300,14 @@ def jacobian(
             v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
             begin += a.numel
             row = wrap(v) if n == total else wrap(v).narrow(0, first, n)
-            rows.append(row[0] if level is None else mapped.enter(level, row))
+            rows.append(row[0] if level is None else vmap.enter(level, row))
         with _at_work(level):
             grads = problem.pulled(smooth, rows, True, graph)
         for part, g, x in zip(parts, grads, inputs, strict=True):
             if g is None:
                 part.append(functions["zeros_like"](x.detach()).expand((n, *x.shape)))
             else:
-                part.append(g[None] if level is None else mapped.leave(level, g))
+                part.append(g[None] if level is None else vmap.leave(level, g))
     joined = [p[0] if len(p) == 1 else functions["cat"](p) if p else None for p in parts]
     blocks, begin = [], 0
     for o in outs:
@@ -346,10 +352,10 @@ class Pullback:
 def _moving(primals: list[Tensor], tangents: list[Tensor]) -> list[Tensor]:
     """Tensors with the content and the history of others, and with tangents."""
     moving = []
-    with forward.beneath(forward.level):
+    with forward_mode.beneath(forward_mode.level):
         for p, t in zip(primals, tangents, strict=True):
             h = node_hooks.copied(p, "CloneBackward0")
-            forward.set_tangent(h._read(), t)
+            forward_mode.set_tangent(h._read(), t)
             moving.append(h)
     return moving
 
@@ -383,7 +389,7 @@ def _written_by_then(primals: list[Tensor], moving: list[Tensor], before: list[V
     except Untaped:
         raise
     except Exception:
-        with forward.beneath(forward.level):
+        with forward_mode.beneath(forward_mode.level):
             _written(primals, moving, before)
         raise
 
@@ -396,15 +402,15 @@ def along(
 ) -> Any:
     """(outputs, their tangents, further results) of `run` at tensors that move along tangents. still: called for an output that does
     not move."""
-    forward.enter(taped=True)
+    forward_mode.enter(taped=True)
     try:
         moving = _moving(primals, [t.to(p.dtype) for p, t in zip(primals, tangents, strict=True)])
         before = [h._read() for h in moving]
         with _written_by_then(primals, moving, before), _at_work(along=True):
             outs, more = run(moving)
-        moves = [forward.tangent_of(o._read()) for o in outs]
+        moves = [forward_mode.tangent_of(o._read()) for o in outs]
     finally:
-        forward.leave()
+        forward_mode.leave()
     if still is not None and None in moves:
         still()
     _written(primals, moving, before)
@@ -420,29 +426,29 @@ def columns(
     run: Callable[[list[Tensor]], tuple[list[Tensor], list[Tensor]]], primals: list[Tensor], randomness: str
 ) -> Any:
     """(blocks, further results): for each output a block for each input, by forward mode along all of their elements at once."""
-    forward.enter(taped=True)
+    forward_mode.enter(taped=True)
     try:
         total = sum([p._read().aval.numel for p in primals])
         level, begin, tangents = Level(total, randomness), 0, []
         for p in primals:
             a = p._read().aval
             v = _rows_of_identity(total, a.numel, begin, a.shape, a.dtype, a.slot)
-            tangents.append(mapped.enter(level, wrap(v)))
+            tangents.append(vmap.enter(level, wrap(v)))
             begin += a.numel
         moving = _moving(primals, tangents)
         before = [h._read() for h in moving]
         with _written_by_then(primals, moving, before), _at_work(level, along=True):
             outs, more = run(moving)
-        moves = [forward.tangent_of(o._read()) for o in outs]
+        moves = [forward_mode.tangent_of(o._read()) for o in outs]
     finally:
-        forward.leave()
+        forward_mode.leave()
     if any(one_of(level, h) for h in moving):
         raise RuntimeError(WRITTEN)
-    more = [mapped.leave(level, x)[0] if one_of(level, x) else x for x in more]
+    more = [vmap.leave(level, x)[0] if one_of(level, x) else x for x in more]
     _written(primals, moving, before)
     blocks = []
     for o, t in zip(outs, moves, strict=True):
-        whole, begin = None if t is None else mapped.leave(level, t), 0
+        whole, begin = None if t is None else vmap.leave(level, t), 0
         for x in primals:
             n = x._read().aval.numel
             if whole is None:
@@ -463,7 +469,7 @@ def map_over(
     """`run` for one example of the tensors with a dimension to map; `run` returns what `leave` has made of its results."""
     given = []
     for x, d in zip(leaves, dims, strict=True):
-        given.append(x if d is None else mapped.enter(level, x.movedim(d, 0) if d else x))
+        given.append(x if d is None else vmap.enter(level, x.movedim(d, 0) if d else x))
     before = [h._read() if d is not None else None for h, d in zip(given, dims, strict=True)]
     try:
         with _at_work(level):
@@ -473,7 +479,7 @@ def map_over(
         raise
     _write_examples(leaves, dims, given, before, level)
     for x, d in zip(leaves, dims, strict=True):
-        if d is None and isinstance(x, Tensor) and mapped.is_mapped_at(level, x._value):
+        if d is None and isinstance(x, Tensor) and vmap.is_mapped_at(level, x._value):
             raise RuntimeError(WRITTEN)
     return found
 
@@ -484,14 +490,14 @@ def _write_examples(
     """Give the arguments that a mapped function wrote to their new content."""
     for x, d, h, v in zip(leaves, dims, given, before, strict=True):
         if d is not None and h._read() is not v:
-            new = mapped.leave(level, h)
+            new = vmap.leave(level, h)
             new = new.movedim(0, d) if d else new
             _rewrite(x, new, h._rg)
 
 
 def one_of(level: Level, t: Tensor) -> bool:
     """Does the result differ from example to example?"""
-    return mapped.is_mapped_at(level, t._read())
+    return vmap.is_mapped_at(level, t._read())
 
 
 def _as_view(t: Tensor, made: Tensor, arguments: list[Any], dims: list[int | None]) -> Tensor:
@@ -507,7 +513,7 @@ def _as_view(t: Tensor, made: Tensor, arguments: list[Any], dims: list[int | Non
         if begin is None or type(own) is not Alias or own.storage is not alias.storage or own.chain or whole._rg:
             continue
         content = whole._read()
-        if mapped.is_mapped(content) or forward.is_dual(content) or whole.dtype is not t.dtype:
+        if vmap.is_mapped(content) or forward_mode.is_dual(content) or whole.dtype is not t.dtype:
             continue
         if strides_of(one) != strides.contiguous(one.shape):
             continue
@@ -557,7 +563,7 @@ def all_of(level: Level, t: Tensor, d: int, whole: Tensor | None = None, begin: 
     """
     if whole is not None and -whole.ndim <= d < whole.ndim:
         return whole if d % whole.ndim == begin % whole.ndim else whole.movedim(begin, d)
-    made = mapped.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
+    made = vmap.leave(level, t) if one_of(level, t) else t.expand(level.size, *t.shape)
     if among is not None:
         made = _as_view(t, made, *among)
     if not -made.ndim <= d < made.ndim:

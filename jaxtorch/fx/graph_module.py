@@ -64,7 +64,7 @@ def _get_attr(model: Any, attr_name: str) -> Any:
 
 
 def _put(module: Any, field: str, value: Any) -> None:
-    from .._core.tensor import Tensor
+    from .._core.tensor.tensor import Tensor
 
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         module.register_buffer(field, value)

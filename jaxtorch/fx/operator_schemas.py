@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, Union, get_args, get_origin
 
-from .._core.dtypes import dtype
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.dtypes import dtype
 
 __all__ = ["ArgsKwargsPair", "create_type_hint", "normalize_function", "normalize_module", "type_matches"]
 

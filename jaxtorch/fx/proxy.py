@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._core.overrides import activate
+from .._core.dispatch.torch_function import activate
 from ..overrides import resolve_name
 from .node import Node, map_aggregate
 
@@ -113,8 +113,8 @@ class TracerBase:
 
 
 def _is_plain(x: Any) -> bool:
-    from .._core.device import device
-    from .._core.dtypes import dtype
+    from .._core.types.device import device
+    from .._core.types.dtypes import dtype
     from .._ops.constants import layout, memory_format
 
     return isinstance(x, (device, dtype, layout, memory_format))

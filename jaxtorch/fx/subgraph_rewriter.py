@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from ..nn import Module
 from .graph import Graph
 from .graph_module import GraphModule, _assign_attr

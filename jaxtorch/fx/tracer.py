@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from .._symbols import _assert
 from ..nn import Module, Parameter
 from ..utils._pytree import LeafSpec, tree_flatten, tree_leaves, tree_map

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from .._core.draws import random_key
+from .._core.random.jax_draws import random_key
 from .._tensor.interop import from_jax, to_jax
 from .buckets import PadToBuckets
 from .flax import from_linen, from_nnx

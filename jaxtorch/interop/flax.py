@@ -8,8 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._core.random import draw
-from .._core.tensor import Tensor, from_array
+from .._core.random.generator import draw
+from .._core.tensor.tensor import Tensor, from_array
 from .._tensor.interop import from_jax, to_jax
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter

@@ -11,9 +11,9 @@ import numpy as np
 from jax import tree_util
 from jax._src import config as _config
 
-from .._core.device import default_device
-from .._core.entry import Entry, Kernel, device_of
-from .._core.tensor import Tensor, apply_entry
+from .._core.compile.kernel import Entry, Kernel, device_of
+from .._core.tensor.tensor import Tensor, apply_entry
+from .._core.types.device import default_device
 from .._tensor.interop import from_jax
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._core.modes import no_grad
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
 from .._tensor.interop import from_jax, to_jax
 from ..func import functional_call
 from ..nn.modules.module import Module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from ..nn import functional as F
 
 

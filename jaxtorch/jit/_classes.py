@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from ..nn import Module, Parameter
 from . import _operations
 from ._scripted import Compiled, Recursive, _converting, missing

@@ -9,10 +9,10 @@ from typing import Any
 from .. import fft as _fft
 from .. import linalg as _linalg
 from .. import special as _special
-from .._core.device import device
-from .._core.modes import state
-from .._core.op import functions, methods
-from .._core.tensor import Tensor
+from .._core.define.op import functions, methods
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device
+from .._core.types.grad_mode import state
 from .._library import aten as _aten
 from .._ops import constants
 from ..nn import functional as F

@@ -8,7 +8,7 @@ import pickle
 from typing import IO, Any
 
 from .. import _loading, _unpickling
-from .._core.device import device
+from .._core.types.device import device
 from .._loaded import GLOBALS, LoadedStorage, place, shortened, typed
 from ._classes import Archive, Builder, Instance
 

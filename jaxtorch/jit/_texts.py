@@ -9,10 +9,10 @@ import operator
 from typing import Any
 
 from .. import fx
-from .._core import dtypes
-from .._core.device import device
-from .._core.op import functions, methods
-from .._core.tensor import Tensor
+from .._core.define.op import functions, methods
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import device
 from .._ops.constants import layout, memory_format
 from ..nn import functional as F
 from ._operations import OWN

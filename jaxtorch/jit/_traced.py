@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from ..nn import Module, Parameter
 from ._scripted import Compiled, Recursive, again, functions
 

@@ -9,9 +9,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dtypes
-from .._core.device import device
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import device
 from .._ops import constants
 from ._scripted import Error
 

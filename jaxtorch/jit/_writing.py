@@ -14,8 +14,8 @@ import zipfile
 from typing import Any
 
 from .. import _saving, fx, random
-from .._core.modes import no_grad
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
 from .._replacing import replacing
 from ..nn import Module, Parameter
 from ._classes import Loaded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._core.op import names_of_its_own as _names_of_its_own
+from .._core.define.op import names_of_its_own as _names_of_its_own
 from .._ops.linalg_factor import linalg_cholesky as cholesky
 from .._ops.linalg_factor import linalg_cholesky_ex as cholesky_ex
 from .._ops.linalg_factor import linalg_householder_product as householder_product

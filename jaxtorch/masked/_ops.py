@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import functions as _f
-from .._core.tensor import Tensor
+from .._core.define.op import functions as _f
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from ..linalg import vector_norm
 
 _INF = float("inf")

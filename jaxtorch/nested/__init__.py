@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .._core.op import functions
-from .._core.overrides import disable_subclass
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.dispatch.torch_function import disable_subclass
+from .._core.tensor.tensor import Tensor
 from .._ops import constants
 from ._tensor import NestedTensor as _NestedTensor
 from ._tensor import Ragged as _Ragged

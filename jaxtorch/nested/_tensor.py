@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core import strides
-from .._core.op import functions
-from .._core.overrides import disable_subclass, wrapped_grad
-from .._core.size import Size
-from .._core.tensor import Tensor
-from .._core.warned import once
+from .._core.define.op import functions
+from .._core.dispatch.torch_function import disable_subclass, wrapped_grad
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor
+from .._core.types.size import Size
+from .._core.types.warn_once import once
 from .._ops import constants
 
 Shapes = tuple[tuple[int, ...], ...]

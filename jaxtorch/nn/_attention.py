@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import Any
 
-from .._core import dispatching
-from .._core.dtypes import bool_
-from .._core.op import functions
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import functions
+from .._core.dispatch import torch_dispatch
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types.dtypes import bool_
 from .._ops.activation import softmax
 from .._ops.attention import scaled_dot_product_attention
 from .._ops.dropout import dropout
@@ -89,7 +89,7 @@ def _project(
                 return q, k, v
             w_q, w_kv = weight.split([width, 2 * width])
             b_q, b_kv = (None, None) if bias is None else bias.split([width, 2 * width])
-            if dispatching.opened and dispatching.active():  # in PyTorch's order
+            if torch_dispatch.opened and torch_dispatch.active():  # in PyTorch's order
                 q = linear(query, w_q, b_q)
                 return q, *_cut(linear(key, w_kv, b_kv), 2, width)
             k, v = _cut(linear(key, w_kv, b_kv), 2, width)
@@ -105,7 +105,7 @@ def _project(
 
 def _cut(joined: Any, n: int, width: int) -> Any:
     """A joint projection in its n parts; by PyTorch's operations where a mode sees these, which copy them."""
-    if not dispatching.opened or not dispatching.active():
+    if not torch_dispatch.opened or not torch_dispatch.active():
         return joined.chunk(n, dim=-1)
     whole = joined.unflatten(-1, (n, width)).unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
     return tuple(whole[i] for i in range(n))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._absent import absent_function
-from .._core import dtypes
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 
 
 class ScalingType(enum.Enum):

@@ -7,8 +7,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from .._core import dtypes
-from .._core.tensor import Tensor, need_tensor
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
 from .._ops.linear import linear
 from .._ops.loss import cross_entropy
 

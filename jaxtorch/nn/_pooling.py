@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._core import op as _op
-from .._core.size import need_sizes
-from .._core.tensor import Tensor, need_tensor
+from .._core.define import op as _op
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types.size import need_sizes
 from .._ops import pool as _pool
 from .._ops import pool_adaptive as _adaptive
 

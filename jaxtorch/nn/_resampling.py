@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.parameters import need_kind
-from .._core.size import need_sizes
-from .._core.tensor import Tensor
+from .._core.define.signature import need_kind
+from .._core.tensor.tensor import Tensor
+from .._core.types.size import need_sizes
 from .._ops import resample as _resample
 
 _MODES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import op as _op
-from .._core.tensor import Tensor, need_tensor
+from .._core.define import op as _op
+from .._core.tensor.tensor import Tensor, need_tensor
 from .._jit_internal import BroadcastingList1 as BroadcastingList1
 from .._jit_internal import BroadcastingList2 as BroadcastingList2
 from .._jit_internal import BroadcastingList3 as BroadcastingList3

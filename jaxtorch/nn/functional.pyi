@@ -12,17 +12,17 @@ import numpy as np
 from typing_extensions import TypeIs
 
 from .. import return_types as _return_types
-from .._core.device import device as _Device
-from .._core.dtypes import dtype as _dtype
-from .._core.random import Generator
-from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.types.device import device as _Device
+from .._core.types.dtypes import dtype as _dtype
+from .._core.random.generator import Generator
+from .._core.types.size import Size
+from .._core.tensor.tensor import Tensor
 from .._jit_internal import BroadcastingList1 as BroadcastingList1
 from .._jit_internal import BroadcastingList2 as BroadcastingList2
 from .._jit_internal import BroadcastingList3 as BroadcastingList3
 from ._grouped import ScalingType as ScalingType
 from ._grouped import SwizzleType as SwizzleType
-from .._core.tensor import Tensor as Tensor
+from .._core.tensor.tensor import Tensor as Tensor
 from ._attention import _none_or_dtype as _none_or_dtype
 from ._pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from ._pooling import adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import enable_grad, is_grad_enabled
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import enable_grad, is_grad_enabled
 from .._ops.conv import conv1d, conv2d, conv3d
 from ..autograd._gradients import grad
 

@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import no_grad
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
 from .._ops.linalg_factor import linalg_qr as _qr
 from ..overrides import handle_torch_function, has_torch_function_unary
 

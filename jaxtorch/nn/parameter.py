@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, Self
 
-from .._core import views
-from .._core.holders import counted
-from .._core.modes import state
-from .._core.op import functions
-from .._core.overrides import admit, disabled_torch_function
-from .._core.parameters import need_kind
-from .._core.sparsity import is_sparse
-from .._core.storage import HELD, Alias, Storage
-from .._core.tensor import Tensor, is_inference
+from .._core.define.op import functions
+from .._core.define.signature import need_kind
+from .._core.dispatch.torch_function import admit, disabled_torch_function
+from .._core.tensor import views
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.storage import HELD, Alias, Storage
+from .._core.tensor.tensor import Tensor, is_inference
+from .._core.types.grad_mode import state
+from .._core.types.reference_counts import counted
 
 _SLOTS = ("_value", "_alias", "_node", "_index", "_rg", "_grad", "_layout", "_ver", "_hooks", "_post_hooks")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import by_counts, check_group, set_counts
 from .optimizer import Again, Optimizer, _sent, host_number, number, run_closure, update

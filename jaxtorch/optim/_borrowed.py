@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dtypes, modes
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes, grad_mode
 from .._ops.complex_views import view_as_real
 from .._ops.typeinfo import get_default_dtype
 from ..nn.parameter import Parameter
@@ -26,7 +26,7 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
 
     @functools.wraps(func)
     def use_grad(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with modes.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+        with grad_mode.set_grad_enabled(bool(self.defaults.get("differentiable", False))):
             return func(self, *args, **kwargs)
 
     return use_grad

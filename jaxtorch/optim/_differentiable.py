@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import modes
-from .._core.entry import Entry
-from .._core.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
-from .._core.value import check_long, wrap_number
+from .._core.compile.kernel import Entry
+from .._core.tensor.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
+from .._core.types import grad_mode
+from .._core.types.value import check_long, wrap_number
 from . import optimizer
 
 _entries: dict[Any, Entry] = {}
@@ -35,7 +35,7 @@ def update(
         kernel = optimizer.make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
         entry = _entries[key] = Entry(None, kernel, tuple)
         entry.grad_name = f"{name}Backward0"
-    with modes.enable_grad():
+    with grad_mode.enable_grad():
         targets = [*params, *[s for kind in states for s in kind]]
         for target in targets:
             check_writable(target)

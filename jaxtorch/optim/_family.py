@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.op import functions
-from .._core.tensor import Tensor
-from .._core.value import Value
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.value import Value
 from ._differentiable import check_alpha
 from .optimizer import Again, Optimizer, check_number, host_number, number, run_closure, update
 

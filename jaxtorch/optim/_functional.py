@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .._core.modes import state as _modes
+from .._core.types.grad_mode import state as _modes
 
 _SWITCHES = {
     "foreach": None, "capturable": False, "differentiable": False, "fused": None, "grad_scale": None, "found_inf": None,

@@ -1,7 +1,7 @@
 """Updates of small parameters on the CPU, as one: their arrays joined to a vector for each kind.
 
 XLA compiles a loop for every array, some 5 ms each, and calls it at every step. Parameters and states that are small travel in a
-pack (`_core/packs.py`), where they lie as they are joined here, so that XLA computes the pack's new content in one loop.
+pack (`_core/run/state_packing.py`), where they lie as they are joined here, so that XLA computes the pack's new content in one loop.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .._core.packs import FEWEST, MOST, Layout
-from .._core.value import Value
+from .._core.run.state_packing import FEWEST, MOST, Layout
+from .._core.types.value import Value
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _by_elements: set[Any] = set()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from .optimizer import Again, Optimizer, _sent, number, run_closure, update
 

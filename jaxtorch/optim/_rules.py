@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import dtypes
+from .._core.types import dtypes
 from .._ops.assignment import C_NAMES
 from . import _half_rules
 from ._half_rules import in_halves

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._absent import undefined
-from .._core import capture
-from .._core.tensor import Tensor
+from .._core.run import capture
+from .._core.tensor.tensor import Tensor
 from .optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (

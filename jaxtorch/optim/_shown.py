@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core import dispatching, dtypes
-from .._core.modes import no_grad
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.dispatch import torch_dispatch
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.grad_mode import no_grad
 from .._ops.constants import preserve_format
 from . import optimizer as _optimizer
 
@@ -32,7 +33,7 @@ def run(optimizer: Any, closure: Any = None) -> Any:
     kind = next(c for c in type(optimizer).__mro__ if is_ours(c.__dict__.get("__init__")))
     rule = STEPS.get(kind.__name__)
     if rule is None:
-        raise dispatching.refused(f"'{kind.__name__}'")
+        raise torch_dispatch.refused(f"'{kind.__name__}'")
     loss = _optimizer.run_closure(closure)
     with no_grad():
         for group in optimizer.param_groups:
@@ -41,9 +42,9 @@ def run(optimizer: Any, closure: Any = None) -> Any:
             chosen += [n for n in ("lr", "weight_decay") if isinstance(group.get(n), Tensor)]
             chosen += ["betas" for b in group.get("betas", ()) if isinstance(b, Tensor)]
             if chosen:
-                raise dispatching.refused(f"'{kind.__name__}' with {chosen[0]}={group[chosen[0]]!r}")
+                raise torch_dispatch.refused(f"'{kind.__name__}' with {chosen[0]}={group[chosen[0]]!r}")
             if any(p.grad.is_sparse or p.dtype.is_complex for p in params):
-                raise dispatching.refused(f"'{kind.__name__}' of sparse gradients or complex parameters")
+                raise torch_dispatch.refused(f"'{kind.__name__}' of sparse gradients or complex parameters")
             rule(optimizer, group, params)
     return loss
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.capture import breaks
-from .._core.modes import no_grad
-from .._core.tensor import Tensor
+from .._core.run.capture import breaks
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import no_grad
 from .._ops import sparse
 from .optimizer import number
 

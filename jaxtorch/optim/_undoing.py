@@ -1,5 +1,5 @@
 """A step that may turn out not to have been reached: something around the training loop catches errors, and an operation of this step
-has not said yet whether its values were as it wants them (`_core/failures.py`).
+has not said yet whether its values were as it wants them (`_core/record/deferred_errors.py`).
 
 Looked at when the step has been recorded, so that a step stays one program; where something failed, parameters and state are again
 what they were, as in PyTorch, which raises before it comes to the step.
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import failures, program
-from .._core.tensor import Tensor, version_of
-from .._core.value import Value
+from .._core.record import deferred_errors, program
+from .._core.tensor.tensor import Tensor, version_of
+from .._core.types.value import Value
 
 
 class Undo:
     """What an optimizer's step is about to change: held, so that the step leaves its memory alone."""
 
-    def __init__(self, optimizer: Any, watched: list[tuple[Any, list[failures.Check]]]) -> None:
+    def __init__(self, optimizer: Any, watched: list[tuple[Any, list[deferred_errors.Check]]]) -> None:
         self.watched = watched
         self.state = optimizer.state
         self.states = {p: dict(state) for p, state in optimizer.state.items()}
@@ -32,7 +32,7 @@ class Undo:
         try:
             for recorded, checks in self.watched:
                 program.flush(recorded)
-                failures.settle(checks, at_call=False)
+                deferred_errors.settle(checks, at_call=False)
         except Exception:
             for t, value, guard, version in self.held:
                 t._write_uncounted(value)
@@ -52,15 +52,15 @@ class Undo:
 def begin(optimizer: Any) -> Undo | None:
     """An optimizer's step begins. What has run, or was recorded in a loop that has been left, is looked at now, before anything
     changes."""
-    here, watched = failures.around(), []
-    failures.step_made(here)
-    for recorded, checks in failures.watched():
+    here, watched = deferred_errors.around(), []
+    deferred_errors.step_made(here)
+    for recorded, checks in deferred_errors.watched():
         around = checks[0].around
         if around.regions[0] not in here.regions:
             continue  # that has been left: nothing would catch it there
         if recorded.state != "open" or here.all_loops.keys().isdisjoint(around.loops):
             program.flush(recorded)
-            failures.settle(checks, at_call=False)
+            deferred_errors.settle(checks, at_call=False)
         else:
             watched.append((recorded, checks))
     return Undo(optimizer, watched) if watched else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions
-from .._core.sparsity import is_sparse
+from .._core.define.op import functions
+from .._core.tensor.sparse_value import is_sparse
 from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._family import check_group

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
 from ._functional import asgd as asgd

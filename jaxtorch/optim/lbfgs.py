@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from .._core import modes, program
-from .._core.entry import Kernel
-from .._core.op import functions
-from .._core.tensor import Tensor, wrap
+from .._core.compile.kernel import Kernel
+from .._core.define.op import functions
+from .._core.record import program
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.types import grad_mode
 from ._family import check_common
 from .optimizer import Optimizer, _sent, number
 
@@ -57,7 +58,7 @@ class LBFGS(Optimizer):
             start += target.numel()
 
     def _evaluate(self, closure: Callable[[], Any]) -> tuple[float, Tensor]:
-        with modes.enable_grad():
+        with grad_mode.enable_grad():
             loss = _scalar(closure())
         return loss, self._gradient()
 
@@ -77,7 +78,7 @@ class LBFGS(Optimizer):
 
     def step(self, closure: Callable[[], Any]) -> Any:
         """Minimize for up to `max_iter` iterations; the first loss that `closure` computed is returned."""
-        with modes.no_grad():
+        with grad_mode.no_grad():
             return self._step(closure)
 
     def _step(self, closure: Callable[[], Any]) -> Any:
@@ -88,7 +89,7 @@ class LBFGS(Optimizer):
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
-        with modes.enable_grad():
+        with grad_mode.enable_grad():
             first_loss = closure()
         loss, evaluations = _scalar(first_loss), 1
         state["func_evals"] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._differentiable import option
 from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded

@@ -20,15 +20,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._absent import undefined
-from .._core import capture, dispatching, dtypes, failures, modes, program
-from .._core.capture import Again
-from .._core.entry import Kernel
-from .._core.parameters import need_kind
-from .._core.removable import RemovableHandle
-from .._core.size import kind_name
-from .._core.sparsity import NoContent, is_sparse
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value, aval_of, check_long, wrap_number
+from .._core.compile.kernel import Kernel
+from .._core.define.signature import need_kind
+from .._core.dispatch import torch_dispatch
+from .._core.record import deferred_errors, program
+from .._core.run import capture
+from .._core.run.capture import Again
+from .._core.tensor.sparse_value import NoContent, is_sparse
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.types import dtypes, grad_mode
+from .._core.types.removable_handle import RemovableHandle
+from .._core.types.size import kind_name
+from .._core.types.value import Value, aval_of, check_long, wrap_number
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
 from . import _undoing
 from ._borrowed import (
@@ -97,8 +100,8 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         differentiable = self.__dict__.get("defaults", _NO_OPTIONS).get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
-        undo = _undoing.begin(self) if failures.concern_steps() else None
-        if dispatching.opened and dispatching.active() and _shown().is_ours(step):
+        undo = _undoing.begin(self) if deferred_errors.concern_steps() else None
+        if torch_dispatch.opened and torch_dispatch.active() and _shown().is_ours(step):
             result = _shown().run(self, *args[1:], **kwargs)
         else:
             result = step(*args, **kwargs)
@@ -544,7 +547,7 @@ def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, 
 
 
 def _cpu_slot() -> Any:
-    from .._core.device import cpu
+    from .._core.types.device import cpu
 
     return cpu.slot
 
@@ -553,7 +556,7 @@ def run_closure(closure: Any) -> Any:
     """The loss of a closure, computed with gradients."""
     if closure is None:
         return None
-    with modes.enable_grad():
+    with grad_mode.enable_grad():
         return closure()
 
 

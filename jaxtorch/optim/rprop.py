@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import LATE, RuleOptimizer, check_common
 from ._functional import rprop as rprop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions
-from .._core.sparsity import is_sparse
-from .._core.tensor import wrap
+from .._core.define.op import functions
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import wrap
 from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._functional import sgd as sgd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.sparsity import is_sparse
-from .._core.tensor import Tensor
+from .._core.tensor.sparse_value import is_sparse
+from .._core.tensor.tensor import Tensor
 from . import _sparse_steps
 from .optimizer import Optimizer, number, run_closure
 

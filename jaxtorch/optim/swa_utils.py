@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from .._core import modes
-from .._core.op import functions
+from .._core.define.op import functions
+from .._core.types import grad_mode
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
 from ._scheduling import LRScheduler, cosine, linear, per_group
@@ -28,7 +28,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """A function that moves lists of averages towards lists of parameters, exponentially."""
     _check_decay(decay)
 
-    @modes.no_grad()
+    @grad_mode.no_grad()
     def ema_update(ema_param_list: Any, current_param_list: Any, _: Any) -> None:
         for mean, x in zip(ema_param_list, current_param_list):
             if mean.is_floating_point() or mean.is_complex():
@@ -42,7 +42,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """A function that takes lists of parameters into lists of equally weighted averages."""
 
-    @modes.no_grad()
+    @grad_mode.no_grad()
     def swa_update(averaged_param_list: Any, current_param_list: Any, num_averaged: Any) -> None:
         weight = 1 / (int(num_averaged) + 1)
         for mean, x in zip(averaged_param_list, current_param_list):
@@ -58,7 +58,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
     """A function of (average, parameter, number averaged): the exponential average."""
     _check_decay(decay)
 
-    @modes.no_grad()
+    @grad_mode.no_grad()
     def ema_update(ema_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return decay * ema_param + (1 - decay) * current_param
 
@@ -68,7 +68,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
 def get_swa_avg_fn() -> Callable[..., Any]:
     """A function of (average, parameter, number averaged): the equally weighted average."""
 
-    @modes.no_grad()
+    @grad_mode.no_grad()
     def swa_update(averaged_param: Any, current_param: Any, num_averaged: Any) -> Any:
         return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
 
@@ -107,7 +107,7 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Take the model's parameters into the averages."""
         means, current = _tensors(self.module, self.use_buffers), _tensors(model, self.use_buffers)
-        with modes.no_grad():
+        with grad_mode.no_grad():
             pairs = [(mean, x.detach().to(mean.device)) for mean, x in zip(means, current)]
             if int(self.n_averaged) == 0:
                 for mean, x in pairs:
@@ -132,7 +132,7 @@ def _tensors(model: Module, buffers: bool) -> Iterable[Any]:
     return itertools.chain(model.parameters(), model.buffers()) if buffers else model.parameters()
 
 
-@modes.no_grad()
+@grad_mode.no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of a model's BatchNorm layers anew, over the batches of `loader`."""
     momenta: dict[Any, Any] = {}

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._core.warned import once
+from .._core.types.warn_once import once
 from ..autograd.profiler import EventList, FunctionEvent, record_function, recorded, write_trace
 
 __all__ = [

@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 from .._absent import absent as _absent
-from .._core.op import functions as _functions
-from .._core.parameters import once_given
-from .._core.tensor import Tensor, need_tensor, write_out
+from .._core.define.op import functions as _functions
+from .._core.define.signature import once_given
+from .._core.tensor.tensor import Tensor, need_tensor, write_out
 from . import _methods as _methods
 from ._convert import coo_to_csr, csr_to_coo
 from ._create import (

@@ -9,10 +9,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import capture, dtypes, strides
-from .._core.op import functions
-from .._core.sparsity import answers
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.run import capture
+from .._core.tensor import strides
+from .._core.tensor.sparse_value import answers
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .._ops import constants
 from .._ops import sparse as _ops
 from ._convert import coalesce, compress, flat_places, index_tensor, to_coo, to_dense

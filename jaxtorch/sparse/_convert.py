@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.op import functions
-from .._core.tensor import Tensor, from_host, write_out
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor, from_host, write_out
+from .._core.types import dtypes
 from .._ops import constants
 from .._ops import sparse as _ops
 from ._tensor import (

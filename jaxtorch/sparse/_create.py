@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core.modes import state
-from .._core.op import functions
-from .._core.parameters import MISSING, need_kind
-from .._core.signatures import signed
-from .._core.size import need_sizes
-from .._core.strides import wrap_dim
-from .._core.tensor import Tensor
-from .._core.warned import once
+from .._core.define.op import functions
+from .._core.define.overloads import signed
+from .._core.define.signature import MISSING, need_kind
+from .._core.tensor.strides import wrap_dim
+from .._core.tensor.tensor import Tensor
+from .._core.types.grad_mode import state
+from .._core.types.size import need_sizes
+from .._core.types.warn_once import once
 from .._ops import constants
 from .._ops.casting import as_dtype
 from ._convert import check_bounds
@@ -115,7 +115,7 @@ def _index(given: Any, device: Any) -> Tensor:
 
 def functions_dtype(name: str) -> Any:
     """An element type by its name."""
-    from .._core import dtypes
+    from .._core.types import dtypes
 
     return dtypes.by_name(name)
 

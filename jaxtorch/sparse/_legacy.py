@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.size import Size
-from .._core.tensor import Tensor
-from .._core.warned import once
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.size import Size
+from .._core.types.warn_once import once
 from . import _answers
 from ._create import check_sparse_tensor_invariants, empty, sparse_coo_tensor
 from ._tensor import COO, SparseTensor, method

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import functions
+from .._core.define.op import functions
+from .._core.types import dtypes
 from ._answers import on, unsupported
 from ._create import empty
 from ._tensor import COO, SparseTensor, coo, make

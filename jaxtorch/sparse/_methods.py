@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
 from .._ops import casting
 from .._ops.constants import strided
 from . import _answers, _likes, _products  # noqa: F401  (registers what it has)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core import dtypes, strides
-from .._core.op import functions
-from .._core.tensor import Tensor, need_tensor
+from .._core.define.op import functions
+from .._core.tensor import strides
+from .._core.tensor.tensor import Tensor, need_tensor
+from .._core.types import dtypes
 from .._ops import constants
 from .._ops import sparse as _ops
 from .._ops.casting import as_dtype

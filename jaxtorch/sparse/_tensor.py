@@ -11,17 +11,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import capture, dtypes, printing
-from .._core.device import cpu, default_device
-from .._core.modes import state
-from .._core.op import camel, functions
-from .._core.overrides import disabled_torch_function
-from .._core.size import Size
-from .._core.sparsity import NO_MEMORY, NO_PROGRAM
-from .._core.tape import shown
-from .._core.tensor import Tensor
-from .._core.value import Value, aval_of
-from .._core.warned import once
+from .._core.define.op import camel, functions
+from .._core.dispatch.torch_function import disabled_torch_function
+from .._core.graph.nodes import shown
+from .._core.run import capture
+from .._core.tensor import printing
+from .._core.tensor.sparse_value import NO_MEMORY, NO_PROGRAM
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.device import cpu, default_device
+from .._core.types.grad_mode import state
+from .._core.types.size import Size
+from .._core.types.value import Value, aval_of
+from .._core.types.warn_once import once
 from .._ops import constants
 from .._tensor.conversion import to_numpy
 from .._tensor.sharing import reduced

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.op import functions as _functions
-from .._core.op import names_of_its_own as _names_of_its_own
-from .._core.op import numpy_names
-from .._core.tensor import Tensor as _Tensor
+from .._core.define.op import functions as _functions
+from .._core.define.op import names_of_its_own as _names_of_its_own
+from .._core.define.op import numpy_names
+from .._core.tensor.tensor import Tensor as _Tensor
 from .._ops.bessel import (
     airy_ai,
     bessel_j0,

@@ -12,11 +12,11 @@ import numpy as np
 from typing_extensions import TypeIs
 
 from .. import return_types as _return_types
-from .._core.device import device as _Device
-from .._core.dtypes import dtype as _dtype
-from .._core.random import Generator
-from .._core.size import Size
-from .._core.tensor import Tensor
+from .._core.types.device import device as _Device
+from .._core.types.dtypes import dtype as _dtype
+from .._core.random.generator import Generator
+from .._core.types.size import Size
+from .._core.tensor.tensor import Tensor
 
 # Methods and element types are called int, float, bool, type, ...: where they are defined, these are the builtin ones.
 _bool: TypeAlias = builtins.bool

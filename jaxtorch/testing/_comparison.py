@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core import dtypes
-from .._core.op import functions
-from .._core.tensor import Tensor
-from .._core.warned import warn
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
+from .._core.types.warn_once import warn
 from .._ops import constants as layouts
 from .._tensor.conversion import to_numpy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._core import dtypes
-from .._core.op import functions
-from .._core.tensor import Tensor
+from .._core.define.op import functions
+from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 
 _INTEGER_BOUNDS = (-9, 10)
 

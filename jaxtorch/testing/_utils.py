@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.random import get_rng_state, manual_seed, set_rng_state
+from .._core.random.generator import get_rng_state, manual_seed, set_rng_state
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from .. import _absent_names
-from .._core.warned import deprecated
+from .._core.types.warn_once import deprecated
 
 _NOTHING = object()
 

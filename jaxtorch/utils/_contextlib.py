@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._absent import undefined
-from .._core.modes import constructor_of
+from .._core.types.grad_mode import constructor_of
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager", "context_decorator"]
 

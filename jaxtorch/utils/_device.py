@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .._core.device import device as _device
+from .._core.types.device import device as _device
 from ..overrides import TorchFunctionMode
 
 __all__ = ["DeviceContext", "_device_constructors", "device_decorator", "set_device"]

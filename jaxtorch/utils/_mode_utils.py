@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import dispatching as _dispatching
+from .._core.dispatch import torch_dispatch as _dispatching
 
 
 class no_dispatch:

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from .._absent import absent_function as _absent_function
-from .._core import dispatching as _engine
-from .._core import op as _op
-from .._core import overrides as _overrides
+from .._core.define import op as _op
+from .._core.dispatch import torch_dispatch as _engine
+from .._core.dispatch import torch_function as _overrides
 
 _ready: list[bool] = []
 

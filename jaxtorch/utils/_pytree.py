@@ -11,8 +11,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .._core import structseq as _structseq
-from .._core.warned import warn as _warn
+from .._core.types import structseq as _structseq
+from .._core.types.warn_once import warn as _warn
 from ._pytree_keys import GetAttrKey, KeyEntry, KeyPath, MappingKey, SequenceKey, key_get, keystr
 
 __all__ = [

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from .._core import modes
-from .._core.asking import asking
-from .._core.entry import Kernel
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value
+from .._core.compile.kernel import Kernel
+from .._core.record.kernel_hook import asking
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.types import grad_mode
+from .._core.types.value import Value
 from .._library import operators
 
 _UNASKED = frozenset(("checkpoint", "kept", "detach", "_detach", "_alias", "accumulate"))
@@ -122,7 +122,7 @@ class _Mode:
 
 
 def _operation_of(kernel: Kernel, values: list[Value]) -> tuple[Any, list[Any]] | None:
-    with modes.no_grad():
+    with grad_mode.no_grad():
         return operation(kernel, [wrap(v) for v in values])
 
 

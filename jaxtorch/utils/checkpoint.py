@@ -16,17 +16,21 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core import backward as engine
-from .._core import capture, modes, program, random, tape
-from .._core.entry import Kernel
-from .._core.layouts import normal, strides_of
-from .._core.overrides import disable_all
-from .._core.random import get_rng_state, set_rng_state
-from .._core.runner import is_tracer
-from .._core.size import Size
-from .._core.strides import preserved
-from .._core.tensor import Tensor, wrap
-from .._core.value import Value
+from .._core.autograd import backward as engine
+from .._core.compile.kernel import Kernel
+from .._core.dispatch.torch_function import disable_all
+from .._core.graph import nodes
+from .._core.random import generator
+from .._core.random.generator import get_rng_state, set_rng_state
+from .._core.record import program
+from .._core.run import capture
+from .._core.run.runner import is_tracer
+from .._core.tensor.layouts import normal, strides_of
+from .._core.tensor.strides import preserved
+from .._core.tensor.tensor import Tensor, wrap
+from .._core.types import grad_mode
+from .._core.types.size import Size
+from .._core.types.value import Value
 from .._ops.legacy import become
 from ..amp._settings import settings
 from ..autograd import Function, backward
@@ -213,21 +217,21 @@ class _Drawn:
         """Draw them again, for the second run."""
         rest = iter(self.drawn[self.begin :])
 
-        def repeat(generator: Any, method: Any, args: tuple[Any, ...]) -> Any:
+        def repeat(asked: Any, method: Any, args: tuple[Any, ...]) -> Any:
             if not hasattr(capture.active, "drawn"):
                 capture.breaks("random numbers are drawn again in a backward pass outside the call")
             array, source, name, given = next(rest, (None, None, None, None))
-            if source is not generator or name != method or given != args:
+            if source is not asked or name != method or given != args:
                 raise CheckpointError(
                     "torch.utils.checkpoint: the second run draws other random numbers than the first"
                 )
             return array
 
-        before, random.repeating = random.repeating, repeat
+        before, generator.repeating = generator.repeating, repeat
         try:
             yield
         finally:
-            random.repeating = before
+            generator.repeating = before
 
 
 def _states(devices: list[int]) -> list[Tensor]:
@@ -304,12 +308,12 @@ class CheckpointFunction(Function):
         ctx.others = [None if isinstance(x, Tensor) else x for x in args]
         ctx.places = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
         ctx.save_for_backward(*[args[i] for i in ctx.places])
-        with modes.no_grad():
+        with grad_mode.no_grad():
             return run_function(*args)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if modes.state.capturing:
+        if grad_mode.state.capturing:
             raise RuntimeError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter "
                 "to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without "
@@ -321,7 +325,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for i, t, v in zip(ctx.places, saved, values, strict=True):
             args[i] = _leaf(wrap(v), t.requires_grad)
-        with ctx.surroundings.restored(), modes.enable_grad():
+        with ctx.surroundings.restored(), grad_mode.enable_grad():
             outputs = ctx.run_function(*args)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if isinstance(o, Tensor) and o.requires_grad]
@@ -414,7 +418,7 @@ class _Frame:
         args = [made[id(x)] if isinstance(x, _Input) else x for x in self.args]
         kwargs = {k: made[id(x)] if isinstance(x, _Input) else x for k, x in self.kwargs.items()}
         with (
-            self.surroundings.restored(), self.context, modes.enable_grad(), saved_tensors_hooks(collect, lambda x: x),
+            self.surroundings.restored(), self.context, grad_mode.enable_grad(), saved_tensors_hooks(collect, lambda x: x),
             contextlib.suppress(_Stop),
         ):  # fmt: skip
             self.function(*args, **kwargs)
@@ -452,7 +456,7 @@ class _Input:
 
     def current(self) -> Value:
         """The value; RuntimeError where it was modified in place since."""
-        return tape.current(self.value, None)
+        return nodes.current(self.value, None)
 
     def leaf(self, value: Value) -> Tensor:
         made = wrap(value)
@@ -521,7 +525,7 @@ def checkpoint(
     if context_fn is not noop_context_fn and (_debug[-1] if _debug and _debug[-1] is not None else debug):
         raise ValueError("debug=True is incompatible with non-default context_fn")
     forward_context, recompute_context = context_fn()
-    if not modes.state.grad:
+    if not grad_mode.state.grad:
         with forward_context:
             return function(*args, **kwargs)
     options = {

@@ -16,12 +16,12 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
-from .._core.asking import asking
-from .._core.context import x64
-from .._core.entry import Kernel
-from .._core.modes import watch
-from .._core.tracing import EXPANDED, expanded
-from .._core.value import Value
+from .._core.compile.context import x64
+from .._core.compile.kernel import Kernel
+from .._core.compile.tracing import EXPANDED, expanded
+from .._core.record.kernel_hook import asking
+from .._core.types.grad_mode import watch
+from .._core.types.value import Value
 from .._library import operators
 from .._ops.attention import _attention
 from .._ops.recurrent import _lstm_layer

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .._core.removable import RemovableHandle
+from .._core.types.removable_handle import RemovableHandle
 
 __all__ = ["RemovableHandle"]

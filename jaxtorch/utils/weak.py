@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from copy import deepcopy
 from typing import Any
 
-from .._core.tensor import Tensor
+from .._core.tensor.tensor import Tensor
 
 __all__ = ["TensorWeakRef", "WeakIdKeyDictionary", "WeakIdRef", "WeakTensorKeyDictionary"]
 

@@ -83,8 +83,8 @@ def with_avx2_alone() -> bool:
 
 @functools.cache
 def steps() -> Any:
-    """`run(address, inputs, results)`: the small program at an address (native_code.py) on lists of host arrays and numbers; 0 where
-    they are not what it was made for. None without the kernels."""
+    """`run(address, inputs, results)`: the small program at an address (host/native_code.py) on lists of host arrays and
+    numbers; 0 where they are not what it was made for. None without the kernels."""
     if not available() or not hasattr(_library(), "jaxtorch_run_steps"):
         return None
     run = ctypes.PyDLL(_library()._name).jaxtorch_run_steps

@@ -1,5 +1,5 @@
 /* What stands on the stack of a Python frame that is waiting for a call: `standing(frame, place)`, the object at that place above its
-   variables, or None. `handlers.py` asks for the `__exit__` of a `with` whose block the frame is in: the exception table says where that
+   variables, or None. `run/except_handlers.py` asks for the `__exit__` of a `with` whose block the frame is in: the exception table says where that
    stands. Part of the recorder, in a file of its own because Python's internal headers change what its public ones declare. */
 
 #define PY_SSIZE_T_CLEAN

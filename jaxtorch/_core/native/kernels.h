@@ -123,7 +123,7 @@ struct SampleArrays {
   float *out, *g_in, *g_y, *g_x;
 };
 
-// A step of a small program (native_code.py): operands lie at bases[base] + offset; strides are counted in numbers.
+// A step of a small program (host/native_code.py): operands lie at bases[base] + offset; strides are counted in numbers.
 struct ProgramOperand {
   int64_t base, offset, strides[4];
 };

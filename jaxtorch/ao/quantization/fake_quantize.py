@@ -6,9 +6,9 @@ import functools
 from abc import ABCMeta, abstractmethod
 from typing import Any
 
-from ..._core import dtypes
-from ..._core.modes import no_grad
-from ..._core.op import functions
+from ..._core.define.op import functions
+from ..._core.types import dtypes
+from ..._core.types.grad_mode import no_grad
 from ..._ops import constants
 from ..._ops.quantize import _followed_range
 from ...nn import Module

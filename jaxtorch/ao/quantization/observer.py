@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..._absent import absent
-from ..._core import dtypes
-from ..._core.op import functions
+from ..._core.define.op import functions
+from ..._core.types import dtypes
 from ..._ops import constants
 from ...nn import Module
 

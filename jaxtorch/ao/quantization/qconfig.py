@@ -6,7 +6,7 @@ import copy
 from typing import Any, NamedTuple
 
 from ..._absent import AbsentValue, absent
-from ..._core import dtypes
+from ..._core.types import dtypes
 from ..._ops import constants
 from ...nn import Identity
 from . import fake_quantize as _fake

@@ -7,8 +7,8 @@ import warnings
 from typing import Any
 
 from ... import nn
-from ..._core import dtypes
-from ..._core.warned import deprecated
+from ..._core.types import dtypes
+from ..._core.types.warn_once import deprecated
 from ..nn import quantized as nnq
 from .fake_quantize import FakeQuantizeBase
 from .observer import ObserverBase

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ... import amp
-from ..._core import dtypes
+from ..._core.types import dtypes
 
 
 class autocast(amp.autocast):

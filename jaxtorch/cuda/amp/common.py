@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._core.device import jax_devices
+from ..._core.types.device import jax_devices
 
 
 def amp_definitely_not_available() -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
 from ...nn import Module
 from ...nn.modules.module import _IncompatibleKeys
 from ...nn.parallel import DistributedDataParallel

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..._ops.creation import empty_like, zeros_like
 from ...autograd.function import Function
 from .. import collectives

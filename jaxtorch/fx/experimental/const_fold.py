@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..._ops.construction import tensor
 from ...nn import Module, Parameter, ParameterList
 from ..graph import Graph

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.op import functions
-from ..._core.overrides import disable_subclass, wrapped_grad
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.dispatch.torch_function import disable_subclass, wrapped_grad
+from ..._core.tensor.tensor import Tensor
 from .. import _ops
 
 __all__ = ["MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"]

@@ -6,9 +6,9 @@ import warnings
 from enum import IntEnum
 from typing import Any
 
-from ..._core.dtypes import bool_
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.dtypes import bool_
 from ..parameter import Parameter, _as_class
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]

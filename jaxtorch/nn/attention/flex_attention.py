@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.dtypes import bool_, float16, float32, int32
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.dtypes import bool_, float16, float32, int32
 from ..._ops.constants import contiguous_format
 
 __all__ = [

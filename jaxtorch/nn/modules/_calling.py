@@ -6,7 +6,7 @@ import functools
 import warnings
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from . import _hooks
 
 

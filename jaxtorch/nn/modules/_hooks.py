@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._core import warned
-from ..._core.modes import state
-from ..._core.op import functions
-from ..._core.removable import RemovableHandle
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types import warn_once
+from ..._core.types.grad_mode import state
+from ..._core.types.removable_handle import RemovableHandle
 from ...autograd.function import Function
 
 _global_parameter_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
@@ -175,7 +175,7 @@ class BackwardHook:
         """The module's result, passed through the boundary."""
         several = isinstance(result, tuple)
         if not several and not isinstance(result, Tensor):
-            warned.warn(
+            warn_once.warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
                 f"but received {type(result)}"
             )
@@ -231,7 +231,7 @@ class BackwardHook:
 
     def _without_inputs(self, grads: Any) -> None:
         """Run the hooks of a module none of whose inputs requires a gradient."""
-        warned.warn(
+        warn_once.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since "
             "no inputs "
             "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..parameter import Buffer, Parameter, settle
 from . import _hooks
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
 from ..._ops.creation import empty
 from .. import functional as F
 from .. import init

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..._absent import undefined
-from ..._core.dtypes import int64
-from ..._core.modes import no_grad
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.dtypes import int64
+from ..._core.types.grad_mode import no_grad
 from ..._ops.construction import tensor
 from ..._ops.creation import empty, full, ones, zeros
 from ..._ops.joining import cat

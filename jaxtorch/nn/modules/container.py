@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, overload
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..parameter import Parameter
 from .module import Module, _addindent
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..._ops.creation import empty
 from .. import functional as F
 from .. import init

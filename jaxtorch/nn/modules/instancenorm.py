@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ..._absent import undefined
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
 

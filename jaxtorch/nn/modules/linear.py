@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.modes import no_grad
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from ..._ops.creation import empty
 from .. import functional as F
 from .. import init

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.tensor import Tensor
-from ..._core.warned import warn
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.warn_once import warn
 from ..._ops.loss import legacy_reduction
 from .. import functional as F
 from .._linear_cross_entropy import LinearCrossEntropyOptions

@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any, Self, TypeVar
 
-from ..._core import calls, recorder
-from ..._core.removable import RemovableHandle
-from ..._core.tensor import Tensor  # noqa: F401
-from ..._core.unbound import unbind
+from ..._core.dispatch import recorder
+from ..._core.dispatch.class_attributes import unbind
+from ..._core.record import module_depth
+from ..._core.tensor.tensor import Tensor  # noqa: F401
+from ..._core.types.removable_handle import RemovableHandle
 from ..parameter import Buffer, Parameter  # noqa: F401
 from . import _calling, _conversion, _hooks, _pytree, _state
 from ._hooks import WrappedHook as _WrappedHook
@@ -136,9 +137,9 @@ class Module(Registry):
             )
         except KeyError as error:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute {error}") from None
-        if not calls.depth:
-            calls.outermost_entered()
-        calls.depth += 1
+        if not module_depth.depth:
+            module_depth.outermost_entered()
+        module_depth.depth += 1
         try:
             if not listened:
                 return self.forward(*args, **kwargs)
@@ -146,9 +147,9 @@ class Module(Registry):
                 return self._compiled_call_impl(*args, **kwargs)
             return self._call_impl(*args, **kwargs)
         finally:
-            calls.depth -= 1
-            if not calls.depth:
-                calls.outermost_returned()
+            module_depth.depth -= 1
+            if not module_depth.depth:
+                module_depth.outermost_returned()
 
     __call__ = _wrapped_call_impl
 
@@ -464,6 +465,6 @@ if (_in_c := recorder.extension()) is not None:  # native/module.inc: the same f
         Module,
         Module._wrapped_call_impl,
         MethodType,
-        vars(calls),
+        vars(module_depth),
         (_global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..._ops.creation import empty
 from ..._ops.response_norm import cross_map_lrn
 from .. import functional as F

@@ -7,11 +7,11 @@ import numbers
 import warnings
 from typing import Any
 
-from ..._core import dtypes, modes
-from ..._core.op import functions
-from ..._core.parameters import need_kind
-from ..._core.tensor import Tensor
-from ..._core.warned import deprecated, once
+from ..._core.define.op import functions
+from ..._core.define.signature import need_kind
+from ..._core.tensor.tensor import Tensor
+from ..._core.types import dtypes, grad_mode
+from ..._core.types.warn_once import deprecated, once
 from ..._ops.creation import empty, zeros
 from ..._ops.recurrent import run_layers
 from .. import init
@@ -142,7 +142,7 @@ class RNNBase(Module):
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise where dtype, dimensions or features of the input do not fit."""
         weight = self._flat_weights[0]
-        if input.dtype != weight.dtype and modes.state.casts is None:  # autocast converts them
+        if input.dtype != weight.dtype and grad_mode.state.casts is None:  # autocast converts them
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from .. import functional as F
 from .module import Module
 

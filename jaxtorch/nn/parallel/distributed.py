@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.modes import no_grad, state
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad, state
 from ...distributed.algorithms.join import Join, Joinable, JoinHook
 from ...distributed.content import content, like, put
 from ...distributed.exchange import as_array

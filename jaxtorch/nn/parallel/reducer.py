@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.backward import queue_callback
-from ..._core.modes import no_grad
-from ..._core.sparsity import is_sparse
-from ..._core.tape import Node
-from ..._core.tensor import Tensor, from_host
+from ..._core.autograd.backward import queue_callback
+from ..._core.graph.nodes import Node
+from ..._core.tensor.sparse_value import is_sparse
+from ..._core.tensor.tensor import Tensor, from_host
+from ..._core.types.grad_mode import no_grad
 from ...distributed.content import content, put
 from ...distributed.reduce_op import ReduceOp, scaled
 from ...futures import Future

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._core.warned import deprecated
+from ..._core.types.warn_once import deprecated
 from .data_parallel import gather, scatter
 
 __all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]

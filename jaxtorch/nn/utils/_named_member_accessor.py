@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ..modules.module import Module
 
 _MISSING: Any = object()

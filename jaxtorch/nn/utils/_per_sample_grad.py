@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
 from ...autograd import Function
 from ...func import functional_call, vjp, vmap
 from ...utils._pytree import tree_leaves

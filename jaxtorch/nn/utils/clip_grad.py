@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..._core.modes import no_grad
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from ...linalg import vector_norm
 
 TensorOrTensors = Tensor | Iterable[Tensor]

@@ -6,9 +6,9 @@ from enum import Enum, auto
 from typing import Any
 
 from ... import linalg
-from ..._core.modes import no_grad
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from ..._ops.typeinfo import finfo
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..._core.modes import no_grad
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from ..._install import shown
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._core.dtypes import int32, int64
-from ..._core.parameters import checked, need_kind
-from ..._core.tensor import Tensor, from_host, need_tensor
+from ..._core.define.signature import checked, need_kind
+from ..._core.tensor.tensor import Tensor, from_host, need_tensor
+from ..._core.types.dtypes import int32, int64
 from ..._ops.construction import as_tensor, tensor
 from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
 

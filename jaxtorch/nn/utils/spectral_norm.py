@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.modes import no_grad
-from ..._core.op import functions
-from ..._core.tensor import Tensor
+from ..._core.define.op import functions
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._core.op import functions
+from ..._core.define.op import functions
 from ..modules.module import Module
 from ..parameter import Parameter, UninitializedParameter
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._core import dtypes
-from ..._core.parameters import need_kind
-from ..._core.tensor import Tensor
+from ..._core.define.signature import need_kind
+from ..._core.tensor.tensor import Tensor
+from ..._core.types import dtypes
 from ..._ops import windows as shapes
 from ..._ops.creation import check_flags
 from ..._ops.ranges import placed

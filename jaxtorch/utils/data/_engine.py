@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxtorch._core import allocator, capture, cold, hostmode, neighbours, runner
-from jaxtorch._core import random as _core_random
-from jaxtorch._core.device import cpu
-from jaxtorch._core.holders import LISTED, counted
-from jaxtorch._core.program import flush, forget_all
-from jaxtorch._core.tensor import Tensor, from_host
+from jaxtorch._core.compile import allocator
+from jaxtorch._core.host import forked, sample_memory, tiering
+from jaxtorch._core.random import generator as _core_random
+from jaxtorch._core.record.program import flush, forget_all
+from jaxtorch._core.run import capture, runner
+from jaxtorch._core.tensor.tensor import Tensor, from_host
+from jaxtorch._core.types.device import cpu
+from jaxtorch._core.types.reference_counts import LISTED, counted
 
 __all__ = [
     "LISTED",
@@ -28,11 +30,10 @@ __all__ = [
     "default_generator",
     "draw_seed",
     "forget_all",
+    "forked",
     "from_host",
     "has_accelerator",
-    "hostmode",
     "multinomial",
-    "neighbours",
     "plain_host_array",
     "process_group",
     "randint",
@@ -40,6 +41,7 @@ __all__ = [
     "recorded",
     "run_as_data",
     "run_recorded",
+    "sample_memory",
     "seed_worker",
     "seeded_generator",
     "settle",
@@ -156,7 +158,7 @@ def run_as_data() -> None:
             slot, last = cpu.slot, cpu.slot.ran
             slot.ran = _Data.ran
             try:
-                with cold.patience():
+                with tiering.patience():
                     flush(slot.program)
                 _Data.ran = slot.ran
             finally:

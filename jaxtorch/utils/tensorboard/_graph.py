@@ -10,8 +10,8 @@ from tensorboard.compat.proto.node_def_pb2 import NodeDef
 from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
 from tensorboard.compat.proto.versions_pb2 import VersionDef
 
-from ..._core.modes import no_grad
-from ..._core.tensor import Tensor
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
 from ...overrides import TorchFunctionMode
 from .._pytree import tree_leaves
 

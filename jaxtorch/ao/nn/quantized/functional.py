@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._absent import absent as _absent
-from ...._core import dtypes
+from ...._core.types import dtypes
 from ...._quantized import layers as _layers
 from ....nn import functional as _F
 from ....nn.modules.utils import _pair, _single, _triple

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._core.dtypes import bfloat16, float16
+from ...._core.types.dtypes import bfloat16, float16
 from ....futures import Future
 from ...collectives import all_reduce
 from ...process_group import default_group

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...._core.dtypes import dtype as _dtype
-from ...._core.dtypes import float32
-from ...._core.op import functions
-from ...._core.random import manual_seed
-from ...._core.tensor import Tensor
+from ...._core.define.op import functions
+from ...._core.random.generator import manual_seed
+from ...._core.tensor.tensor import Tensor
+from ...._core.types.dtypes import dtype as _dtype
+from ...._core.types.dtypes import float32
 
 __all__ = ["FuzzedParameter", "FuzzedTensor", "Fuzzer", "ParameterAlias"]
 

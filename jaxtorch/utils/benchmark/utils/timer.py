@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import perf_counter as timer
 from typing import Any
 
-from ...._core.program import flush_all
+from ...._core.record.program import flush_all
 from .common import Measurement, TaskSpec
 
 __all__ = ["Timer", "timer"]

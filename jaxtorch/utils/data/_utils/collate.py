@@ -133,7 +133,7 @@ def _stack_arrays(arrays: list[np.ndarray]) -> Any:
         return None
     if first.ndim == 0:
         return _engine.from_host(np.array([array.item() for array in arrays], dtype=dtype))
-    making = _engine.neighbours.current()
+    making = _engine.sample_memory.current()
     out = making.joined(arrays) if making is not None else None
     if out is not None:
         return _engine.from_host(out)

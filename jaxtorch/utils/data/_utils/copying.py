@@ -28,7 +28,7 @@ def _in_parts(count: int, size: int, work: Callable[[int, int], Any]) -> None:
     """
     global _pool
     parts = min(count, MOST_THREADS, _engine.threads())
-    if size < PARALLEL_MINIMUM or parts < 2 or transport.in_worker() or _engine.hostmode.active:
+    if size < PARALLEL_MINIMUM or parts < 2 or transport.in_worker() or _engine.forked.active:
         work(0, count)
         return
     if _pool is None:

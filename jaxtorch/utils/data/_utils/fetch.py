@@ -48,8 +48,8 @@ class _Fetcher:
             self.beside = False
         if not (self.beside and self.auto_collation and type(index) is list) or transport.in_worker():
             return self._fetch(index)
-        batch = _engine.neighbours.Batch(len(index), transport.allocate)
-        with _engine.neighbours.making(batch):
+        batch = _engine.sample_memory.Batch(len(index), transport.allocate)
+        with _engine.sample_memory.making(batch):
             made = self._fetch(index)
         self.beside = batch.used or not batch.made_any()
         self._last = batch.left()

@@ -1,6 +1,6 @@
 """The life of a worker process: it seeds itself as PyTorch's do, then answers tasks until told to stop.
 
-A forked worker must never run JAX (see `jaxtorch/_core/hostmode.py`). A worker started with "spawn" or
+A forked worker must never run JAX (see `jaxtorch/_core/host/forked.py`). A worker started with "spawn" or
 "forkserver" imports jaxtorch afresh and may use it freely, on the CPU.
 """
 
@@ -188,7 +188,7 @@ def worker_main(deferred: Any, worker_id: int, tasks_in: Any, results_out: Any, 
         connection.close()
     job: WorkerJob = deferred.job
     if job.forked:
-        _engine.hostmode.active = True
+        _engine.forked.active = True
         _engine.forget_all()
         gc.freeze()  # leaves the parent's objects alone: no page copies, no JAX buffer freed here
         _engine.allocator.keep_freed_memory_of_worker()

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..... import _quantized
 from ....._absent import absent as _absent
-from ....._core import dtypes
-from ....._core.op import functions
+from ....._core.define.op import functions
+from ....._core.types import dtypes
 from .....nn import Module
 from .....nn.modules.pooling import MaxPool2d as MaxPool2d
 from . import conv as conv

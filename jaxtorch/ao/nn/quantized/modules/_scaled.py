@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....._core.op import functions
+from ....._core.define.op import functions
 from ....._quantized import layers
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..... import _quantized
-from ....._core import dtypes
-from ....._core.op import functions
+from ....._core.define.op import functions
+from ....._core.types import dtypes
 from ....._ops import constants
 from ....._quantized import layers
 from ..dynamic.modules.linear import LinearPackedParams as LinearPackedParams

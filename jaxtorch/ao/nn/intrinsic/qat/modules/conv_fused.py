@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...... import nn
-from ......_core.op import functions
+from ......_core.define.op import functions
 from ......nn import functional as F
 from ......nn.utils.fusion import fuse_conv_bn_weights
 from ....qat.modules.conv import Conv2d, Conv3d, arguments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...... import nn
-from ......_core.op import functions
+from ......_core.define.op import functions
 from ......nn import functional as F
 from ......nn.utils.fusion import fuse_linear_bn_weights
 from ....qat.modules.linear import config_of

@@ -1,0 +1,292 @@
+"""The first runs of a kernel, on NumPy: XLA would take longer to compile it than they take.
+
+A kernel that runs by itself, for a shape that was not met before, costs some 30 ms of compilation, whatever its size. Where a
+program's shapes keep changing (episodes, sentences, last batches), or where it runs once, that is most of the time. So on the CPU
+NumPy computes a kernel until it has spent there, by an estimate, about the time that XLA would take to compile it. A program
+whose kernels all run on NumPy, and quickly, stays there; any other is compiled whole when it comes again. The estimate is of the
+jaxpr alone, never of a clock, so that a program run twice changes over at the same places.
+
+A program compiled whole costs some 2 to 5 ms of XLA for each equation, as much as a thousand runs on NumPy where it is small. A
+process that has seen few programs compiles those that come again, so that a training loop soon runs compiled throughout; but not a
+long program of small arrays (a loop over the letters of a word) before it has run for an eighth of the time that compiling it would
+take, nor what a line of the user's code makes that has made many others, or long ones like it (`_makes_ever_new`), before it has run
+for as long as compiling it quickly takes. After those it depends on whether the process has settled (`worth_compiling`): sentences,
+episodes and decoders make new programs all the time.
+
+NumPy's results are as good as XLA's, but not bit for bit the same: sums are added in another order, `exp` and its like are
+other approximations. What both would not do alike (an integer divided by zero, NaN made an integer: `Rule.doubt`) goes to XLA.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from . import small_code
+from .numpy_code import kernel_written
+from .numpy_program import Doubt, NoRule, NumpyProgram, elements
+
+FOR_EVER = 1_000_000_000
+RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
+"""How often at most a kernel or a program runs on NumPy; 0 switches it off."""
+
+KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
+PER_EQUATION = 3e6  # with so much more for each of its equations
+OFTEN = 64  # runs, a kernel becomes a function: in a loop over time that is soon, whatever its length
+WRITTEN_AFTER = 8  # runs, a program that stays on NumPy becomes a function (numpy_code.py)
+COPYING = 0.8  # nanoseconds for a number that does not lie beside the one before it
+QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
+LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
+
+
+_BY_LAST_DIGITS = ("_grid_sample", "GridSampler")
+"""How the names of kernels begin that round to whole numbers: XLA's and PyTorch's fused multiplications decide there."""
+
+
+def suits(kernel: Any) -> bool:
+    """Can NumPy run this kernel? The first time, it is made ready."""
+    if RUNS == 0:
+        return False
+    if kernel.cold_limit is None:
+        kernel.cold_limit = 0
+        if kernel.name.startswith(_BY_LAST_DIGITS):
+            kernel.traced = None
+        filling = getattr(kernel, "_filling", None)
+        traced = kernel.traced if filling is None else filling.pattern.closed if kernel._traces else None
+        if traced is not None and not traced.effects:
+            program = _made_ready(kernel, filling)
+            cost = math.inf if program is None else program.cost
+            kernel.cost = cost if math.isfinite(cost) else elements(filling.closed().jaxpr if filling else traced.jaxpr)
+            if program is not None and program.exact and program.largest <= LARGEST:
+                kernel.on_numpy = program
+                kernel.cold_limit = int(
+                    min(RUNS, (KERNEL + PER_EQUATION * len(program.steps)) / max(program.cost, 1.0))
+                )
+        kernel.traced = None
+    return kernel.cold_limit > 0
+
+
+def is_next(kernel: Any) -> bool:
+    """Does this kernel's next run by itself go to NumPy, unless that doubts?"""
+    return suits(kernel) and kernel.cold_runs < kernel.cold_limit
+
+
+def _made_ready(kernel: Any, filling: Any) -> NumpyProgram | None:
+    """The kernel for NumPy; None where that has not all of it."""
+    try:
+        if filling is not None:
+            return filling.on_numpy()
+        return NumpyProgram(kernel.traced)
+    except NoRule:
+        return None
+
+
+def runs_of_program(kernels: list[Any]) -> int:
+    """How often a program of these kernels runs on NumPy: always if it is quick there, else only as kernels, the first time."""
+    return RUNS if all(suits(kernel) for kernel in kernels) and are_quick(kernels) else 0
+
+
+def are_quick(kernels: list[Any]) -> bool:
+    """Does a program of these kernels, if they have all been made ready, stay on NumPy?"""
+    cost = 0.0
+    for kernel in kernels:
+        if kernel.on_numpy is None or kernel.cold_limit == 0:
+            return False
+        cost += quick_cost(kernel.on_numpy)
+    return cost <= QUICK
+
+
+def quick_cost(program: NumpyProgram) -> float:
+    """Nanoseconds that a run of a kernel is estimated to take once the program that it stands in has been written (run/runner.py)."""
+    if program.quick is None:
+        program.quick = min(program.cost, small_code.cost(program)) + COPYING * _copied(program)
+    return program.quick
+
+
+def _copied(program: NumpyProgram) -> int:
+    """Numbers of its results that are views with other strides than a result's own, which cost nothing until they are copied."""
+    made = {slot: step for step in program.steps for slot in step.outs}
+    steps = [made[slot] for slot in program.outputs if slot in made]
+    return sum(math.prod(s.made[0][0]) for s in steps if s.name in ("transpose", "rev", "broadcast_in_dim", "slice"))
+
+
+COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole
+QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+"""With these XLA takes a fifth of that, and the program about twice as long."""
+FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
+AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled (more in one program of large arrays)
+SETTLED = 16  # runs in a row without a new program
+LONG = 500  # equations of a program that NumPy is given time with,
+SMALL = 8e3  # and nanoseconds of each up to which that pays
+LIKELY = 8  # a program that comes again where few are new will yet run so often as it did
+QUICKER = 5  # times, XLA is with `QUICK_OPTIONS`
+VARIANTS = 4  # programs of one line, up to which they may be one loop's: a last batch, a loss that is read now and then
+HUGE = 4000  # equations of a program that is compiled quickly first in one loop too: in full takes 20 s (`LONG` on small arrays)
+
+
+class _Process:
+    """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one.
+
+    patient: what runs now is compiled only once it has cost as much as that would.
+    kinds: its last new programs: each its line, the names of its operations, and its kernels.
+    compiled: has one been compiled whole?
+    in_full: the kernels of those that were compiled in full at once.
+    changing: are there programs beyond those of one loop whose steps are alike? `kinds` is kept until then.
+    lines: for lines of the user's code the names of the operations, and the kernels (their hash), of programs made there.
+    """
+
+    programs = 0
+    at_once = AT_ONCE
+    known = 0
+    patient = False
+    kinds: ClassVar[deque[tuple[str, list[str], list[Any]]]] = deque(maxlen=FEW)
+    in_full: ClassVar[set[tuple[Any, ...]]] = set()
+    lines: ClassVar[dict[str, set[tuple[frozenset[str], int]]]] = {}
+    compiled = False
+    changing = False
+
+
+def forget() -> None:
+    """As in a new process: for tests, which share one."""
+    _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
+    _Process.kinds.clear()
+    _Process.lines.clear()
+    _Process.in_full.clear()
+    _Process.compiled = _Process.changing = False
+
+
+@contextlib.contextmanager
+def patience() -> Iterator[None]:
+    """For what prepares data: its programs do not count among the loop's, and are not compiled for coming again alone."""
+    before, _Process.patient = _Process.patient, True
+    try:
+        yield
+    finally:
+        _Process.patient = before
+
+
+def is_patient() -> bool:
+    """Does what runs now prepare data?"""
+    return _Process.patient
+
+
+def seen(new: bool) -> None:
+    """A program is about to run that was seen before, or was not."""
+    if _Process.patient:
+        return
+    if new:
+        _Process.programs += 1
+        _Process.known = 0
+    else:
+        _Process.known += 1
+
+
+def _names(kernels: list[Any]) -> list[str]:
+    return [kernel.name for kernel in kernels]
+
+
+def is_new(line: str, kernels: list[Any]) -> None:
+    """A program of these kernels has been recorded at this line of the user's code for the first time."""
+    if _Process.patient:
+        return
+    made = _Process.lines.setdefault(line, set())
+    if len(made) <= VARIANTS:
+        made.add((frozenset(_names(kernels)), hash(tuple(kernels))))
+    if not _Process.changing:
+        _Process.changing = _Process.compiled
+        _Process.kinds.append((line, _names(kernels), kernels))
+
+
+def _makes_ever_new(line: str, kernels: list[Any], long: bool) -> bool:
+    """Has this line made many programs, or, where they are `long`, one of the same operations but for other shapes, or more or
+    fewer of them? Then each comes again seldom: a loop over time, as long as what it is given; a tree; a sentence."""
+    made = _Process.lines.get(line, ())
+    if len(made) > VARIANTS:
+        return True
+    names = frozenset(_names(kernels)) if long else None
+    return sum(n == names for n, _ in made) > 1
+
+
+def quick_runs(line: str, kernels: list[Any]) -> int:
+    """How often a program, about to be compiled whole, is to run as what XLA compiles quickly: until its runs have cost as much as
+    compiling it in full.
+
+    Not at all in a process that is one loop so far, every step like the others: there it is compiled in full at once. It is none
+    where a program is new after another has been compiled, where this program's line has made the same operations for other shapes,
+    or where it has, since this program ran first, made more or fewer of them. The loop's own programs with other results (a loss
+    that is read now and then) stay its own.
+    """
+    if _Process.patient:
+        return 0
+    if not _Process.changing:
+        names, later = _names(kernels), False
+        for other, its_names, others in _Process.kinds:
+            later = later or others == kernels
+            alike = its_names == names or (later and {*its_names} == {*names})
+            _Process.changing = _Process.changing or (alike and other == line and others != kernels)
+    size = sum(kernel.size for kernel in kernels)
+    _Process.changing = _Process.changing or _makes_ever_new(line, kernels, size > LONG)
+    _Process.compiled = True
+    if not _Process.changing and size <= (LONG if are_small(kernels) else HUGE):
+        _Process.in_full.add(tuple(kernels))
+    if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.cost is None for kernel in kernels):
+        return 0
+    cost = sum(kernel.cost for kernel in kernels)
+    return int(COMPILING * size / max(cost, 1.0))
+
+
+def are_small(kernels: list[Any]) -> bool:
+    """Has a program of these kernels small arrays only? NumPy's calls themselves are then most of what they cost there."""
+    if not all(kernel.on_numpy is not None and kernel.cold_limit for kernel in kernels):
+        return False
+    equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
+    return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL * equations
+
+
+def worth_compiling(line: str, kernels: list[Any], runs: int) -> bool:
+    """Should a program of these kernels, recorded at this line, which runs for the `runs`-th time and has no executable yet, be
+    compiled whole?"""
+    if not all(kernel.on_numpy is not None for kernel in kernels):
+        return True
+    equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
+    spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
+    if _Process.patient:
+        return spent > COMPILING * equations
+    soon = LIKELY * spent > COMPILING * equations
+    large = spent > runs * SMALL * equations
+    if _makes_ever_new(line, kernels, equations > LONG):
+        return (_Process.known >= SETTLED and soon) or QUICKER * spent > COMPILING * equations
+    if _Process.programs <= FEW:
+        return soon or equations <= LONG or large
+    at_once = _Process.at_once >= min(equations, AT_ONCE) and (equations <= AT_ONCE or large)
+    if at_once:
+        _Process.at_once = max(0, _Process.at_once - equations)
+    return at_once or (_Process.known >= SETTLED and soon) or spent > COMPILING * equations
+
+
+def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:
+    """The outputs of a kernel for these host arrays, as such, perhaps views of one another; None where XLA has to run it. NumPy's
+    warnings are to be off.
+
+    however_often: the program that it stands in is one for NumPy, so what the kernel has cost by itself does not count.
+    """
+    if not kernel.cold_limit and not suits(kernel):
+        return None
+    if not however_often:
+        if kernel.cold_runs >= kernel.cold_limit:
+            return None
+        kernel.cold_runs += 1
+    program = kernel.on_numpy
+    try:
+        if program.function is not None:
+            return program.function(*arguments)
+        program.runs += 1
+        if program.runs > OFTEN:
+            program.function = kernel_written(program)
+        return program.run(arguments, careful=True)
+    except Doubt:
+        return None
