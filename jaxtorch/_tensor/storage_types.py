@@ -267,9 +267,10 @@ class UntypedStorage(StorageBase):
             storage.version.n += 1
             storage.version.hidden += 1
             return
-        array = typed.reshape(aval.shape)
         if storage.layout is not None:
             array = np.array(numpy_sharing._part(typed, aval.shape, storage.layout))
+        else:
+            array = typed.reshape(aval.shape)
         whole_of(storage)._write(from_host(np.array(array), aval.slot.device)._value)
 
     def tolist(self) -> list[int]:
