@@ -129,3 +129,9 @@ def is_of(obj: Any, kind: Any) -> bool:
     if origin is dict:
         return all(is_of(k, parts[0]) and is_of(v, parts[1]) for k, v in obj.items())
     return all(is_of(o, parts[0]) for o in obj)
+
+
+class ScriptObject:
+    """TorchScript's objects; jaxtorch makes none."""
+
+    __module__ = "jaxtorch._C"

@@ -214,7 +214,7 @@ _QUANTIZED = {
 def _rebuild_qtensor(
     storage: LoadedStorage, offset: int, size: Any, stride: Any, parts: Any, requires_grad: bool, backward_hooks: Any
 ) -> Tensor:
-    from ._quantized._tensor import rebuilt
+    from ._quantized._tensor import rebuilt  # heavy, and few files have such tensors
 
     ints = _rebuild_tensor(storage, offset, size, stride)
     known = isinstance(parts, tuple) and len(parts) in (3, 4) and isinstance(parts[0], qscheme)

@@ -12,7 +12,6 @@ import pickle
 import struct
 import sys
 import tarfile
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ _NEWEST = 10  # the version of the zip format that PyTorch 2.13 still reads
 _TEXT = 64 << 20  # bytes of a record other than a storage that may be compressed as strongly as it likes
 
 
-def _checked(pid: Any) -> Any:
+def checked(pid: Any) -> Any:
     """A storage's persistent id: ('storage', kind, key, location, number of elements, ...)."""
     if not (isinstance(pid, tuple) and len(pid) >= 5 and pid[0] == "storage" and isinstance(pid[1], StorageKind)):
         raise pickle.UnpicklingError(
@@ -46,7 +45,7 @@ def _refuse(pid: Any) -> Any:
     raise pickle.UnpicklingError(f"unexpected storage in the header: {shortened(pid)}")
 
 
-def _nbytes(kind: StorageKind, count: int) -> int:
+def bytes_of(kind: StorageKind, count: int) -> int:
     return count * (1 if kind.dtype is None else kind.dtype.itemsize)
 
 
@@ -65,8 +64,8 @@ def _reading(what: str) -> Iterator[None]:
         ) from error
 
 
-class _Archive:
-    """The records of a zip file."""
+class Archive:
+    """The records of a zip file. is_scripted: it holds a module of TorchScript's, which `torch.jit.load` reads."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file = file
@@ -84,6 +83,7 @@ class _Archive:
             )
         if len(self.names) != len(self.zip.namelist()):
             raise RuntimeError("PytorchStreamReader failed: the archive has two records of one name")
+        self.is_scripted = self.folder + "constants.pkl" in self.names
 
     def small(self, name: str, default: bytes | None = None) -> bytes:
         """A record other than a storage."""
@@ -127,7 +127,7 @@ class _Archive:
         return np.memmap(self.file, np.uint8, "c", info.header_offset + 30 + in_name + in_extra, (info.file_size,))
 
 
-def _swapped(archive: _Archive) -> bool:
+def swapped(archive: Archive) -> bool:
     """Are the bytes of the file in another order than this machine's?"""
     said = "little" if config.load.endianness is None else config.load.endianness.name.lower()
     order = archive.small("byteorder", (sys.byteorder if said == "native" else said).encode()).decode(errors="replace")
@@ -136,7 +136,7 @@ def _swapped(archive: _Archive) -> bool:
     return order != sys.byteorder
 
 
-def _check_version(archive: _Archive) -> None:
+def check_version(archive: Archive) -> None:
     said = archive.small("version", b"3").strip()
     if not said.isdigit() or len(said) > 9 or int(said) > _NEWEST:
         raise RuntimeError(
@@ -145,39 +145,17 @@ def _check_version(archive: _Archive) -> None:
         )
 
 
-def _scripted_module(file: IO[bytes], map_location: Any, reader: type) -> Any:
-    """The module of a TorchScript archive, which `torch.jit.load` reads."""
-    from .jit import load
-
-    if reader is RestrictedUnpickler:
-        raise RuntimeError(
-            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. Use ``torch.jit.load``, or pass "
-            "weights_only=False."
-        )
-    warnings.warn(
-        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
-        "'torch.jit.load' directly to silence this warning)",
-        UserWarning,
-        stacklevel=4,
-    )
-    file.seek(0)
-    return load(file, map_location)
-
-
-def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, options: dict[str, Any]) -> Any:
+def read_zip(archive: Archive, map_location: Any, reader: type, mmap: bool, options: dict[str, Any]) -> Any:
     """Read an object in the zip format; with `mmap`, storages are mapped from the file as they are used."""
-    archive = _Archive(file)
-    if f"{archive.folder}constants.pkl" in archive.names:
-        return _scripted_module(file, map_location, reader)
-    _check_version(archive)
-    swap = _swapped(archive)
+    check_version(archive)
+    swap = swapped(archive)
     storages: dict[str, LoadedStorage] = {}
 
     def storage_of(pid: Any) -> LoadedStorage:
-        _, kind, key, location, count = _checked(pid)[:5]
+        _, kind, key, location, count = checked(pid)[:5]
         found = storages.get(key)
         if found is None:
-            content = archive.storage(f"data/{key}", _nbytes(kind, count), mmap)
+            content = archive.storage(f"data/{key}", bytes_of(kind, count), mmap)
             found = storages[key] = LoadedStorage(typed(content, kind, count, swap), kind.dtype, location)
             place(found, map_location)
         return found
@@ -185,11 +163,6 @@ def read_zip(file: IO[bytes], map_location: Any, reader: type, mmap: bool, optio
     result = unpickle(io.BytesIO(archive.small("data.pkl")), storage_of, reader, options)
     hand_out(storages)
     return result
-
-
-def pickle_of_zip(file: IO[bytes]) -> bytes:
-    """The pickle in a zip file, as bytes."""
-    return _Archive(file).small("data.pkl")
 
 
 # -- the format before PyTorch 1.6
@@ -214,11 +187,11 @@ def _content(file: IO[bytes], kind: StorageKind, swap: bool, expected: int | Non
     (count,) = struct.unpack(">q" if swap else "<q", _exactly(file, 8))
     if count < 0 or (expected is not None and count != expected):
         raise RuntimeError(f"storage has wrong size: expected {expected} elements, got {count}")
-    if _nbytes(kind, count) > _size_of(file):
+    if bytes_of(kind, count) > _size_of(file):
         raise RuntimeError(
-            f"unexpected EOF, expected a storage of {_nbytes(kind, count)} bytes. The file might be corrupted."
+            f"unexpected EOF, expected a storage of {bytes_of(kind, count)} bytes. The file might be corrupted."
         )
-    return typed(_exactly(file, _nbytes(kind, count)), kind, count, swap)
+    return typed(_exactly(file, bytes_of(kind, count)), kind, count, swap)
 
 
 def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[str, Any]) -> Any:
@@ -238,11 +211,11 @@ def read_legacy(file: IO[bytes], map_location: Any, reader: type, options: dict[
     def storage_of(pid: Any) -> Any:
         if reader is not RestrictedUnpickler and isinstance(pid, tuple) and len(pid) == 4 and pid[0] == "module":
             return pid[1]  # a class, with its file's name and text
-        _, kind, key, location, count, *view = _checked(pid)
+        _, kind, key, location, count, *view = checked(pid)
         if key not in storages:
-            if _nbytes(kind, count) > limit:
-                raise RuntimeError(f"a storage of {_nbytes(kind, count)} bytes in a file of {limit}: it is corrupt")
-            storages[key] = LoadedStorage(typed(bytes(_nbytes(kind, count)), kind, count, swap), kind.dtype, location)
+            if bytes_of(kind, count) > limit:
+                raise RuntimeError(f"a storage of {bytes_of(kind, count)} bytes in a file of {limit}: it is corrupt")
+            storages[key] = LoadedStorage(typed(bytes(bytes_of(kind, count)), kind, count, swap), kind.dtype, location)
             place(storages[key], map_location)
         if view and view[0] is not None:
             _, begin, size = view[0]

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from . import linalg
 from ._core.define.op import functions
 from ._core.define.overloads import signed
 from ._core.define.signature import checked, need_kind, refusal
@@ -355,8 +356,6 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of requested "
             f"eigenpairs (={n})"
         )
-    from . import linalg
-
     A = A.to_dense()
     B = None if B is None else B.to_dense()
     if B is None:

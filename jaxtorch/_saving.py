@@ -64,6 +64,7 @@ STORAGES: dict[str, dtype] = {
     "ComplexFloatStorage": dtypes.complex64, "ComplexDoubleStorage": dtypes.complex128,
 }  # fmt: skip
 _STORAGE_OF = {d: name for name, d in STORAGES.items()}
+_QUANTISED = {"qint8": "QInt8Storage", "quint8": "QUInt8Storage", "qint32": "QInt32Storage"}
 
 
 class Name:
@@ -196,11 +197,9 @@ class Pickler(pickle._Pickler):  # Python's own: C's writes no name that it cann
         return _name("torch._tensor", "_rebuild_from_type_v2"), (function, kind, args, dict(t.__dict__))
 
     def _quantised(self, t: Any) -> tuple[Name, tuple[Any, ...]]:
-        from ._quantized._tensor import TITLES, scheme_parts
-
-        _, (memory, offset, size, stride, *_) = self._plain(t._ints)
-        memory.storage = TITLES[t._kind.name] + "Storage"
-        parts = scheme_parts(t)
+        _, (ints, parts, kind) = t.__reduce_ex__(2)
+        _, (memory, offset, size, stride, *_) = self._plain(ints)
+        memory.storage = _QUANTISED[kind.name]
         return _name("torch._utils", "_rebuild_qtensor"), (memory, offset, size, stride, parts, False, OrderedDict())
 
     def _plain(self, t: Tensor) -> tuple[Name, tuple[Any, ...]]:

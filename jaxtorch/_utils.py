@@ -8,9 +8,11 @@ import traceback
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ._core.define.op import functions
 from ._core.tensor.tensor import Tensor
 from ._core.types.device import device as _device
 from ._core.types.dtypes import dtype
+from .accelerator import current_accelerator
 from .nn.parameter import _rebuild_parameter, _rebuild_parameter_with_state
 
 __all__ = ["ExceptionWrapper", "_rebuild_parameter", "_rebuild_parameter_with_state"]
@@ -39,8 +41,6 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 
 def _get_available_device_type() -> str | None:
     """The kind of accelerator that JAX sees; None without one."""
-    from .accelerator import current_accelerator
-
     found = current_accelerator(check_available=True)
     return None if found is None else found.type
 
@@ -56,8 +56,6 @@ def _get_device_module(device_type: str) -> Any:
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
     """A tensor on a typed storage, whose memory it shares; programs that read checkpoints part by part call it."""
-    from ._core.define.op import functions
-
     empty = functions["empty"]((0,), dtype=storage.dtype, device=storage._untyped_storage.device)
     return empty.set_(storage._untyped_storage, storage_offset, size, stride)
 
@@ -80,7 +78,7 @@ def _rebuild_tensor_v2(
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
     """A sparse tensor from its layout and its pickled parts."""
-    from .sparse._create import sparse_compressed_tensor, sparse_coo_tensor
+    from .sparse._create import sparse_compressed_tensor, sparse_coo_tensor  # heavy, and few programs use it
 
     if layout.name == "sparse_coo":
         indices, values, size, *merged = data
@@ -91,8 +89,6 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
     """All elements of tensors of one type in one."""
-    from ._core.define.op import functions
-
     return functions["cat"]([t.contiguous().view(-1) for t in tensors])
 
 

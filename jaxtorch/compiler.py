@@ -8,11 +8,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as _np
+
 from ._compile import BACKENDS as _BACKENDS
 from ._compile import DEFAULT_BACKEND as _DEFAULT_BACKEND
 from ._compile import calling as _calling
 from ._compile import compile
 from ._core.run import capture as _capture
+from ._core.tensor.tensor import Tensor as _Tensor
+from ._ops.construction import as_tensor as _as_tensor
+from .utils._pytree import tree_map_only as _tree_map_only
 
 __all__ = [
     "allow_in_graph",
@@ -152,16 +157,11 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     NumPy computes, without gradients: RuntimeError for a tensor that requires one, as in PyTorch outside of `torch.compile`.
     """
-    import numpy as np
-
-    from ._core.tensor.tensor import Tensor
-    from ._ops.construction import as_tensor
-    from .utils._pytree import tree_map_only
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = tree_map_only(Tensor, lambda t: t.numpy(), (args, kwargs))
-        return tree_map_only(np.ndarray, as_tensor, fn(*args, **kwargs))
+        args, kwargs = _tree_map_only(_Tensor, lambda t: t.numpy(), (args, kwargs))
+        return _tree_map_only(_np.ndarray, _as_tensor, fn(*args, **kwargs))
 
     return wrapped
 

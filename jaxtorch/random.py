@@ -8,6 +8,7 @@ from typing import Any
 
 from ._core.random import generator as _random
 from ._core.random.generator import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from ._core.types.device import device as _device
 
 __all__ = [
     "fork_rng",
@@ -37,13 +38,12 @@ def fork_rng(
     if not enabled:
         yield
         return
-    from ._core.types.device import device
-
     named = (
         _random._others.values()
         if devices is None
         else [
-            _random.generator_of(device(device_type, d).slot if isinstance(d, int) else device(d).slot) for d in devices
+            _random.generator_of(_device(device_type, d).slot if isinstance(d, int) else _device(d).slot)
+            for d in devices
         ]
     )
     states = [(g, g.get_state()) for g in (default_generator, *named)]

@@ -114,7 +114,10 @@ def load(
                 raise ValueError("f must be a file path in order to use the mmap argument")
             file = f
         if _loading.is_zip(file):
-            return _loading.read_zip(file, map_location, reader, bool(mmap), pickle_load_args)
+            archive = _loading.Archive(file)
+            if archive.is_scripted:
+                return _scripted_module(file, map_location, restricted)
+            return _loading.read_zip(archive, map_location, reader, bool(mmap), pickle_load_args)
         if mmap:
             raise RuntimeError(
                 "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True)`"
@@ -130,6 +133,25 @@ def load(
                 )
             return _loading.read_tar(file, map_location, reader, pickle_load_args)
         return _loading.read_legacy(file, map_location, reader, pickle_load_args)
+
+
+def _scripted_module(file: IO[bytes], map_location: Any, restricted: bool) -> Any:
+    """The module of a TorchScript archive, as `torch.jit.load` gives it."""
+    if restricted:
+        raise RuntimeError(
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``. Use ``torch.jit.load``, or pass "
+            "weights_only=False."
+        )
+    warnings.warn(
+        "'torch.load' received a zip file that looks like a TorchScript archive dispatching to 'torch.jit.load' (call "
+        "'torch.jit.load' directly to silence this warning)",
+        UserWarning,
+        stacklevel=3,
+    )
+    from . import jit  # heavy, and few programs load such an archive
+
+    file.seek(0)
+    return jit.load(file, map_location)
 
 
 def _full_name(item: Any) -> tuple[str, Any]:
@@ -177,7 +199,7 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
         file: Any = stack.enter_context(open(os.fspath(f), "rb")) if isinstance(f, (str, os.PathLike)) else f
         if not _loading.is_zip(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
-        return _unpickling.unsafe_globals(_loading.pickle_of_zip(file))
+        return _unpickling.unsafe_globals(_loading.Archive(file).small("data.pkl"))
 
 
 # -- options

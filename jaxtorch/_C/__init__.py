@@ -19,6 +19,7 @@ from .._core.types.device import device as device
 from .._core.types.dtypes import dtype as dtype
 from .._core.types.grad_mode import is_grad_enabled as is_grad_enabled
 from .._core.types.size import Size as Size
+from .._jit_internal import ScriptObject as ScriptObject
 from .._library.tags import Tag as Tag
 from .._ops.constants import layout as layout
 from .._ops.constants import memory_format as memory_format
@@ -32,6 +33,7 @@ from ..overrides import _disabled_torch_function_impl as _disabled_torch_functio
 from . import _functorch as _functorch
 from . import _nn as _nn
 from ._asked import (
+    _are_functorch_transforms_active,
     _DisableFuncTorch,
     _DisableTorchDispatch,
     _get_accelerator,
@@ -71,10 +73,6 @@ class ScriptModule:
 
 class ScriptMethod:
     """Methods of TorchScript's modules; jaxtorch makes none."""
-
-
-class ScriptObject:
-    """TorchScript's objects; jaxtorch makes none."""
 
 
 class Graph:
@@ -141,13 +139,6 @@ def _get_tracing_state() -> None:
 def _is_tracing() -> bool:
     """False: nothing is traced."""
     return False
-
-
-def _are_functorch_transforms_active() -> bool:
-    """Is a function being transformed, by torch.func or by JAX?"""
-    from jax._src.core import trace_state_clean
-
-    return not trace_state_clean()
 
 
 def _is_torch_function_mode_enabled() -> bool:

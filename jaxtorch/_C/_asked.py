@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from jax._src.core import trace_state_clean
+
 from .._core.dispatch import torch_function as _overrides
 from .._core.types.device import device as _device
 from .._core.types.device import jax_devices as _jax_devices
@@ -54,14 +56,17 @@ def _pop_torch_function_stack() -> Any:
     return _overrides.state.modes.pop()
 
 
+def _are_functorch_transforms_active() -> bool:
+    """Is a function being transformed, by torch.func or by JAX?"""
+    return not trace_state_clean()
+
+
 class _DisableFuncTorch:
     """Context that leaves the transforms of `torch.func`: there is no layer of its own to leave outside of them."""
 
     __module__ = "jaxtorch._C"
 
     def __enter__(self) -> None:
-        from . import _are_functorch_transforms_active
-
         if _are_functorch_transforms_active():
             raise NotImplementedError("torch._C._DisableFuncTorch: inside a transform of torch.func")
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.tensor.tensor import Tensor
+from .._core.types.device import device as _device
+from .._core.types.dtypes import dtype as _dtype
 from .._ops import resample, torch_forms
 from ..nn import functional as _functional
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     """What the arguments of `Module.to` mean: device, dtype, non_blocking, memory format."""
-    from .._core.tensor.tensor import Tensor
-    from .._core.types.device import device as _device
-    from .._core.types.dtypes import dtype as _dtype
-
     device, dtype = kwargs.get("device"), kwargs.get("dtype")
     rest = list(args)
     while rest:

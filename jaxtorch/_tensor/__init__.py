@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from . import autograd, conversion, interop, layouts, properties, rare, sharing, storage
+from . import legacy_storage as legacy_storage
 from . import storage_files as storage_files
+from .storage_types import TypedStorage
 
 
 def install() -> None:
@@ -20,4 +21,16 @@ def install() -> None:
 
 def _rebuild_from_type_v2(func: Callable[..., Any], new_type: type, args: Any, state: Any) -> Any:
     """A tensor of a subclass, from what was pickled of it."""
-    return importlib.import_module(".._loaded", __name__)._rebuild_from_type_v2(func, new_type, args, state)
+    from .. import _loaded  # heavy, and few programs read files
+
+    return _loaded._rebuild_from_type_v2(func, new_type, args, state)
+
+
+def _reduced(self: TypedStorage) -> Any:
+    """How a typed storage is pickled: by `torch.save`, which knows storages and so stands above them."""
+    from ..storage import reduced  # heavy, and few programs pickle a storage
+
+    return reduced(self)
+
+
+TypedStorage.__reduce__ = _reduced

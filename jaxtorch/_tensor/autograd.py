@@ -8,13 +8,15 @@ from typing import Any
 
 from .._core.autograd import backward as engine
 from .._core.autograd.hook_results import GradDtype
+from .._core.compile.kernel import Entry, Kernel
+from .._core.define.op import functions
 from .._core.dispatch import torch_dispatch
 from .._core.graph.nodes import Node, Nowhere, begun, leaf_hooks, shown
 from .._core.random import jax_draws
 from .._core.run import capture
 from .._core.tensor import aliasing, views
 from .._core.tensor.sparse_value import is_sparse
-from .._core.tensor.tensor import Tensor, version_of
+from .._core.tensor.tensor import Tensor, apply_entry, version_of
 from .._core.tensor.tensor import is_inference as _inferred
 from .._core.transforms.forward_mode import is_dual
 from .._core.transforms.vmap import is_mapped_at
@@ -24,6 +26,7 @@ from .._core.types.grad_mode import finished, no_grad, state
 from .._core.types.removable_handle import RemovableHandle
 from .._core.types.value import DETACHED
 from .._core.types.warn_once import once, warn
+from .._ops.constants import preserve_format
 from ._members import Members
 from .properties import member as _member  # noqa: F401
 
@@ -377,8 +380,6 @@ def make_roots(tensors: Any, gradients: Any, *flags: Any) -> list[tuple[Any, Ten
                     f"grad_output[{i}] has a dtype of {given.dtype!r} and output[{i}] has a dtype of {aval.dtype!r}."
                 )
             if given.dtype is not aval.dtype:
-                from .._core.define.op import functions
-
                 g = functions["_cast"](g, aval.dtype)
         roots.append((t, g))
     for flag in flags:
@@ -395,9 +396,6 @@ def _shown_ones(t: Any) -> Tensor:
     """The same where a mode is to see how it is made."""
     if not isinstance(t, Tensor):
         raise torch_dispatch.refused("the gradient of a GradientEdge")
-    from .._core.define.op import functions
-    from .._ops.constants import preserve_format
-
     with no_grad():
         return functions["ones_like"](t, memory_format=preserve_format)
 
@@ -408,14 +406,9 @@ def _ones(aval: Any) -> Tensor:
     if entry is None:
         import jax.numpy as jnp
 
-        from .._core.compile.kernel import Entry, Kernel
-        from .._core.run.capture import unobserved
-
-        with unobserved():
+        with capture.unobserved():
             kernel = Kernel("ones", lambda: (jnp.ones(aval.shape, aval.dtype.np),), (), aval.slot)
         entry = _one_entries[aval] = Entry(None, kernel, None)
-    from .._core.tensor.tensor import apply_entry
-
     return apply_entry(entry, [])
 
 

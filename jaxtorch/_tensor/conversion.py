@@ -13,6 +13,7 @@ from .._core.define.op import functions
 from .._core.dispatch.torch_function import admit, anybody, disable_subclass
 from .._core.record import deferred_errors
 from .._core.run import capture, runner
+from .._core.run.traced_kernels import layer
 from .._core.tensor import layouts, numpy_sharing, printing, views
 from .._core.tensor.storage import Alias
 from .._core.tensor.tensor import Tensor, from_host, wrap
@@ -24,6 +25,7 @@ from .._core.types.reference_counts import LISTED, counted
 from .._core.types.warn_once import scalar_with_gradient
 from .._ops.indexing import rows_on_host
 from ._members import Members
+from .interop import from_jax
 from .memory import copied
 
 MEMBERS = Members()
@@ -303,9 +305,6 @@ def describe(t: Tensor, prefix: str | None = None) -> str:
 
 def _transformed(t: Tensor) -> str:
     """The text for a tensor inside a transformation: what it stands for at each level, and the values beneath."""
-    from .._core.run.traced_kernels import layer
-    from .interop import from_jax
-
     array = t._read().array
     found = layer(array)
     if found is None:

@@ -14,6 +14,7 @@ from .._core.compile.context import x64
 from .._core.record import deferred_errors
 from .._core.run.runner import is_tracer
 from .._core.tensor import tensor as _tensor
+from .._core.tensor.numpy_sharing import adopt
 from .._core.tensor.tensor import Tensor, from_array, need_tensor, wrap
 from .._core.transforms import vmap
 from .._core.types import dtypes
@@ -158,8 +159,6 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ext_tensor = _Capsule(ext_tensor)
     kind, _ = ext_tensor.__dlpack_device__()
     if int(kind) == 1:
-        from .._core.tensor.numpy_sharing import adopt
-
         try:
             array = np.from_dlpack(ext_tensor)
         except (RuntimeError, BufferError) as error:  # NumPy has no bfloat16 and no float8

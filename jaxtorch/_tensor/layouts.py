@@ -21,6 +21,13 @@ MEMBERS = Members()
 member = MEMBERS.member
 
 
+def _sparse() -> Any:
+    """The package of sparse tensors."""
+    from .. import sparse  # heavy, and few programs use it
+
+    return sparse
+
+
 @member
 def to_sparse(
     self: Tensor, *args: Any, sparse_dim: int | None = None, layout: Any = None, blocksize: Any = None,
@@ -50,11 +57,9 @@ def _converted(
     dense_dim: int | None = None,
     name: str = "to_sparse",
 ) -> Tensor:
-    from ..sparse._methods import convert_to_sparse
-
     if layout is not None and not isinstance(layout, constants.layout):
         raise TypeError(f"{name}(): argument 'layout' must be torch.layout, not {kind_name(layout)}")
-    return convert_to_sparse(t, args, layout, blocksize, dense_dim, name)
+    return _sparse()._methods.convert_to_sparse(t, args, layout, blocksize, dense_dim, name)
 
 
 @member
@@ -98,33 +103,25 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
         raise TypeError(f"to_dense(): argument 'dtype' (position 1) must be torch.dtype, not {kind_name(dtype)}")
     if self.layout is constants.strided:
         return self if dtype is None else self.to(dtype)
-    from ..sparse._convert import to_dense as convert
-
-    return convert(self, dtype)
+    return _sparse()._convert.to_dense(self, dtype)
 
 
 @member
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     """The elements at the places of a sparse tensor, as a tensor of its layout."""
-    from ..sparse._methods import sparse_mask as masked
-
-    return masked(self, mask)
+    return _sparse()._methods.sparse_mask(self, mask)
 
 
 @member
 def smm(self: Tensor, mat2: Tensor) -> Tensor:
     """A sparse matrix times a dense one, as a COO tensor."""
-    from ..sparse._methods import smm as product
-
-    return product(self, mat2)
+    return _sparse()._methods.smm(self, mat2)
 
 
 @member
 def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """beta self + alpha mat1 @ mat2 as a COO tensor."""
-    from ..sparse._methods import sspaddmm as product
-
-    return product(self, mat1, mat2, beta=beta, alpha=alpha)
+    return _sparse()._methods.sspaddmm(self, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def _own(t: Any, name: str) -> Any:
@@ -209,15 +206,11 @@ MEMBERS["_to_dense"], MEMBERS["_to_sparse"] = to_dense, to_sparse
 
 
 def _make_embedding(*args: Any) -> Tensor:
-    from ..sparse._embedding import embedding
-
-    return embedding(*args)
+    return _sparse()._embedding.embedding(*args)
 
 
 def _make_empty(*args: Any) -> Tensor:
-    from ..sparse._create import empty
-
-    return empty(*args)
+    return _sparse()._create.empty(*args)
 
 
 makers["embedding"], makers["empty"] = _make_embedding, _make_empty

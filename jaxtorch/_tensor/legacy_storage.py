@@ -8,7 +8,7 @@ from typing import Any
 from .._core.types import dtypes
 from .._core.types.warn_once import inside
 from . import storage_warnings
-from .storage_types import TypedStorage, UntypedStorage
+from .storage_types import LEGACY, TypedStorage, UntypedStorage
 
 
 class _LegacyStorageMeta(type):
@@ -40,7 +40,7 @@ class _LegacyStorageMeta(type):
         return TypedStorage(*args, dtype=cls.dtype, device="cpu", _internal=True)
 
 
-_KINDS = {
+_DTYPES = {
     "FloatStorage": dtypes.float32, "DoubleStorage": dtypes.float64, "HalfStorage": dtypes.float16,
     "BFloat16Storage": dtypes.bfloat16, "LongStorage": dtypes.int64, "IntStorage": dtypes.int32,
     "ShortStorage": dtypes.int16, "CharStorage": dtypes.int8, "ByteStorage": dtypes.uint8, "BoolStorage": dtypes.bool_,
@@ -52,13 +52,13 @@ _KINDS = {
 KINDS: dict[str, Any] = {
     name: _LegacyStorageMeta(name, (TypedStorage,), {"dtype": d, "_dtype": d, "__module__": "torch",
                                                      "__doc__": f"Makes storages of {d}."})
-    for name, d in _KINDS.items()
+    for name, d in _DTYPES.items()
 }  # fmt: skip
-STORAGE_OF = {d: KINDS[name] for name, d in _KINDS.items()}
+LEGACY.update({d: KINDS[name] for name, d in _DTYPES.items()})
 globals().update(KINDS)
 _storage_classes = {UntypedStorage, TypedStorage, *KINDS.values()}
 
 
 def of_default() -> Any:
     """`torch.Storage`: the class of storages of the default type."""
-    return STORAGE_OF[dtypes.default()]
+    return LEGACY[dtypes.default()]

@@ -17,7 +17,7 @@ from .._core.types import dtypes
 from .._core.types.device import device
 from .._core.types.grad_mode import state
 from .._core.types.size import Size
-from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format
+from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format, strided
 from ._members import Members
 from .memory import address
 
@@ -256,8 +256,6 @@ def layout(self: Tensor) -> Any:
     """The kind of storage: `torch.strided`, but for sparse tensors."""
     if self._alias is NO_MEMORY:
         return type(self).layout.__get__(self)
-    from .._ops.constants import strided
-
     return strided
 
 

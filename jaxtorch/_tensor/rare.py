@@ -16,6 +16,7 @@ from .._core.types.warn_once import warn
 from . import storage_warnings
 from ._members import Members
 from .properties import data_ptr as _data_ptr
+from .storage_types import LEGACY
 
 MEMBERS = Members()
 member, prop = MEMBERS.member, MEMBERS.prop
@@ -181,10 +182,8 @@ def is_distributed(self: Tensor) -> bool:
 @member
 def storage_type(self: Tensor) -> Any:
     """The class of the storage, such as torch.FloatStorage."""
-    from .legacy_storage import STORAGE_OF
-
     storage_warnings.warn()
-    return STORAGE_OF[self.dtype]
+    return LEGACY[self.dtype]
 
 
 @member

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import io
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.define.op import functions
 from .._core.run import capture
 from .._core.tensor import numpy_sharing
 from .._core.tensor.storage import Storage, alias_of
@@ -185,8 +185,6 @@ class UntypedStorage(StorageBase):
             if size < 0:
                 raise RuntimeError(f"torch.UntypedStorage(): memory of a negative size: {size}")
             if device is not None and _device(device).type == "meta":
-                from .._core.define.op import functions
-
                 return of(functions["empty"](size, dtype=dtypes.uint8, device="meta"))
             array = np.zeros(size, np.uint8)
         else:
@@ -411,6 +409,9 @@ _QUANTISED = {
 }  # fmt: skip
 """As what the elements of storages of quantised types are read and written."""
 
+LEGACY: dict[dtypes.dtype, Any] = {}
+"""The classes of storages by the type of their elements; `legacy_storage` makes them."""
+
 _IN_FULL = (
     "{}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)\n"
     " * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n{}"
@@ -481,9 +482,7 @@ class TypedStorage(StorageBase):
         return self._get_legacy_storage_class().__name__
 
     def _get_legacy_storage_class(self) -> Any:
-        from .legacy_storage import STORAGE_OF
-
-        return STORAGE_OF[self.dtype]
+        return LEGACY[self.dtype]
 
     def nbytes(self) -> int:
         """The number of bytes."""
@@ -551,14 +550,6 @@ class TypedStorage(StorageBase):
         return self._of(self._untyped_storage.__deepcopy__(memo))
 
     _deepcopy = __deepcopy__
-
-    def __reduce__(self) -> Any:
-        from ..serialization import save
-        from ..storage import _load_from_bytes
-
-        file = io.BytesIO()
-        save(self, file)
-        return _load_from_bytes, (file.getvalue(),)
 
     def resize_(self, size: int) -> None:
         """Change the number of elements."""

@@ -3,7 +3,7 @@
 import functools
 from types import FunctionType
 
-from .._C import ScriptObject
+from .._jit_internal import ScriptObject
 from ._compatibility import compatibility
 from .graph import Graph
 from .graph_module import GraphModule

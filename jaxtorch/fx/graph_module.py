@@ -11,12 +11,16 @@ import re
 from types import ModuleType
 from typing import Any
 
-from ..nn import Module, Parameter
+from .._core.tensor.tensor import Tensor
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from .codegen import _PyTreeCodeGen
 from .graph import Graph
 
 __all__ = ["GraphModule"]
 
+flat_graph: Any = None
+"""Gives the graph of a module, in which its modules are called and not traced into. Set by `tracer.py`."""
 _numbers = itertools.count()
 _USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
 
@@ -64,8 +68,6 @@ def _get_attr(model: Any, attr_name: str) -> Any:
 
 
 def _put(module: Any, field: str, value: Any) -> None:
-    from .._core.tensor.tensor import Tensor
-
     if isinstance(value, Tensor) and not isinstance(value, Parameter):
         module.register_buffer(field, value)
     else:
@@ -245,8 +247,6 @@ _TORCH, _OURS = re.compile(r"^jaxtorch\b"), re.compile(r"^(import|from) torch\b"
 
 def reduce_graph_module(body: dict[Any, Any], import_block: str) -> GraphModule:
     """A pickled GraphModule: what runs its text with proxies once more."""
-    from .tracer import Tracer
-
     code = body["_code"]
     names: dict[str, Any] = {}
     for line in import_block.splitlines():
@@ -256,8 +256,7 @@ def reduce_graph_module(body: dict[Any, Any], import_block: str) -> GraphModule:
             exec(_OURS.sub(r"\1 jaxtorch", line) + suffix, names)
     exec(compile(code, "<jaxtorch.fx pickle>", "exec", dont_inherit=True), names)
     root = type("_Pickled", (_CodeOnlyModule,), {"forward": names["forward"]})(body)
-    tracer = type("_KeepingModules", (Tracer,), {"is_leaf_module": lambda *_: True})()
-    made = GraphModule(root, tracer.trace(root), body.get("_graphmodule_cls_name", "GraphModule"))
+    made = GraphModule(root, flat_graph(root), body.get("_graphmodule_cls_name", "GraphModule"))
     for key, value in body.items():
         if not hasattr(made, key):
             setattr(made, key, value)

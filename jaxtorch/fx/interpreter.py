@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..nn import Module
+from ..nn.modules.module import Module
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import Node, map_arg
+from .node import Node, map_aggregate, map_arg
 from .proxy import Proxy
 from .tracer import Tracer
 
@@ -149,6 +149,4 @@ class Transformer(Interpreter):
 
 def map_result(result: Any) -> Any:
     """A result with the nodes of the proxies in it."""
-    from .node import map_aggregate
-
     return map_aggregate(result, lambda x: x.node if isinstance(x, Proxy) else x)

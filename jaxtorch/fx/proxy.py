@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._core.dispatch.torch_function import activate
+from .._core.types.device import device
+from .._core.types.dtypes import dtype
+from .._ops.constants import layout, memory_format
 from ..overrides import resolve_name
 from .node import Node, map_aggregate
 
@@ -113,10 +116,6 @@ class TracerBase:
 
 
 def _is_plain(x: Any) -> bool:
-    from .._core.types.device import device
-    from .._core.types.dtypes import dtype
-    from .._ops.constants import layout, memory_format
-
     return isinstance(x, (device, dtype, layout, memory_format))
 
 

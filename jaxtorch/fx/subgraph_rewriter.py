@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .._core.tensor.tensor import Tensor
-from ..nn import Module
+from ..nn.modules.module import Module
 from .graph import Graph
 from .graph_module import GraphModule, _assign_attr
 from .node import Node, map_aggregate

@@ -14,8 +14,10 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from .._symbols import _assert
-from ..nn import Module, Parameter
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from ..utils._pytree import LeafSpec, tree_flatten, tree_leaves, tree_map
+from . import graph_module
 from .codegen import _PyTreeCodeGen
 from .graph import Graph
 from .graph_module import GraphModule
@@ -457,3 +459,17 @@ def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> Gr
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, Module) else root.__name__
     return GraphModule(tracer.root, graph, name)
+
+
+class _Leaves(Tracer):
+    """Traces into no module."""
+
+    def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
+        return True
+
+
+def _flat_graph(root: Module) -> Graph:
+    return _Leaves().trace(root)
+
+
+graph_module.flat_graph = _flat_graph

@@ -15,7 +15,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Final
 
 from .. import _jit_internal
@@ -23,7 +23,7 @@ from .._jit_internal import _overload as _overload
 from .._jit_internal import _overload_method as _overload_method
 from .._jit_internal import export, ignore, is_scripting, unused
 from ..futures import Future
-from ..nn import Module
+from ..nn.modules.module import Module
 from . import _scripted, _state, _traced
 from ._scripted import Error
 
@@ -283,11 +283,18 @@ def save(m: Any, f: Any, _extra_files: Any = None) -> None:
     modules, control flow that depends on values, layers and functions whose TorchScript is not known.
     """
     _deprecated("save", _EXPORT)
-    from ._writing import save
-
     if not builtins.isinstance(m, ScriptModule):
         raise TypeError(f"torch.jit.save expects a ScriptModule, not {type(m).__name__}")
-    save(m, f, _extra_files)
+    _writer().save(m, f, _extra_files)
+
+
+def _writer() -> ModuleType:
+    from . import _writing  # heavy, and few programs write archives
+
+    return _writing
+
+
+_scripted.writer = _writer
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
@@ -300,9 +307,9 @@ def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_sh
     that ask for more raise RuntimeError. An operation that jaxtorch lacks raises NotImplementedError where it is called.
     """
     _deprecated("load", _EXPORT)
-    from ._reading import load
+    from . import _reading  # heavy, and few programs read archives
 
-    return load(f, map_location, _extra_files)
+    return _reading.load(f, map_location, _extra_files)
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .._core.tensor.tensor import Tensor
-from ..nn import Module, Parameter
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from . import _operations
 from ._scripted import Compiled, Recursive, _converting, missing
 from ._source import METHOD, Refused, Translator, chain_of, parsed

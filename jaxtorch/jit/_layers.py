@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import nn
+from .. import fx, nn
 from ._texts import of_functional, refused
 
 
@@ -15,8 +15,6 @@ def _own(m: Any, name: str) -> Any:
 
 def _written(name: str, **given: Any) -> str:
     """A call of a function of `nn.functional`, of the input and of parameters whose source is given."""
-    from .. import fx
-
     graph = fx.Graph()
     names: dict[str, str] = {}
     args: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import fft as _fft
 from .. import linalg as _linalg
+from .. import ops
 from .. import special as _special
 from .._core.define.op import functions, methods
 from .._core.tensor.tensor import Tensor
@@ -15,6 +16,7 @@ from .._core.types.device import device
 from .._core.types.grad_mode import state
 from .._library import aten as _aten
 from .._ops import constants
+from ..amp._settings import settings
 from ..nn import functional as F
 from ._attention import Padded, encoder_layer, is_left_aligned, native_attention, padded
 from ._same_names import SAME
@@ -432,8 +434,6 @@ def set_grad_enabled(on: bool) -> None:
 
 @_own
 def is_autocast_enabled(kind: str = "cuda") -> bool:
-    from ..amp._settings import settings
-
     return kind in settings.enabled
 
 
@@ -545,8 +545,6 @@ def operation(space: str, name: str, version: int = 10) -> Callable[..., Any]:
     if space == "prim":
         return PRIM.get(name) or missing(f"ops.prim.{name}")
     if space != "aten":
-        from .. import ops
-
         found = (
             getattr(getattr(ops, space), name, None) if space in ("torchvision", "quantized", "torchaudio") else None
         )

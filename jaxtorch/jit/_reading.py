@@ -83,10 +83,10 @@ class File:
     """A TorchScript archive that is being read."""
 
     def __init__(self, file: IO[bytes], map_location: Any) -> None:
-        self.archive = _loading._Archive(file)
+        self.archive = _loading.Archive(file)
         self.map_location = map_location
-        _loading._check_version(self.archive)
-        self.swap = _loading._swapped(self.archive)
+        _loading.check_version(self.archive)
+        self.swap = _loading.swapped(self.archive)
         self.storages: dict[str, LoadedStorage] = {}
 
     def unpickled(self, name: str) -> Any:
@@ -94,11 +94,11 @@ class File:
         text = self.archive.small(f"{name}.pkl")
 
         def storage_of(pid: Any) -> LoadedStorage:
-            _, kind, key, location, count = _loading._checked(pid)[:5]
+            _, kind, key, location, count = _loading.checked(pid)[:5]
             path = f"{name}/{key}"
             found = self.storages.get(path)
             if found is None:
-                content = self.archive.storage(path, _loading._nbytes(kind, count), False)
+                content = self.archive.storage(path, _loading.bytes_of(kind, count), False)
                 found = self.storages[path] = LoadedStorage(
                     typed(content, kind, count, self.swap), kind.dtype, location
                 )
@@ -144,7 +144,7 @@ def load(f: Any, map_location: Any = None, extra_files: dict[str, Any] | None = 
         )
     with _opened(f) as file:
         opened = File(file, map_location)
-        if opened.archive.folder + "constants.pkl" not in opened.archive.names:
+        if not opened.archive.is_scripted:
             raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found")
         archive = Archive(opened.sources(), tuple(opened.unpickled("constants")), opened.version())
         root = opened.unpickled("data")

@@ -14,8 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .._jit_internal import FunctionModifiers, get_torchscript_modifier
-from ..nn import Module
+from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
+
+writer: Any = None
+"""Gives the module that writes archives, `_writing`, which knows all kinds of modules. Set by `torch.jit`."""
 
 
 class Error(Exception):
@@ -116,15 +119,11 @@ class Compiled:
 
     def save(self, f: Any, _extra_files: Any = None, **kwargs: Any) -> None:
         """Write it as `torch.jit.save` does."""
-        from ._writing import save
-
-        save(self, f, _extra_files)
+        writer().save(self, f, _extra_files)
 
     def save_to_buffer(self, _extra_files: Any = None, **kwargs: Any) -> bytes:
         """The bytes of its archive."""
-        from ._writing import content_of
-
-        return content_of(self, "archive", _extra_files)
+        return writer().content_of(self, "archive", _extra_files)
 
 
 class Recursive:

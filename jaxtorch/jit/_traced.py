@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from ..nn import Module, Parameter
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from ._scripted import Compiled, Recursive, again, functions
 
 

@@ -17,9 +17,11 @@ from .. import _saving, fx, random
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import no_grad
 from .._replacing import replacing
-from ..nn import Module, Parameter
+from ..nn.modules.module import Module
+from ..nn.parameter import Parameter
 from ._classes import Loaded
 from ._layers import LAYERS, forward_of
+from ._reading import load
 from ._texts import literal, of_function, of_method, refused
 
 _VERSION = b"10\n"
@@ -229,8 +231,6 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def _checked(content: bytes, program: Any, example: tuple[Any, ...]) -> None:
-    from ._reading import load
-
     written = load(io.BytesIO(content))
     state = random.get_rng_state()
     results = []

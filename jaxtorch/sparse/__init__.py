@@ -14,6 +14,7 @@ from .._absent import absent as _absent
 from .._core.define.op import functions as _functions
 from .._core.define.signature import once_given
 from .._core.tensor.tensor import Tensor, need_tensor, write_out
+from . import _embedding as _embedding
 from . import _methods as _methods
 from ._convert import coo_to_csr, csr_to_coo
 from ._create import (

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._symbols import _assert
-from ...nn import Module
+from ...nn.modules.module import Module
 from ..annotate import annotate
 from ..graph import Graph
 from ..tracer import Tracer

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ...nn import Module
+from ...nn.modules.module import Module
 from ..graph import Graph
 from ..graph_module import GraphModule, _get_attr
 from ..node import Node, map_arg
