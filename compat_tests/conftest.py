@@ -16,6 +16,8 @@ import pytest
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 ROOT = Path(__file__).parent.parent
+KITS = ROOT / "compat_tests" / "kits"
+TABLES = KITS / "tables"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -1,6 +1,6 @@
 """Lists jaxtorch's public names, one a line, marking those that PyTorch does not have.
 
-    python scripts/public_names.py > compat_tests/public_names.txt
+    python scripts/public_names.py > compat_tests/kits/tables/public_names.txt
 
 A test compares the list with that file, so that no name comes or goes unseen.
 """
