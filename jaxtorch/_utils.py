@@ -14,6 +14,7 @@ from ._core.types.device import device as _device
 from ._core.types.dtypes import dtype
 from .accelerator import current_accelerator
 from .nn.parameter import _rebuild_parameter, _rebuild_parameter_with_state
+from .sparse._create import _rebuild_sparse_tensor as _rebuild_sparse_tensor
 
 __all__ = ["ExceptionWrapper", "_rebuild_parameter", "_rebuild_parameter_with_state"]
 
@@ -74,17 +75,6 @@ def _rebuild_tensor_v2(
         t = t.detach()
     t.requires_grad = requires_grad
     return t
-
-
-def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
-    """A sparse tensor from its layout and its pickled parts."""
-    from .sparse._create import sparse_compressed_tensor, sparse_coo_tensor  # heavy, and few programs use it
-
-    if layout.name == "sparse_coo":
-        indices, values, size, *merged = data
-        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(merged and merged[0]), check_invariants=True)
-    compressed, plain, values, size = data
-    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout, check_invariants=True)
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import _foreach
 from .._absent import absent_function
 from .._core.tensor.aliasing import check_fillable
 from .._core.tensor.tensor import Tensor
@@ -16,7 +17,7 @@ from .._ops.assignment import put_given, taken
 from ..linalg import vector_norm
 from ..nn import functional
 from ..nn.functional import grouped_mm
-from . import aten_backward
+from . import aten_backward, aten_resampling  # noqa: F401 - both fill FUNCTIONS
 
 
 def _to_copy(self: Tensor, *, dtype: Any = None, device: Any = None, **rest: Any) -> Tensor:
@@ -205,11 +206,7 @@ for _fn in _OURS:
 def find(name: str) -> Callable[..., Any] | None:
     """The function behind a name; None where there is no such name."""
     if name.startswith("_foreach_"):
-        from .._foreach import FUNCTIONS as lists
-
-        return lists.get(name)
-    from . import aten_resampling  # noqa: F401 - puts its operations among FUNCTIONS
-
+        return _foreach.FUNCTIONS.get(name)
     found = FUNCTIONS.get(name)
     if found is None:
         found = getattr(functional, name, None) if name in functional.__all__ else None

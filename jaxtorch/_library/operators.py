@@ -15,16 +15,11 @@ from typing import Any
 
 from .. import _absent_names
 from .._absent import absent_function
-from .._core.define.op import functions as _functions
-from .._core.define.op import methods as _methods
-from .._core.define.op import registry as _registry
 from .._core.dispatch import torch_dispatch
 from .._core.random import jax_draws
 from .._core.tensor.tensor import Tensor
-from .._core.types.dtypes import uint8
 from .._core.types.grad_mode import no_grad, state
 from .._core.types.warn_once import warn
-from .._ops import constants as layouts
 from ..amp._settings import settings
 from ..amp.autocast_mode import autocast, cast_floats
 from ..autograd._mapped_function import owner
@@ -379,22 +374,6 @@ class OfEngine:
         return overload
 
 
-def _below(name: str) -> Any:
-    """The operation of this name below the public functions, where it is another."""
-    from .aten import FUNCTIONS as below
-
-    return below.get(name)
-
-
-def _aten(name: str) -> Any:
-    from .aten import find as found
-
-    made = found(name)
-    if made is None and name.endswith("_") and name[:-1] in _registry:  # of a function of nn.functional
-        made = getattr(_registry[name[:-1]].public, "inplace", None)
-    return made
-
-
 _stand_ins: dict[str, OfEngine] = {}
 
 
@@ -405,54 +384,8 @@ def stand_in(name: str) -> OfEngine:
     return _stand_ins[name]
 
 
-def _while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inputs: Any = ()) -> Any:
-    from .._rare import while_loop
-
-    more = tuple(additional_inputs)
-    return while_loop(lambda *x: cond_fn(*x, *more), lambda *x: body_fn(*x, *more), tuple(carried_inputs))
-
-
-def _cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
-    from .._rare import cond
-
-    return cond(pred, true_fn, false_fn, tuple(operands))
-
-
-def _enter_region(name: str, args: str | None = None) -> Any:
-    from ..autograd.profiler import record_function
-
-    return record_function(name, args).__enter__()
-
-
-def _enter_region_of_old(name: str, args: str | None = None) -> Any:
-    """The same, with a tensor as the handle."""
-    handle: Any = _functions["zeros"](_HANDLE, dtype=uint8)
-    handle._region = _enter_region(name, args)
-    return handle
-
-
-def _leave_region(handle: Any) -> None:
-    getattr(handle, "_region", handle).__exit__(None, None, None)
-
-
-_HANDLE = 344
-"""Bytes of PyTorch's handle."""
-
-
-_OTHERS: dict[tuple[str, str], Callable[..., Any]] = {
-    ("higher_order", "cond"): _cond,
-    ("higher_order", "while_loop"): _while_loop,
-    ("prim", "layout"): lambda a: _LAYOUTS.index(a.layout),
-    ("profiler", "_record_function_enter"): _enter_region_of_old,
-    ("profiler", "_record_function_enter_new"): _enter_region,
-    ("profiler", "_record_function_exit"): _leave_region,
-    ("prims", "convert_element_type"): lambda a, dtype: a.to(dtype, copy=True),
-}
-"""Operations of other namespaces."""
-_LAYOUTS = [
-    layouts.strided, layouts.sparse_coo, layouts.sparse_csr, None, layouts.sparse_csc, layouts.sparse_bsr, layouts.sparse_bsc,
-    layouts.jagged,
-]  # fmt: skip
+built_in: list[Callable[[str, str], OfEngine | None]] = []
+"""Give the operation of a namespace and a name that is jaxtorch's own, or None. `built_in.py` puts its function here."""
 
 
 class Namespace(SimpleNamespace):
@@ -466,17 +399,10 @@ class Namespace(SimpleNamespace):
         packet = packets.get((self._name, name))
         if packet is None and self._name == "aten" and name not in overloads():
             raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
-        if packet is None and self._name in ("aten", "prims"):
-            fn = _below(name) or _functions.get(name) or _methods.get(name) or _aten(name)
-            if fn is not None:
-                packet = packets[self._name, name] = OfEngine(name, fn)
-        if packet is None and (self._name, name) in _OTHERS:
-            packet = packets[self._name, name] = OfEngine(name, _OTHERS[self._name, name], None, self._name)
-        if packet is None and self._name == "quantized":
-            from .._quantized.layers import operators as quantised
-
-            if name in quantised:
-                packet = packets[self._name, name] = OfEngine(name, quantised[name], None, self._name)
+        if packet is None:
+            packet = next((made for find in built_in if (made := find(self._name, name)) is not None), None)
+            if packet is not None:
+                packets[self._name, name] = packet
         if packet is None and _absent_names.named(f"@{self._name}", name):
             api = f"torch.ops.{self._name}.{name}"  # also a key of libraries' tables
             absent = absent_function(api, _absent_names.reason(api))

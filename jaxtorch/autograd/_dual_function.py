@@ -18,12 +18,10 @@ def moving(args: tuple[Any, ...]) -> forward_mode.Level | None:
 def apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], at: forward_mode.Level, recorded: Any) -> Any:
     """Run a Function on tensors with tangents at a level: the user's `jvp` gives the tangents of the outputs. Further out the
     Function is one again."""
-    from .function import Function, _apply
-
-    if at.outer is not None and cls.setup_context is not Function.setup_context:
+    if at.outer is not None and cls._has_setup_context():
         with forward_mode.beneath(at):
             if moving(args) is not None:
-                recorded = functools.partial(recorded, output=_apply(cls, args, kwargs))
+                recorded = functools.partial(recorded, output=cls._applied(args, kwargs))
     ctx = cls._node_class()
     tangents = [forward_mode.tangent_of(a._read(), at) if isinstance(a, Tensor) else None for a in args]
     inputs = {id(a): a._version for a in args if isinstance(a, Tensor)}

@@ -65,12 +65,17 @@ def _is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
+def _pytree() -> Any:
+    """`torch.utils._pytree`."""
+    from ..utils import _pytree  # loaded with the first rule: importing the package goes without it
+
+    return _pytree
+
+
 def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: jax_draws.Mapped, trace: Any) -> Any:
     """What a rule makes of arguments that `over`, whose trace is given, maps over."""
-    from ..utils._pytree import tree_flatten as flatten
-    from ..utils._pytree import tree_unflatten as unflatten
-
-    leaves, spec = flatten(args)
+    trees = _pytree()
+    leaves, spec = trees.tree_flatten(args)
     whole: list[Any] = []
     dims: list[int | None] = []
     for x in leaves:
@@ -84,7 +89,12 @@ def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: jax_draws
         dims.append(d)
     before = [x._read() if d is not None else None for x, d in zip(whole, dims, strict=True)]
     with _core.set_current_trace(trace.parent_trace), jax_draws.outside(over):
-        found = rule(VmapInfo(over.size, over.randomness), unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
+        found = rule(
+            VmapInfo(over.size, over.randomness),
+            trees.tree_unflatten(dims, spec),
+            *trees.tree_unflatten(whole, spec),
+            **kwargs,
+        )
         outs, out_spec, places = _checked(found)
         arrays = [_with_dim(o, d, over.size, name) for o, d in zip(outs, places, strict=True)]
     known = {id(x): i for i, x in enumerate(whole) if dims[i] is not None}
@@ -100,26 +110,24 @@ def run(rule: Any, name: str, args: Any, kwargs: dict[str, Any], over: jax_draws
                 leaves[i]._write(Value(out._value.aval, out._value.array))
             out = leaves[i]
         made.append(out)
-    return unflatten(made, out_spec)
+    return trees.tree_unflatten(made, out_spec)
 
 
 def _checked(found: Any) -> tuple[list[Any], Any, list[Any]]:
     """What a rule has given: the outputs, their structure, and the dimension of the examples in each."""
-    from ..utils._pytree import _broadcast_to_and_flatten as spread
-    from ..utils._pytree import tree_flatten as flatten
-
+    trees = _pytree()
     if not isinstance(found, tuple) or len(found) != 2:
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
             f"with the output. Got {f'{len(found)} returns' if isinstance(found, tuple) else f'a {type(found)}'} instead"
         )
-    outs, out_spec = flatten(found[0])
-    places = spread(found[1], out_spec)
+    outs, out_spec = trees.tree_flatten(found[0])
+    places = trees._broadcast_to_and_flatten(found[1], out_spec)
     if places is None:
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
             f"out_dims={found[1]} to be compatible with the structure of `output`. output has structure {out_spec} but "
-            f"out_dims has structure {flatten(found[1])[1]}. {_MORE}"
+            f"out_dims has structure {trees.tree_flatten(found[1])[1]}. {_MORE}"
         )
     return outs, out_spec, places
 
@@ -142,10 +150,8 @@ def level_of(args: Any) -> Any:
 
 def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
     """What the user's rule makes of arguments that a level of the engine's own maps over."""
-    from ..utils._pytree import tree_flatten as flatten
-    from ..utils._pytree import tree_unflatten as unflatten
-
-    leaves, spec = flatten(args)
+    trees = _pytree()
+    leaves, spec = trees.tree_flatten(args)
     over = [isinstance(x, Tensor) and not is_sparse(x) and vmap.is_mapped_at(level, x._read()) for x in leaves]
     whole = [vmap.leave(level, x) if m else x for x, m in zip(leaves, over, strict=True)]
     before = [x._read() if m else None for x, m in zip(whole, over, strict=True)]
@@ -154,7 +160,7 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
     state.working = [w for w in working if w is not level]
     try:
         with jax_draws.outside(level):
-            found = cls.vmap(info, unflatten(dims, spec), *unflatten(whole, spec), **kwargs)
+            found = cls.vmap(info, trees.tree_unflatten(dims, spec), *trees.tree_unflatten(whole, spec), **kwargs)
         outs, out_spec, places = _checked(found)
         for o, d in zip(outs, places, strict=True):
             _check_dim(o, d, level.size, cls.__name__)
@@ -170,7 +176,7 @@ def apply(cls: Any, args: Any, kwargs: dict[str, Any], level: Any) -> Any:
             made.append(leaves[i])
         else:
             made.append(o if d is None else vmap.enter(level, o.movedim(d, 0)))
-    return unflatten(made, out_spec)
+    return trees.tree_unflatten(made, out_spec)
 
 
 def _with_dim(o: Any, d: Any, size: int, name: str) -> tuple[Any, int] | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.tensor.tensor import Tensor
+
 
 def check_gradients(name: str, results: tuple[Any, ...], n: int, tensors: Any) -> None:
     """RuntimeError unless a backward has returned a gradient for each of `n` arguments, and only None where that is no tensor."""
@@ -30,6 +32,23 @@ class Form:
         self.wanted = wanted
         self.in_avals: tuple[Any, ...] = ()
         self.out_avals = outs
+
+
+def fitted(g: Tensor, aval: Any, name: str, index: int) -> Tensor:
+    """A gradient in the shape and type of its input: broadcast dimensions are summed."""
+    have = g._value.aval
+    if have.shape != aval.shape:
+        lead = len(have.shape) - len(aval.shape)
+        fits = lead >= 0 and all(a in (1, h) for a, h in zip(aval.shape, have.shape[lead:], strict=True))
+        if not fits:
+            raise RuntimeError(
+                f"Function {name} returned an invalid gradient at index {index} - got {list(have.shape)} but expected shape "
+                f"compatible with {list(aval.shape)}"
+            )
+        g = g.sum_to_size(aval.shape)
+    if have.dtype is not aval.dtype:
+        g = g.to(aval.dtype)
+    return g
 
 
 def given_once(node: Any) -> Any:

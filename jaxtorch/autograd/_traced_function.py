@@ -23,7 +23,7 @@ from .._core.transforms.vmap import is_mapped
 from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
 from .._tensor.interop import from_jax, to_jax
 from . import _mapped_function
-from ._returned import check_gradients
+from ._returned import check_gradients, fitted
 
 
 def is_traced(args: Any) -> bool:
@@ -90,12 +90,10 @@ class _Function:
         return ctx
 
     def _forward(self, args: list[Any], ctx: Any) -> list[Any]:
-        from .function import _apply
-
         before, state.grad = state.grad, False
         try:
             if self.outer:
-                out = _apply(self.cls, tuple(args), self.kwargs)
+                out = self.cls._applied(tuple(args), self.kwargs)
             else:
                 out = self.cls.forward(*([] if self.modern else [ctx]), *args, **self.kwargs)
         finally:
@@ -186,9 +184,7 @@ class _Function:
             return np.zeros(array.shape, jax.dtypes.float0)
         if g is None:
             return jnp.zeros_like(array)
-        from .function import _fit
-
-        found = to_jax(_fit(g, from_jax(array)._value.aval, f"{self.cls.__name__}Backward", i))
+        found = to_jax(fitted(g, from_jax(array)._value.aval, f"{self.cls.__name__}Backward", i))
         return jnp.conj(found) if jnp.issubdtype(found.dtype, jnp.complexfloating) else found
 
 

@@ -19,7 +19,7 @@ from .._core.transforms import forward_mode
 from .._core.types.grad_mode import Anomaly, state, watch
 from .._install import shown
 from . import _dual_function, _mapped_function, _traced_function
-from ._returned import Form, check_gradients, given_once
+from ._returned import Form, check_gradients, fitted, given_once
 from ._sparse_ends import carrier, places, result, to_values
 
 _TO_COMPUTE: Any = object()
@@ -185,7 +185,7 @@ class BackwardCFunction(nodes.Node):
                 continue
             if not isinstance(g, Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(g).__name__})")
-            found.append(mode.of_tensor(_fit(g, aval, self.name(), i)))
+            found.append(mode.of_tensor(fitted(g, aval, self.name(), i)))
         return found
 
     def inputs(self) -> list[int]:
@@ -212,23 +212,6 @@ class _Unpack:
         return found
 
 
-def _fit(g: Tensor, aval: Any, name: str, index: int) -> Tensor:
-    """A gradient in the shape and type of its input: broadcast dimensions are summed."""
-    have = g._value.aval
-    if have.shape != aval.shape:
-        lead = len(have.shape) - len(aval.shape)
-        fits = lead >= 0 and all(a in (1, h) for a, h in zip(aval.shape, have.shape[lead:], strict=True))
-        if not fits:
-            raise RuntimeError(
-                f"Function {name} returned an invalid gradient at index {index} - got {list(have.shape)} but expected shape "
-                f"compatible with {list(aval.shape)}"
-            )
-        g = g.sum_to_size(aval.shape)
-    if have.dtype is not aval.dtype:
-        g = g.to(aval.dtype)
-    return g
-
-
 class _Meta(type):
     def __init__(cls, name: str, bases: Any, attrs: Any) -> None:
         super().__init__(name, bases, attrs)
@@ -237,6 +220,14 @@ class _Meta(type):
 
     def _overrides_vmap(cls: Any) -> bool:
         return cls.vmap is not Function.vmap
+
+    def _has_setup_context(cls: Any) -> bool:
+        """Does it define `setup_context`, so that `forward` takes no ctx?"""
+        return cls.setup_context is not Function.setup_context
+
+    def _applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`apply`, whatever the user has made of that name."""
+        return _apply(cls, args, kwargs)
 
     def _user_backward(cls: Any) -> Any:
         """The `backward` or `vjp` that the user has defined."""

@@ -8,7 +8,8 @@ from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import by_counts, check_group, set_counts
-from .optimizer import Again, Optimizer, _sent, host_number, number, run_closure, update
+from ._options import number, run_closure, sent
+from .optimizer import Again, Optimizer, host_number, update
 
 
 class Adafactor(Optimizer):
@@ -102,4 +103,4 @@ class Adafactor(Optimizer):
             "clip": float(group["d"]),
             "keep": 1.0 - lr * group["weight_decay"] if group["weight_decay"] else 1.0,
         }
-        return (bool(group["maximize"]), eps1 if eps1 is None else _sent(eps1)), numbers
+        return (bool(group["maximize"]), eps1 if eps1 is None else sent(eps1)), numbers

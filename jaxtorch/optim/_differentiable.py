@@ -11,7 +11,8 @@ from .._core.compile.kernel import Entry
 from .._core.tensor.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
 from .._core.types import grad_mode
 from .._core.types.value import check_long, wrap_number
-from . import optimizer
+from ._joining import make_kernel
+from ._options import number
 
 _entries: dict[Any, Entry] = {}
 
@@ -26,13 +27,13 @@ def update(
     numbers: dict[str, Any],
 ) -> None:
     """As `optimizer.update` for parameters of one type and device. A number that is a tensor takes part in autograd."""
-    numbers = {k: x if isinstance(x, Tensor) and x._rg else optimizer.number(x) for k, x in numbers.items()}
+    numbers = {k: x if isinstance(x, Tensor) and x._rg else number(x) for k, x in numbers.items()}
     operands = [*params, *grads, *[s for kind in states for s in kind], *[_operand(x) for x in numbers.values()]]
     values = [x._read() if isinstance(x, Tensor) else x for x in operands]
     key = (name, static, len(params), len(states), tuple(numbers), *[v.aval for v in values])
     entry = _entries.get(key)
     if entry is None:
-        kernel = optimizer.make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
+        kernel = make_kernel(name, rule, static, len(params), len(states), tuple(numbers), values)
         entry = _entries[key] = Entry(None, kernel, tuple)
         entry.grad_name = f"{name}Backward0"
     with grad_mode.enable_grad():
@@ -69,4 +70,4 @@ def option(group: dict[str, Any], name: str, divided: bool = False) -> Any:
         check_alpha(x)
     if isinstance(x, Tensor) and x._rg and group.get("differentiable"):
         return x
-    return float(optimizer.number(x)) if divided or isinstance(x, np.ndarray) else optimizer.number(x)
+    return float(number(x)) if divided or isinstance(x, np.ndarray) else number(x)

@@ -12,7 +12,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.value import Value
 from ._differentiable import check_alpha
-from .optimizer import Again, Optimizer, check_number, host_number, number, run_closure, update
+from ._options import check_number, number, run_closure
+from .optimizer import Again, Optimizer, host_number, update
 
 _ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla", "tpu")
 

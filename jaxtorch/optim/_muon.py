@@ -8,7 +8,8 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from . import _rules_more
-from .optimizer import Again, Optimizer, _sent, number, run_closure, update
+from ._options import number, run_closure, sent
+from .optimizer import Again, Optimizer, update
 
 
 class Muon(Optimizer):
@@ -78,12 +79,12 @@ class Muon(Optimizer):
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         lr, momentum = number(group["lr"]), number(group["momentum"])
-        coefficients = tuple([_sent(c) for c in group["ns_coefficients"]])
+        coefficients = tuple([sent(c) for c in group["ns_coefficients"]])
         static = (
             bool(group["nesterov"]),
             coefficients,
             operator.index(group["ns_steps"]),
-            _sent(group["eps"]),
+            sent(group["eps"]),
             group["adjust_lr_fn"],
         )
         keep = 1.0 - lr * group["weight_decay"]

@@ -15,6 +15,8 @@ class ReduceLROnPlateau(LRScheduler):
     threshold: how much better counts as better, relative to the best ('rel') or as a difference ('abs').
     """
 
+    _takes_a_measure = True
+
     def __init__(
         self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10, threshold: float = 1e-4,
         threshold_mode: str = "rel", cooldown: int = 0, min_lr: Any = 0, eps: float = 1e-8,

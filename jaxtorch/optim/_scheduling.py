@@ -92,6 +92,8 @@ class LRScheduler:
 
     _get_lr_called_within_step: bool = False
     _is_initial: bool = False
+    _takes_a_measure: bool = False
+    """Has `step` to be given what is to improve?"""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -207,12 +209,10 @@ class _LRScheduler(LRScheduler):
 
 
 def _check_members(kind: str, schedulers: Sequence[Any], optimizer: Any) -> None:
-    from ._plateau import ReduceLROnPlateau
-
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
-        if isinstance(scheduler, ReduceLROnPlateau):
+        if getattr(scheduler, "_takes_a_measure", False):
             raise ValueError(
                 f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
                 f"when calling `step`, but got one at index {i} in the given schedulers sequence."

@@ -14,7 +14,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.grad_mode import no_grad
 from .._ops.constants import preserve_format
-from . import optimizer as _optimizer
+from ._options import run_closure
 
 STEPS: dict[str, Callable[[Any, dict[str, Any], list[Any]], None]] = {}
 
@@ -34,7 +34,7 @@ def run(optimizer: Any, closure: Any = None) -> Any:
     rule = STEPS.get(kind.__name__)
     if rule is None:
         raise torch_dispatch.refused(f"'{kind.__name__}'")
-    loss = _optimizer.run_closure(closure)
+    loss = run_closure(closure)
     with no_grad():
         for group in optimizer.param_groups:
             params = [p for p in group["params"] if p.grad is not None]

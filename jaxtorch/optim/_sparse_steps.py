@@ -8,7 +8,7 @@ from .._core.run.capture import breaks
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import no_grad
 from .._ops import sparse
-from .optimizer import number
+from ._options import number
 
 
 def _add(p: Tensor, grad: Any, values: Tensor) -> None:

@@ -8,7 +8,7 @@ from . import _rules_more
 from ._differentiable import option
 from ._family import LATE, RuleOptimizer, check_common, decay_of
 from ._functional import adadelta as adadelta
-from .optimizer import _sent
+from ._options import sent
 
 
 class Adadelta(RuleOptimizer):
@@ -35,4 +35,4 @@ class Adadelta(RuleOptimizer):
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:
         numbers = {"lr": option(group, "lr")}
         decay = decay_of(group, numbers)
-        return (_sent(group["rho"]), _sent(group["eps"]), decay, bool(group["maximize"])), numbers
+        return (sent(group["rho"]), sent(group["eps"]), decay, bool(group["maximize"])), numbers

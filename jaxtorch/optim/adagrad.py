@@ -10,7 +10,8 @@ from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._family import check_group
 from ._functional import adagrad as adagrad
-from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, run_closure, update
+from ._options import check_number, check_switches, run_closure
+from .optimizer import Again, Optimizer, by_step, host_number, update
 
 
 class Adagrad(Optimizer):

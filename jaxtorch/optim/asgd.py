@@ -9,7 +9,8 @@ from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
 from ._functional import asgd as asgd
-from .optimizer import host_number, number
+from ._options import number
+from .optimizer import host_number
 
 
 class ASGD(RuleOptimizer):

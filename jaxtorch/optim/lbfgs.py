@@ -14,7 +14,8 @@ from .._core.record import program
 from .._core.tensor.tensor import Tensor, wrap
 from .._core.types import grad_mode
 from ._family import check_common
-from .optimizer import Optimizer, _sent, number
+from ._options import number, sent
+from .optimizer import Optimizer
 
 
 class LBFGS(Optimizer):
@@ -84,7 +85,7 @@ class LBFGS(Optimizer):
     def _step(self, closure: Callable[[], Any]) -> Any:
         group = self.param_groups[0]
         lr, tolerance = number(group["lr"]), group["tolerance_grad"]
-        _sent(tolerance), _sent(group["tolerance_change"])
+        sent(tolerance), sent(group["tolerance_change"])
         search = group["line_search_fn"]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)

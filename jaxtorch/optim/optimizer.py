@@ -15,8 +15,6 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .._absent import undefined
@@ -28,12 +26,12 @@ from .._core.run import capture
 from .._core.run.capture import Again
 from .._core.tensor.sparse_value import NoContent, is_sparse
 from .._core.tensor.tensor import Tensor, wrap
-from .._core.types import dtypes, grad_mode
+from .._core.types import dtypes
+from .._core.types.device import cpu
 from .._core.types.removable_handle import RemovableHandle
-from .._core.types.size import kind_name
-from .._core.types.value import Value, aval_of, check_long, wrap_number
+from .._core.types.value import Value, aval_of, wrap_number
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
-from . import _undoing
+from . import _differentiable, _shown, _undoing
 from ._borrowed import (
     _capturable_doc,  # noqa: F401
     _default_to_fused_or_foreach,  # noqa: F401
@@ -52,7 +50,8 @@ from ._borrowed import (
     _use_grad_for_differentiable,  # noqa: F401
     _view_as_real,  # noqa: F401
 )
-from ._joining import joined
+from ._joining import joined, make_kernel
+from ._options import sent
 from ._sharing import meet
 
 
@@ -101,8 +100,8 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
         undo = _undoing.begin(self) if deferred_errors.concern_steps() else None
-        if torch_dispatch.opened and torch_dispatch.active() and _shown().is_ours(step):
-            result = _shown().run(self, *args[1:], **kwargs)
+        if torch_dispatch.opened and torch_dispatch.active() and _shown.is_ours(step):
+            result = _shown.run(self, *args[1:], **kwargs)
         else:
             result = step(*args, **kwargs)
         if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:
@@ -118,12 +117,6 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _NO_OPTIONS: dict[str, Any] = {}  # of a wrapper that has hooks and no options
-
-
-def _shown() -> Any:
-    from . import _shown as shown
-
-    return shown
 
 
 class Optimizer:
@@ -474,11 +467,9 @@ def update(
                 update(name, rule, static, chosen[0], chosen[1], chosen[2:], numbers, again, graph)
             return
     if graph:
-        from . import _differentiable
-
         _differentiable.update(name, rule, static, params, grads, states, numbers)
         return
-    values += [wrap_number(x if x.__class__ is float else _sent(x)) for x in numbers.values()]
+    values += [wrap_number(x if x.__class__ is float else sent(x)) for x in numbers.values()]
     if capture.active is not None:
         capture.active.updates(name, again, list(numbers), values[len(values) - len(numbers) :])
     if kernel is None:
@@ -490,38 +481,10 @@ def update(
         t._write(out)
 
 
-def make_kernel(
-    name: str, rule: Any, static: Any, n: int, n_states: int, names: tuple[str, ...], values: list[Value]
-) -> Kernel:
-    def run(*arrays: Any) -> tuple[Any, ...]:
-        params, grads = list(arrays[:n]), list(arrays[n : 2 * n])
-        states = [list(arrays[n * (2 + k) : n * (3 + k)]) for k in range(n_states)]
-        numbers = dict(zip(names, arrays[n * (2 + n_states) :], strict=True))
-        real = [[_as_real(a) for a in kind] for kind in (params, grads, *states)]
-        new_params, new_states = rule(real[0], real[1], real[2:], numbers, *static)
-        outs = []
-        for new, old in zip((new_params, *new_states), (params, *states), strict=True):
-            outs += [_as_before(a, b) for a, b in zip(new, old, strict=True)]
-        return tuple(outs)
-
-    with capture.unobserved():
-        return Kernel(name, run, tuple([v.aval for v in values]), values[0].aval.slot)
-
-
-def _as_real(x: Any) -> Any:
-    return jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x
-
-
-def _as_before(new: Any, old: Any) -> Any:
-    if jnp.iscomplexobj(old):
-        new = jax.lax.complex(new[..., 0], new[..., 1])
-    return new.astype(old.dtype)
-
-
 def host_number(x: float) -> Tensor:
     """A 0-dimensional tensor that stays on the host: a step count, in float32 or, where that is the default, float64."""
     kind = dtypes.float64 if dtypes.default() is dtypes.float64 else dtypes.float32
-    return wrap(Value(aval_of((), kind, _cpu_slot()), np.asarray(x, kind.np)))
+    return wrap(Value(aval_of((), kind, cpu.slot), np.asarray(x, kind.np)))
 
 
 def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, list[int]]:
@@ -544,53 +507,6 @@ def by_step(params: Sequence[Any], states: list[dict[str, Any]]) -> dict[float, 
         step._write(value)
         groups.setdefault(count, []).append(i)
     return groups
-
-
-def _cpu_slot() -> Any:
-    from .._core.types.device import cpu
-
-    return cpu.slot
-
-
-def run_closure(closure: Any) -> Any:
-    """The loss of a closure, computed with gradients."""
-    if closure is None:
-        return None
-    with grad_mode.enable_grad():
-        return closure()
-
-
-def check_number(name: str, value: Any, nan: bool = False) -> None:
-    """Raise PyTorch's error for a negative option, and for NaN unless that is allowed."""
-    if isinstance(value, Tensor):
-        if name == "learning rate" and value.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        value = value.item()
-    if not (value >= 0.0 or (nan and value != value)):
-        raise ValueError(f"Invalid {name}{'' if name == 'learning rate' else ' value'}: {value}")
-
-
-def check_switches(foreach: Any, fused: Any, differentiable: Any) -> None:
-    """Raise PyTorch's errors for switches that exclude each other."""
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def number(x: Any) -> float:
-    """An option as a Python number; it may be a tensor."""
-    return x.item() if isinstance(x, Tensor) else x
-
-
-def _sent(x: Any) -> float:
-    """A number that enters the program. TypeError, or OverflowError for a whole one of more than 64 bits, for what no tensor
-    takes."""
-    x = number(x)
-    if isinstance(x, (np.ndarray, str)):
-        raise TypeError(f"mul_(): argument 'other' (position 1) must be Tensor, not {kind_name(x)}")
-    check_long(x)
-    return float(x)
 
 
 # -- what other libraries' optimizers import

@@ -9,7 +9,8 @@ from . import _rules
 from ._differentiable import option
 from ._family import check_group
 from ._functional import rmsprop as rmsprop
-from .optimizer import Again, Optimizer, by_step, check_number, check_switches, host_number, number, run_closure, update
+from ._options import check_number, check_switches, number, run_closure
+from .optimizer import Again, Optimizer, by_step, host_number, update
 
 
 class RMSprop(Optimizer):

@@ -10,7 +10,7 @@ from .._core.tensor.tensor import Tensor
 from . import _rules_more
 from ._family import LATE, RuleOptimizer, check_common
 from ._functional import rprop as rprop
-from .optimizer import number
+from ._options import number
 
 
 class Rprop(RuleOptimizer):

@@ -10,7 +10,8 @@ from .._core.tensor.tensor import wrap
 from . import _rules, _sparse_steps
 from ._differentiable import option
 from ._functional import sgd as sgd
-from .optimizer import Again, Optimizer, check_number, check_switches, number, run_closure, update
+from ._options import check_number, check_switches, number, run_closure
+from .optimizer import Again, Optimizer, update
 
 
 class SGD(Optimizer):

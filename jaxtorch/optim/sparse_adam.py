@@ -7,7 +7,8 @@ from typing import Any
 from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import Tensor
 from . import _sparse_steps
-from .optimizer import Optimizer, number, run_closure
+from ._options import number, run_closure
+from .optimizer import Optimizer
 
 
 def _sparse_places(params: Any) -> list[list[int]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.define.op import functions
-from .._core.tensor.tensor import Tensor, from_host, write_out
+from .._core.tensor.tensor import Tensor, write_out
 from .._core.types import dtypes
 from .._ops import constants
 from .._ops import sparse as _ops
@@ -22,24 +22,12 @@ from ._tensor import (
     batch_dims,
     block_of,
     coo,
+    flat_places,
     host,
+    index_tensor,
     make,
     nnz,
 )
-
-
-def index_tensor(array: Any, like: Tensor) -> Tensor:
-    """Host indices as an int64 tensor where `like` is."""
-    t = from_host(np.ascontiguousarray(array, np.int64))
-    return t if like.device.type == "cpu" else t.to(like.device)
-
-
-def flat_places(indices: np.ndarray[Any, Any], sizes: Any) -> np.ndarray[Any, Any]:
-    """(sparse dimensions, n) indices as places in row-major order."""
-    place = np.zeros(indices.shape[1], np.int64)
-    for row, n in zip(indices, sizes, strict=True):
-        place = place * n + row
-    return place
 
 
 def coalesce(t: SparseTensor) -> SparseTensor:

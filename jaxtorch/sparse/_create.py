@@ -13,6 +13,7 @@ from .._core.define.overloads import signed
 from .._core.define.signature import MISSING, need_kind
 from .._core.tensor.strides import wrap_dim
 from .._core.tensor.tensor import Tensor
+from .._core.types import dtypes
 from .._core.types.grad_mode import state
 from .._core.types.size import need_sizes
 from .._core.types.warn_once import once
@@ -31,6 +32,8 @@ from ._tensor import (
     coo,
     host,
     make,
+    method,
+    rebuild_parts,
 )
 
 
@@ -109,15 +112,8 @@ def _values(values: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor
 def _index(given: Any, device: Any) -> Tensor:
     t = given.detach() if isinstance(given, Tensor) else functions["tensor"](given)
     if not isinstance(given, Tensor) and t.numel() == 0:
-        t = t.to(functions_dtype("int64"))
+        t = t.to(dtypes.int64)
     return t.to(device)
-
-
-def functions_dtype(name: str) -> Any:
-    """An element type by its name."""
-    from .._core.types import dtypes
-
-    return dtypes.by_name(name)
 
 
 def sparse_coo_tensor(
@@ -148,7 +144,7 @@ def sparse_coo_tensor(
         wrap_dim(0, at.dim(), scalar=False)
     if at.dim() != 2:
         raise RuntimeError(f"indices must be sparse_dim x nnz, but got: {list(at.shape)}")
-    at = at.to(functions_dtype("int64"))
+    at = at.to(dtypes.int64)
     if not held.dim():
         held = held.expand(at.shape[1]) if at.shape[1] == 1 else held
     count = held.shape[0] if held.dim() else 1
@@ -195,7 +191,7 @@ def _check_merged(at: np.ndarray[Any, Any]) -> None:
 def empty(size: tuple[int, ...], kind: Any, dtype: Any, device: Any, requires_grad: bool = False) -> SparseTensor:
     """A tensor without values."""
     zeros = functions["zeros"]
-    longs = {"dtype": functions_dtype("int64"), "device": device}
+    longs = {"dtype": dtypes.int64, "device": device}
     if kind is COO:
         values = zeros((0,), dtype=dtype, device=device)
         out = coo(zeros((len(size), 0), **longs), values, size, len(size) > 0)
@@ -325,3 +321,20 @@ sparse_csr_tensor = _of_layout(constants.sparse_csr, "crow_indices", "col_indice
 sparse_bsr_tensor = _of_layout(constants.sparse_bsr, "crow_indices", "col_indices")
 sparse_csc_tensor = _of_layout(constants.sparse_csc, "ccol_indices", "row_indices")
 sparse_bsc_tensor = _of_layout(constants.sparse_bsc, "ccol_indices", "row_indices")
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Tensor:
+    """A sparse tensor from its layout and its pickled parts."""
+    if layout.name == "sparse_coo":
+        indices, values, size, *merged = data
+        return sparse_coo_tensor(indices, values, size, is_coalesced=bool(merged and merged[0]), check_invariants=True)
+    compressed, plain, values, size = data
+    return sparse_compressed_tensor(compressed, plain, values, size, layout=layout, check_invariants=True)
+
+
+_rebuild_sparse_tensor.__module__ = "jaxtorch._utils"  # where pickles look for it
+
+
+@method
+def __reduce_ex__(self: SparseTensor, protocol: Any) -> Any:
+    return _rebuild_sparse_tensor, rebuild_parts(self)

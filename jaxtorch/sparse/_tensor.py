@@ -17,7 +17,7 @@ from .._core.graph.nodes import shown
 from .._core.run import capture
 from .._core.tensor import printing
 from .._core.tensor.sparse_value import NO_MEMORY, NO_PROGRAM
-from .._core.tensor.tensor import Tensor
+from .._core.tensor.tensor import Tensor, from_host
 from .._core.types import dtypes
 from .._core.types.device import cpu, default_device
 from .._core.types.grad_mode import state
@@ -27,6 +27,7 @@ from .._core.types.warn_once import once
 from .._ops import constants
 from .._tensor.conversion import to_numpy
 from .._tensor.sharing import reduced
+from ..autograd._sparse_ends import to_values
 
 TITLES = {
     constants.strided: "Strided", constants.sparse_coo: "Sparse", constants.sparse_csr: "SparseCsr",
@@ -123,13 +124,25 @@ def with_values(t: SparseTensor, values: Tensor, merged: bool | None = None, mad
     return make(t._kind, (*t._parts[:-1], values), t.shape, t._sparse, merged, made_by)
 
 
+def index_tensor(array: Any, like: Tensor) -> Tensor:
+    """Host indices as an int64 tensor where `like` is."""
+    t = from_host(np.ascontiguousarray(array, np.int64))
+    return t if like.device.type == "cpu" else t.to(like.device)
+
+
+def flat_places(indices: np.ndarray[Any, Any], sizes: Any) -> np.ndarray[Any, Any]:
+    """(sparse dimensions, n) indices as places in row-major order."""
+    place = np.zeros(indices.shape[1], np.int64)
+    for row, n in zip(indices, sizes, strict=True):
+        place = place * n + row
+    return place
+
+
 def gradient(t: SparseTensor, values: Tensor) -> SparseTensor:
     """The gradient of a sparse tensor from that of its values: once at each place, however many of its values are there, because
     each of them has the gradient of their sum."""
     if t._kind is not COO or t._merged or nnz(t) < 2:
         return with_values(t, values, True)
-    from ._convert import flat_places, index_tensor
-
     indices = t._parts[0]
     places = flat_places(host(indices), t.shape[: t._sparse])
     first = index_tensor(np.unique(places, return_index=True)[1], indices)
@@ -285,8 +298,6 @@ def _set_grad(self: SparseTensor, value: Any) -> None:
         return
     if not isinstance(value, SparseTensor) or value._kind is not self._kind or value.shape != self.shape:
         raise RuntimeError("Tensor.grad: the gradient of a sparse tensor must be sparse, of its layout and size")
-    from ..autograd._sparse_ends import to_values
-
     found = to_values(value, self)
     self._parts[-1].grad, self._grad, self._grad_of = found, value, found
 
@@ -319,7 +330,6 @@ def retain_grad(self: SparseTensor) -> None:
 @method
 def register_hook(self: SparseTensor, hook: Any) -> Any:
     """Call `hook(grad)` with the sparse gradient when it is computed."""
-    from ..autograd._sparse_ends import to_values
 
     def on_values(g: Tensor | None) -> Any:
         found = hook(None if g is None else gradient(self, g))
@@ -335,8 +345,6 @@ def backward(
     """Add gradients to the leaves; `gradient` is sparse, or dense."""
     if gradient is None:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    from ..autograd._sparse_ends import to_values
-
     self._parts[-1].backward(to_values(gradient, self), retain_graph, create_graph, inputs)
 
 
@@ -433,13 +441,6 @@ def rebuild_parts(t: SparseTensor) -> tuple[Any, tuple[Any, ...]]:
     """(layout, parts), as PyTorch pickles them."""
     parts = tuple([p.detach() for p in t._parts])
     return (t._kind, (*parts, Size(t.shape), t._merged)) if t._kind is COO else (t._kind, (*parts, Size(t.shape)))
-
-
-@method
-def __reduce_ex__(self: SparseTensor, protocol: Any) -> Any:
-    from .._utils import _rebuild_sparse_tensor
-
-    return _rebuild_sparse_tensor, rebuild_parts(self)
 
 
 ForkingPickler.register(SparseTensor, reduced)

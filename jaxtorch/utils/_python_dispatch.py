@@ -25,7 +25,7 @@ def _prepare() -> None:
         aten_layers,
         aten_losses,
         aten_products,
-        aten_resampling,
+        aten_resampling_rules,
     )
 
     _overrides.activate()
