@@ -1,4 +1,4 @@
-"""Options that the measuring scripts share, and where their results go: terminal, Markdown, JSON, a picture."""
+"""Options that the measuring scripts share, and where their results go: terminal, data files of tables, JSON, a picture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def common(doc: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
     parser.add_argument("--quick", action="store_true", help="few short rounds: a rough look")
     parser.add_argument("--check", action="store_true", help="only compare the sides' results")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write tables between FILE's markers")
+    parser.add_argument("--save", metavar="MACHINE", help="keep the tables in benchmarks/results/MACHINE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=Path(), metavar="FILE", help="draw a picture (output/NAME.png)"
@@ -53,11 +53,8 @@ def deliver(
     print("\n".join([*report.describe(about), *how]))
     for table in tables:
         print("\n" + "\n".join(report.aligned(table)))
-    if options.markdown:
-        lines = [*report.describe(about), "", *how]
-        for table in tables:
-            lines += ["", *report.markdown(table)]
-        report.write_markdown(options.markdown, name, lines)
+    if options.save:
+        report.save(options.save, name, about, how, tables)
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "figures": figures}, indent=1) + "\n")
     if options.plot is not None:

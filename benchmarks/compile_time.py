@@ -1,6 +1,6 @@
 """Times the first five steps of each model in a new process, with empty compilation caches and with filled ones.
 
-    python benchmarks/compile_time.py --markdown docs/performance.md
+    python benchmarks/compile_time.py --save MACHINE
 
 In every round each side starts twice: on an empty cache folder of its own, and again on what the first left
 there. Times are medians over rounds; `ready` is the time from the start of the process until library, model and
@@ -113,7 +113,7 @@ def main() -> int:
     parser.add_argument("--sides", default=",".join(COMPARED), help=f"comma list of {','.join(SIDES)}")
     parser.add_argument("--rounds", type=int, default=3, help="cold and warm starts of each side (3)")
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table between FILE's markers")
+    parser.add_argument("--save", metavar="MACHINE", help="keep the tables in benchmarks/results/MACHINE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
     parser.add_argument(
         "--earlier", type=Path, metavar="FILE", help="figures of other models, as --json wrote them, for the table"
@@ -138,10 +138,9 @@ def main() -> int:
         everything = {**json.loads(options.earlier.read_text())["models"], **everything}
     found = table(everything)
     print("\n".join([*report.describe(about), "", *report.aligned(found)]))
-    if options.markdown:
-        how = f"- medians of {options.rounds} cold and warm starts of each side"
-        lines = [*report.describe(about), "", how, "", *report.markdown(found)]
-        report.write_markdown(options.markdown, "compile_time", lines)
+    if options.save:
+        how = [f"- medians of {options.rounds} cold and warm starts of each side"]
+        report.save(options.save, "compile_time", about, how, [found])
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "models": everything}, indent=1) + "\n")
     if options.plot is not None:

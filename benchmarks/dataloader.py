@@ -1,6 +1,6 @@
 """Images a second through `DataLoader`, jaxtorch's and PyTorch's, epochs interleaved in one run.
 
-    python benchmarks/dataloader.py --markdown docs/performance.md
+    python benchmarks/dataloader.py --save MACHINE
 
 The images (3x224x224) are in memory: `float`, float32 tensors that are only indexed and collated, and `uint8`, scaled
 and normalised one by one as a transform does. A number of every batch is read, so nothing is left undone. Workers start

@@ -1,6 +1,6 @@
 """What importing costs: `import jaxtorch` beyond `import jax`, and PyTorch, each in new processes that take turns.
 
-    python benchmarks/import_time.py --markdown docs/performance.md
+    python benchmarks/import_time.py --save MACHINE
 
 "without byte code" is a first import where Python may not keep what it compiles (PYTHONDONTWRITEBYTECODE in a checkout);
 an installed package has its byte code from pip.

@@ -1,6 +1,6 @@
 """Times forward passes of jaxtorch, PyTorch and hand-written JAX on the same models, interleaved in one run.
 
-    python benchmarks/inference.py --markdown docs/performance.md
+    python benchmarks/inference.py --save MACHINE
 
 As `train_step.py` measures: a process a side, the same parameters and inputs, bursts in turn, medians over rounds
 and medians of the ratios within a round. Models are in evaluation mode with gradients off, and every output is

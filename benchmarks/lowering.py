@@ -1,6 +1,6 @@
 """Times the ways in which a convolution can run on the CPU, each against XLA's own, at a table of shapes.
 
-    python benchmarks/lowering.py --markdown docs/performance_cpu.md --plot lowering.png
+    python benchmarks/lowering.py --save MACHINE --plot lowering.png
 
 Other tables have other operations (`lowering_operations.py`), forward and with their gradients: with the kernels in C++ and without
 them; linear layers with all, none and the chosen products in the kernels; and what plain JAX has, as it has it and as it runs here.
@@ -174,7 +174,7 @@ def plot(path: Path, rows: list[tuple[str, dict[str, float]]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rounds", type=int, default=15, help="how often each way is timed (15)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table between FILE's markers")
+    parser.add_argument("--save", metavar="MACHINE", help="keep the tables in benchmarks/results/MACHINE")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE", help="draw the chosen ways against XLA's own; needs matplotlib"
     )
@@ -198,7 +198,7 @@ def main() -> None:
         for name, t in rows
     ]
     table = (["convolution, ms", *ways, "gain"], lines)
-    about = report.describe(report.machine(2))
+    about = report.machine(2)
     made = {"lowering": table}
     plain = ["operation, ms", "plain JAX", "chosen", "gain", "gradients, plain JAX", "chosen", "gain"]
     made["plain"] = plain, measure_plain(options.rounds)
@@ -207,11 +207,11 @@ def main() -> None:
         made["kernels"] = kernels, measure_operations(options.rounds)
         ways = ["rows x inputs x outputs, us", "xla", "native", "chosen", "gradients, xla", "native", "chosen"]
         made["layers"] = ways, measure_layers(options.rounds)
-    print("\n".join(about))
+    print("\n".join(report.describe(about)))
     for name, found in made.items():
         print("\n".join(["", *report.aligned(found)]))
-        if options.markdown:
-            report.write_markdown(options.markdown, name, [*about, "", *report.markdown(found)])
+        if options.save:
+            report.save(options.save, name, about, [], [found])
     if options.plot:
         plot(options.plot, rows)
 

@@ -1,6 +1,6 @@
 """Peak resident memory of training steps over what the process held before its first, a model and a side at a time.
 
-    python benchmarks/memory.py --markdown docs/performance.md
+    python benchmarks/memory.py --save MACHINE
 
 Each side is a process of its own that starts from the same parameters. `first steps` is the high-water mark of the
 first ten steps, compilation included; `steady` that of steps long after it; `process` the higher of the two with what

@@ -1,6 +1,6 @@
 """What everything around the mathematics costs: recording, flushing, reading, views, module calls, optimizer steps.
 
-    python benchmarks/overhead.py --markdown docs/performance.md
+    python benchmarks/overhead.py --save MACHINE
 
 Tensors have a few numbers, so that the time is Python's and the runtime's. Of every case `call` is the time until the
 calls have returned (jaxtorch has recorded, PyTorch has computed) and `read` the time until a result has been

@@ -1,6 +1,6 @@
 """Runs ordinary PyTorch programs (`programs/`) on PyTorch eager and on jaxtorch: who is slower where?
 
-    python benchmarks/programs.py --markdown docs/performance.md
+    python benchmarks/programs.py --save MACHINE
     python benchmarks/programs.py --names unet,gcn
 
 The two sides are processes of their own that have bursts of five steps in turn, with an empty compilation cache. `step` is the first

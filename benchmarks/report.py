@@ -1,8 +1,9 @@
-"""Tables of the benchmark: aligned on the terminal, Markdown between markers in a file, JSON."""
+"""Tables of the benchmark: aligned on the terminal, in Markdown, and kept as data files in `benchmarks/results`."""
 
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 Table = tuple[list[str], list[list[str]]]
+RESULTS = Path(__file__).parent / "results"
 
 
 def _gpu() -> str:
@@ -94,14 +96,32 @@ def markdown(table: Table) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in [header, rule, *rows]]
 
 
-def write_markdown(path: Path, name: str, lines: list[str]) -> None:
-    """Put the lines between the file's markers of that name; a file without them gets them at its end."""
-    begin, end = f"<!-- begin:{name} -->", f"<!-- end:{name} -->"
-    block = "\n".join([begin, *lines, end])
-    text = path.read_text() if path.exists() else ""
-    if begin in text and end in text:
-        before, rest = text.split(begin, 1)
-        text = before + block + rest.split(end, 1)[1]
-    else:
-        text = f"{text.rstrip()}\n\n{block}\n".lstrip()
-    path.write_text(text)
+def save(machine: str, name: str, about: dict[str, Any], how: list[str], tables: list[Table]) -> None:
+    """Keep the tables as `benchmarks/results/MACHINE/NAME.json`, with the date, the machine and the versions."""
+    first, versions = describe(about)
+    date, on = first.split(", ", 1)
+    path = RESULTS / machine / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(as_json(date, on, versions, [line.removeprefix("- ") for line in how], tables), encoding="utf-8")
+
+
+def as_json(date: str, machine: str, versions: str, how: list[str], tables: list[Table]) -> str:
+    """The text of such a file, a row of a table on each line, so that a new run shows what changed."""
+
+    def inner(values: list[Any], depth: int) -> str:
+        space = "  " * depth
+        return "[\n" + ",\n".join(space + "  " + json.dumps(v, ensure_ascii=False) for v in values) + f"\n{space}]"
+
+    parts = [
+        f'    {{\n      "columns": {json.dumps(columns, ensure_ascii=False)},\n      "rows": {inner(rows, 3)}\n    }}'
+        for columns, rows in tables
+    ]
+    head = {"date": date, "machine": machine, "versions": versions, "how": how}
+    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
+    return "\n".join(["{", *lines, '  "tables": [', ",\n".join(parts), "  ]", "}"]) + "\n"
+
+
+def load(machine: str, name: str) -> dict[str, Any] | None:
+    """What such a file holds; None where that was not measured on that machine."""
+    path = RESULTS / machine / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

@@ -1,6 +1,6 @@
 """Times twenty batch sizes in turn, each new, on the small MLP, and counts the programs compiled whole for them.
 
-    python benchmarks/shapes.py --markdown docs/performance.md
+    python benchmarks/shapes.py --save MACHINE
 
 Each side first takes a few steps of the usual size. Then comes one step of each of the twenty sizes, and all of
 them a second and a third time. jaxtorch must compile no whole program on the first pass (a size seen once runs
@@ -71,7 +71,7 @@ def main() -> int:
     parser.add_argument("--sides", default=",".join(COMPARED), help=f"comma list of {','.join(COMPARED)}")
     parser.add_argument("--rounds", type=int, default=3, help="processes for each side (3)")
     parser.add_argument("--threads", type=int, default=2, help="threads a side, and cores they share (2)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table between FILE's markers")
+    parser.add_argument("--save", metavar="MACHINE", help="keep the tables in benchmarks/results/MACHINE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
     options = parser.parse_args()
     options.sides = options.sides.split(",")
@@ -100,9 +100,8 @@ def main() -> int:
     lines = table(results)
     how = f"- batch sizes {SIZES[0]} to {SIZES[-1]}, {len(SIZES)} of them; medians of {options.rounds} processes a side"
     print("\n".join([*report.describe(about), how, "", *report.aligned(lines)]))
-    if options.markdown:
-        text = [*report.describe(about), "", how, "", *report.markdown(lines)]
-        report.write_markdown(options.markdown, "shapes", text)
+    if options.save:
+        report.save(options.save, "shapes", about, [how], [lines])
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "sides": results}, indent=1) + "\n")
     return finish(mistakes(results))

@@ -1,22 +1,18 @@
-"""Writes the table of aims: what the pages' tables say of each model beside PyTorch, on each machine.
+"""The table of aims: what the data files say of each model beside PyTorch, on each machine.
 
-    python benchmarks/summary.py [--markdown docs/performance.md]
+    python benchmarks/summary.py
 
 Nothing is measured. Steps and passes: the plain loop's time over that of PyTorch eager or `torch.compile`, the greater of the two
 ratios, each a median over rounds.
 Memory: the process at its peak over PyTorch eager's. Data: images a second over PyTorch's.
+`scripts/performance_page.py` puts the table into the documents.
 """
 
 from __future__ import annotations
 
-import argparse
-import re
-from pathlib import Path
-
 import report
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = {"AVX2": "performance.md", "AVX-512": "performance_avx512.md", "AMX": "performance_amx.md"}
+MACHINES = {"AVX2": "avx2", "AVX-512": "avx512", "AMX": "amx"}
 MODELS = ["mlp", "lenet", "resnet18", "gpt", "vit", "lstm"]
 AIMS = {"mlp": 0.6, "lenet": 1.0, "resnet18": 1.0, "gpt": 0.9, "vit": 0.9, "lstm": 0.9}
 MEMORY_AIM, DATA_AIM = 1.1, 1.0
@@ -25,19 +21,13 @@ OURS, THEIRS = "jaxtorch, plain loop", ("PyTorch eager", "PyTorch torch.compile"
 Row = dict[str, str]
 
 
-def rows(page: str, name: str) -> tuple[str, list[Row]]:
-    """The date of the table of that name, and its rows by the names of its columns (of equal names the last)."""
-    found = re.search(rf"<!-- begin:{name} -->(.*?)<!-- end:{name} -->", page, re.DOTALL)
-    if not found:
+def rows(machine: str, name: str) -> tuple[str, list[Row]]:
+    """The date of the first table of that name, and its rows by the names of its columns (of equal names the last)."""
+    found = report.load(machine, name)
+    if found is None:
         return "", []
-    lines = found[1].strip().splitlines()
-    table: list[list[str]] = []
-    for line in lines:
-        if line.startswith("|"):
-            table.append([cell.strip() for cell in line.strip("|").split("|")])
-        elif table:
-            break
-    return lines[0].split(",")[0], [dict(zip(table[0], row)) for row in table[2:]]
+    table = found["tables"][0]
+    return found["date"], [dict(zip(table["columns"], row)) for row in table["rows"]]
 
 
 def ratio(table: list[Row], **chosen: str) -> tuple[float, bool] | None:
@@ -65,13 +55,13 @@ def cell(found: tuple[float, bool] | None, aim: float, least: bool = False) -> s
     return text if (value >= aim if least else value <= aim) else f"**{text}**"
 
 
-def column(page: str) -> tuple[set[str], dict[str, str]]:
-    """Dates of a page's tables, and what they say of each piece of work."""
+def column(machine: str) -> tuple[set[str], dict[str, str]]:
+    """Dates of a machine's tables, and what they say of each piece of work."""
     dates: set[str] = set()
     cells: dict[str, str] = {}
 
     def read(name: str) -> list[Row]:
-        date, table = rows(page, name)
+        date, table = rows(machine, name)
         dates.update({date} - {""})
         return table
 
@@ -92,10 +82,10 @@ def column(page: str) -> tuple[set[str], dict[str, str]]:
 
 def summary() -> list[str]:
     """The table's lines."""
-    columns = {name: column((DOCS / page).read_text(encoding="utf-8")) for name, page in PAGES.items()}
+    columns = {name: column(machine) for name, machine in MACHINES.items()}
     header = ["work", "aim"]
     for name, (dates, _) in columns.items():
-        header.append(f"[{name}]({PAGES[name]}), {' to '.join(sorted({min(dates), max(dates)}))}")
+        header.append(f"{name}, {' to '.join(sorted({min(dates), max(dates)}))}")
     table = []
     for work in dict.fromkeys(work for _, cells in columns.values() for work in cells):
         model, kind = work.split(", ", 1)
@@ -104,15 +94,5 @@ def summary() -> list[str]:
     return report.markdown((header, table))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--markdown", type=Path)
-    options = parser.parse_args()
-    lines = summary()
-    print("\n".join(lines))
-    if options.markdown:
-        report.write_markdown(options.markdown, "summary", lines)
-
-
 if __name__ == "__main__":
-    main()
+    print("\n".join(summary()))

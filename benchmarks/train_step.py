@@ -1,6 +1,6 @@
 """Times a training step of jaxtorch, PyTorch and hand-written JAX on the same models, interleaved in one run.
 
-    python benchmarks/train_step.py --markdown docs/performance.md
+    python benchmarks/train_step.py --save MACHINE
 
 Each side is a process of its own, on the same cores, with the same number of threads, starting from the same
 parameters. The sides take turns: in every round each runs one burst of steps while the others wait, so that
@@ -189,7 +189,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="only compare the losses of the first steps")
     parser.add_argument("--no-recording", action="store_true", help="leave the recording cost out")
     parser.add_argument("--no-warm", action="store_true", help="leave the warm-cache runs out")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write tables between FILE's markers")
+    parser.add_argument("--save", metavar="MACHINE", help="keep the tables in benchmarks/results/MACHINE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=Path(), metavar="FILE", help="draw a picture (output/train_step.png)"
@@ -227,13 +227,10 @@ def main() -> int:
     print("\n".join(report.describe(about)))
     for table in tables:
         print("\n" + "\n".join(report.aligned(table)))
-    if options.markdown:
+    if options.save:
         how = [f"- {m}: {(MODELS | LARGE)[m][2]}" for m in options.models]
         how.append(f"- {options.rounds} rounds, {options.burst} s a burst")
-        lines = [*report.describe(about), "", *how]
-        for table in tables:
-            lines += ["", *report.markdown(table)]
-        report.write_markdown(options.markdown, "train_step" if options.device == "cpu" else "train_step_gpu", lines)
+        report.save(options.save, "train_step", about, how, tables)
     if options.json:
         figures = {"machine": about, "models": everything, "recording": recording}
         options.json.write_text(json.dumps(figures, indent=1) + "\n")

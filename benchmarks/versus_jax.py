@@ -1,6 +1,6 @@
 """Times a training step of jaxtorch against Flax NNX, Equinox and hand-written JAX.
 
-    python benchmarks/versus_jax.py --markdown docs/performance.md
+    python benchmarks/versus_jax.py --save MACHINE
 
 The models are those of `train_step.py`, written as the documentation of Flax and of Equinox does (`flax_models.py`,
 `equinox_models.py`), with optax. Equinox is skipped where it is not installed. Measured as in `train_step.py`: interleaved

@@ -1,8 +1,8 @@
-"""Draws the README's pictures: how a loop runs, and the bars of its table of speeds.
+"""Draws the pictures of the README and of `docs/explanation`: how things go, and the bars of the README's table of speeds.
 
     python scripts/draw_pictures.py
 
-`scripts/fill_readme.py` calls this when it has written the table; a test compares the pictures with what is drawn from the README.
+`scripts/fill_readme.py` calls this when it has written the table; a test compares the pictures with what is drawn.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ COLOURS = {
     "jaxtorch, plain loop": "#e4572e", "jaxtorch compiled": "#f3a712", "PyTorch eager": "#7b8794",
     "hand-written jax.jit": "#4f86c6",
 }  # fmt: skip
+GREY = "#52606d"
+TIP = (
+    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+    f'<path d="M0,0 L8,4 L0,8 z" fill="{INK}"/></marker></defs>'
+)
+"""The tip of an arrow, which a picture with arrows defines once."""
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -117,10 +123,8 @@ RECORDED = "addmm relu addmm cross_entropy | backward of each | update of all pa
 
 def loop() -> str:
     """From the program's text to XLA's program."""
-    tip = ('<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-           f'<path d="M0,0 L8,4 L0,8 z" fill="{INK}"/></marker></defs>')  # fmt: skip
-    grey = "#52606d"
-    parts = [tip]
+    grey = GREY
+    parts = [TIP]
     parts += [box(16, 44, 272, 128), text(16, 32, "1  Python runs your loop, every time", 14)]
     parts += [text(28, 72 + 20 * i, line, 12, font=MONO) for i, line in enumerate(LOOP)]
     parts += [box(338, 44, 240, 128), text(338, 32, "2  operations are recorded", 14)]
@@ -148,9 +152,144 @@ def loop() -> str:
     return picture(880, 228, "Python records a step; XLA runs it as one program", parts)
 
 
+# -- the pictures of docs/explanation: boxes in rows, with arrows between them
+
+Row = list[tuple[str, list[str]]]
+"""Boxes from left to right: a title, and the lines in the box."""
+
+
+def flow(title: str, *rows: Row, joined: bool = True, down: bool = False) -> str:
+    """Rows of boxes. joined: arrows lead from box to box of a row; down: and from each row's last box to the next row's first."""
+    gap, left, line = 44, 24, 19
+    widths = [[max(110, *(7.1 * len(w) + 26 for w in [head, *lines])) for head, lines in row] for row in rows]
+    whole = max(sum(w) + gap * (len(w) - 1) for w in widths) + 2 * left
+    parts, y = [TIP], 30.0
+    for row, wide in zip(rows, widths, strict=True):
+        height = line * max(len(lines) for _, lines in row) + 18
+        stretched = (whole - 2 * left - gap * (len(wide) - 1)) / sum(wide)
+        x = float(left)
+        for i, ((head, lines), width) in enumerate(zip(row, wide, strict=True)):
+            width *= stretched
+            parts += [text(x + 2, y - 8, head, 13), box(x, y, width, height)]
+            parts += [text(x + 12, y + 22 + line * j, words, 12, colour=GREY) for j, words in enumerate(lines)]
+            if joined and i + 1 < len(row):
+                parts.append(arrow((x + width + 2, y + height / 2), (x + width + gap - 4, y + height / 2)))
+            x += width + gap
+        if down and row is not rows[-1]:
+            middle = y + height + 10
+            parts.append(
+                arrow(
+                    (whole - left - 60, y + height),
+                    (whole - left - 60, middle),
+                    (9, middle),
+                    (9, middle + 60),
+                    (left - 2, middle + 60),
+                )
+            )
+        y += height + 42
+    return picture(round(whole), round(y - 26), title, parts)
+
+
+def explained() -> dict[str, str]:
+    """The pictures of `docs/explanation` by name."""
+    return {
+        "kernels.svg": flow(
+            "From a call to an instruction of a program",
+            [
+                ("the call", ["z = x * y"]),
+                ("the entry, looked up", ["by operation, types", "and fixed arguments"]),
+                ("its kernel", ["traced once, as a jaxpr"]),
+                ("the program", ["kernel, slots of x and y", "z: a value without content"]),
+            ],
+        ),
+        "running.svg": flow(
+            "How a structure is run",
+            [
+                ("new", ["kernel by kernel,", "each on NumPy while", "that is quick"]),
+                ("small, and comes again", ["stays on the host:", "NumPy, or steps in C"]),
+                ("large, and comes again", ["compiled whole by XLA:", "quickly or in full"]),
+                ("known", ["the executable,", "at once"]),
+            ],
+            joined=False,
+        ),
+        "passes.svg": flow(
+            "From a program to an executable",
+            [
+                ("the program", ["kernels and slots"]),
+                ("packs", ["many small states", "in one array"]),
+                ("tables", ["read often: multiplied", "before they are read"]),
+                ("convolutions", ["channels last,", "each in its best form"]),
+            ],
+            [
+                ("options for XLA", ["which emitters, rounding", "of half precision"]),
+                ("lowering", ["native kernels on the CPU,", "cuDNN on a GPU"]),
+                ("XLA", ["fuses and compiles"]),
+                ("the executable", ["kept in the cache"]),
+            ],
+            down=True,
+        ),
+        "autograd.svg": flow(
+            "The graph, and a pass back through it",
+            [
+                ("w", ["a leaf: .grad"]),
+                ("MulBackward0", ["saved: x"]),
+                ("ReluBackward0", ["saved: its result"]),
+                ("SumBackward0", ["saved: nothing"]),
+                ("loss", ["backward() begins here,", "and goes to the left"]),
+            ],
+        ),
+        "tensors.svg": flow(
+            "Tensors that share a storage",
+            [
+                ("tensors", ["x", "y = x.T", "z = y[1]"]),
+                ("chains of views", ["none", "transpose", "transpose, select 1"]),
+                ("one storage", ["its version counts", "the writes"]),
+                ("its value", ["never changes: a write", "puts another one here"]),
+            ],
+        ),
+        "errors.svg": flow(
+            "When an error that depends on values is raised",
+            [
+                ("the operands are there?", ["looked at during the call"]),
+                ("something would catch it here?", ["the program runs now"]),
+            ],
+            [
+                ("a training step inside a try?", ["in optimizer.step(), before", "the weights change"]),
+                ("nothing around it?", ["when values are next needed"]),
+            ],
+            down=True,
+        ),
+        "random.svg": flow(
+            "Random numbers on the CPU",
+            [
+                ("manual_seed(0)", ["sets the generator's state"]),
+                ("the generator", ["PyTorch's own algorithm,", "on the host"]),
+                ("the numbers", ["an input of the program,", "so it stays the same program"]),
+            ],
+        ),
+        "transforms.svg": flow(
+            "vmap sees one example and records all of them",
+            [
+                ("the function", ["x: one example"]),
+                ("recording", ["the kernel is replaced", "by jax.vmap of it"]),
+                ("the program", ["all examples at once"]),
+            ],
+        ),
+        "compile.svg": flow(
+            "The calls of a compiled function",
+            [
+                ("first call: observed", ["what does it read,", "does it print?"]),
+                ("second call: captured", ["one program, the source", "of each input, conditions"]),
+                ("later calls: replayed", ["conditions hold: read the", "inputs, run, put results back"]),
+            ],
+        ),
+    }
+
+
 def pictures() -> dict[str, str]:
     """The pictures by name."""
-    return {"loop.svg": loop(), "speed.svg": bars((ROOT / "README.md").read_text(encoding="utf-8"))}
+    of_readme = {"loop.svg": loop(), "speed.svg": bars((ROOT / "README.md").read_text(encoding="utf-8"))}
+    return of_readme | explained()
 
 
 def draw() -> None:

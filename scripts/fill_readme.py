@@ -1,48 +1,49 @@
-"""Writes the tables of README.md: of coverage from docs/coverage.md, and, where figures are given, of speed.
+"""Writes the tables of README.md: of coverage from docs/coverage.md, of speed from benchmarks/results.
 
-    scripts/op_db_score                                                                         # docs/coverage.md
-    python benchmarks/train_step.py --markdown docs/performance.md --json figures.json
-    python scripts/fill_readme.py [figures.json]
+    scripts/op_db_score                             # docs/coverage.md
+    python benchmarks/train_step.py --save avx2     # benchmarks/results/avx2/train_step.json
+    python scripts/fill_readme.py
 
-The numbers in the README's tables are only ever written this way. The picture of the speeds is drawn anew.
+The numbers in the README's tables are only ever written this way. The pictures are drawn anew.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import draw_pictures
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-from report import duration  # noqa: E402
+import report  # noqa: E402
+import summary  # noqa: E402
 
-SIDES = {
-    "jaxtorch": "jaxtorch, plain loop", "jaxtorch-compile": "jaxtorch compiled", "torch": "PyTorch eager",
-    "torch-compile": "PyTorch torch.compile", "jax": "hand-written jax.jit",
-}  # fmt: skip
+sys.path.pop(0)
+
+MACHINE = "avx2"
+SIDES = [
+    "jaxtorch, plain loop", "jaxtorch compiled", "PyTorch eager", "PyTorch torch.compile", "hand-written jax.jit",
+]  # fmt: skip
 TYPES = ["float32", "float64", "complex64", "bfloat16", "float16", "int64", "int32", "bool"]
 OTHER_CHECKS = {
     "second": "second derivatives", "method": "as a method", "inplace": "in place", "out": "`out=`", "errors": "errors of bad calls",
 }  # fmt: skip
 
 
-def table(figures: dict[str, Any]) -> str:
-    """One row for each model, one column for each side."""
-    rows = ["| model | " + " | ".join(SIDES.values()) + " |", "|---|" + "---:|" * len(SIDES)]
-    for model, sides in figures["models"].items():
-        cells = []
-        for side in SIDES:
-            found = sides.get(side, {})
-            cells.append(("~" if found.get("noisy") else "") + duration(found["median"]) if "median" in found else "-")
-        rows.append(f"| {model} | " + " | ".join(cells) + " |")
+def table() -> str:
+    """The times of training steps: one row for each model, one column for each side."""
+    _, steps = summary.rows(MACHINE, "train_step")
+    times = {(row["model"], row["side"]): row["step"] for row in steps}
+    rows = ["| model | " + " | ".join(SIDES) + " |", "|---|" + "---:|" * len(SIDES)]
+    for model in dict.fromkeys(row["model"] for row in steps):
+        rows.append(f"| {model} | " + " | ".join(times.get((model, side), "-") for side in SIDES) + " |")
+    found = report.load(MACHINE, "train_step")
+    on = f"{found['date']}, {found['machine'].split(',')[0]}" if found else ""
     notes = (
-        "`-`: not in this run. `~`: disturbed while it was measured. "
-        "Everything else about the run is in [docs/performance.md](docs/performance.md)."
+        f"Measured {on}. `~`: disturbed while it was measured. "
+        "Everything else about the run is on the [performance page](docs/reference/performance.md)."
     )
     return "\n".join([*rows, "", notes])
 
@@ -70,15 +71,15 @@ def put(text: str, name: str, new: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n{new}\n{end}", text)
 
 
+def filled(readme: str) -> str:
+    """The README with its tables as the files have them."""
+    text = put(readme, "coverage", coverage((ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")))
+    return put(text, "train_step", table())
+
+
 def main() -> None:
-    if len(sys.argv) > 2:
-        raise SystemExit(__doc__)
     readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    text = put(text, "coverage", coverage((ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")))
-    if len(sys.argv) == 2:
-        text = put(text, "train_step", table(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
-    readme.write_text(text, encoding="utf-8")
+    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
     draw_pictures.draw()
 
 
