@@ -41,6 +41,7 @@ from .indexing import (
     plan_of,
 )
 from .putting import PUT_BY, _index_put, is_plain, put_at_once
+from .rules import C_NAMES
 from .views import unsqueeze
 
 _ndarray = np.ndarray
@@ -84,14 +85,6 @@ def _largest(dtype: dtypes.dtype) -> float:
     return float(jnp.finfo(dtype.np).max)
 
 
-C_NAMES = {
-    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
-    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
-    "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}  # fmt: skip
-"""Names of element types in some of PyTorch's messages."""
 _OVERFLOWING = {
     "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t",
 }  # fmt: skip

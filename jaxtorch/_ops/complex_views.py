@@ -1,4 +1,4 @@
-"""Views of complex numbers: as pairs of real ones, and their parts."""
+"""Views of complex numbers: as pairs of real ones, their parts, and conjugates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .._core.define.op import Array, function, op
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.tensor.views import ViewRule
 from .._core.types import dtypes
-from .views import _pairs, conjugated
+from .casting import clone
+from .views import _pairs, conjugated, negated
 
 # -- parts
 
@@ -114,3 +115,55 @@ def view_as_complex(input: Array):
     if input.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     return jax.lax.complex(input[..., 0], input[..., 1])
+
+
+# -- conjugates
+
+
+def _same_layout(size: Any, stride: Any, offset: int) -> Any:
+    return size, stride, offset
+
+
+@op(
+    function=False,
+    method=False,
+    view=ViewRule(_same_layout, lambda whole, part: jnp.conj(part)),
+    grad="ConjBackward0",
+)
+def _conj(input: Array):
+    """The complex conjugate, sharing memory with the input."""
+    return jnp.conj(input)
+
+
+@function("conj", method=True)
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
+    return _conj(input) if need_tensor(input, "conj")._value.aval.dtype.is_complex else input
+
+
+@function("is_conj", method=True)
+def is_conj(input: Tensor) -> bool:
+    """Is the tensor a conjugating view of its memory?"""
+    return conjugated(input)
+
+
+@function("is_neg", method=True)
+def is_neg(input: Tensor) -> bool:
+    """Is the tensor a negating view of its memory? The imaginary part of a conjugating view is one."""
+    return negated(input)
+
+
+@function("resolve_conj", method=True)
+def resolve_conj(input: Tensor) -> Tensor:
+    """A copy of a conjugating view; any other tensor itself."""
+    if type(input) is not Tensor:
+        need_tensor(input, "resolve_conj", "input")
+    return clone(input) if is_conj(input) else input
+
+
+@function("resolve_neg", method=True)
+def resolve_neg(input: Tensor) -> Tensor:
+    """A copy of a negating view; any other tensor itself."""
+    if type(input) is not Tensor:
+        need_tensor(input, "resolve_neg", "input")
+    return clone(input) if negated(input) else input

@@ -1,4 +1,4 @@
-"""Complex numbers: building them from parts, conjugates, angles."""
+"""Complex numbers: building them from parts, angles, and conjugates in memory of their own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from jax import lax
 
 from .._core.define.op import Array, function, op
 from .._core.tensor.tensor import Tensor, need_tensor
-from .._core.tensor.views import ViewRule
 from .._core.types import dtypes
-from .casting import clone
 from .rules import derivatives, kind, scalar_name, to_float, unbroken, zeros_mask
-from .views import conjugated, negated
 
 
 def _check_parts(first: Any, second: Any) -> None:
@@ -66,27 +63,6 @@ def _angle(z: Any) -> Any:
     return lax.atan2(z.imag, z.real)
 
 
-def _same_layout(size: Any, stride: Any, offset: int) -> Any:
-    return size, stride, offset
-
-
-@op(
-    function=False,
-    method=False,
-    view=ViewRule(_same_layout, lambda whole, part: jnp.conj(part)),
-    grad="ConjBackward0",
-)
-def _conj(input: Array):
-    """The complex conjugate, sharing memory with the input."""
-    return jnp.conj(input)
-
-
-@function("conj", method=True)
-def conj(input: Tensor) -> Tensor:
-    """The complex conjugate as a view: writes to one show in the other. A real tensor is returned itself."""
-    return _conj(input) if need_tensor(input, "conj")._value.aval.dtype.is_complex else input
-
-
 @op(function=False, method=False, elementwise=True, grad="ConjPhysicalBackward0")
 def _conj_physical(input: Array):
     """The complex conjugate, in memory of its own."""
@@ -109,31 +85,3 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 function("conj_physical_")(_conj_physical_here.inplace)
-
-
-@function("is_conj", method=True)
-def is_conj(input: Tensor) -> bool:
-    """Is the tensor a conjugating view of its memory?"""
-    return conjugated(input)
-
-
-@function("is_neg", method=True)
-def is_neg(input: Tensor) -> bool:
-    """Is the tensor a negating view of its memory? The imaginary part of a conjugating view is one."""
-    return negated(input)
-
-
-@function("resolve_conj", method=True)
-def resolve_conj(input: Tensor) -> Tensor:
-    """A copy of a conjugating view; any other tensor itself."""
-    if type(input) is not Tensor:
-        need_tensor(input, "resolve_conj", "input")
-    return clone(input) if is_conj(input) else input
-
-
-@function("resolve_neg", method=True)
-def resolve_neg(input: Tensor) -> Tensor:
-    """A copy of a negating view; any other tensor itself."""
-    if type(input) is not Tensor:
-        need_tensor(input, "resolve_neg", "input")
-    return clone(input) if negated(input) else input

@@ -20,8 +20,7 @@ from .._core.tensor import strides
 from .._core.tensor.out_tensors import refuse_shared
 from .._core.tensor.tensor import Tensor, need_tensor, strict_out, write_out
 from .._core.types import dtypes
-from .assignment import C_NAMES
-from .rules import scalar_name
+from .rules import C_NAMES, scalar_name
 
 # -- indices
 

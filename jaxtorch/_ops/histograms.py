@@ -16,9 +16,8 @@ from .._core.run.runner import known
 from .._core.tensor.tensor import Tensor, need_tensor, write_out
 from .._core.types.size import check_long, need_sizes
 from .._core.types.structseq import types
-from .assignment import C_NAMES
 from .division import quotient
-from .rules import as_double, kind, unsupported
+from .rules import C_NAMES, as_double, kind, unsupported
 from .sorting import insertion_points
 from .underived import underived
 

@@ -14,16 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._core.define.op import Array, Arrays, method, op
-from .._core.record import deferred_errors
 from .._core.record.program import emit
 from .._core.record.value_checks import Within, first, flag
 from .._core.run import capture
-from .._core.run.runner import ArrayImpl, known
+from .._core.run.runner import ArrayImpl
 from .._core.tensor import indexing, strides, view_strides
 from .._core.tensor.aliasing import check_place
 from .._core.tensor.indexing import Plan, are_within, check_operands, plan
 from .._core.tensor.layouts import normal, strides_of
-from .._core.tensor.numpy_sharing import _window
 from .._core.tensor.storage import alias_of
 from .._core.tensor.tensor import Tensor, from_host, wrap
 from .._core.tensor.views import _chain_key, _read_entry, belong_nowhere, view_alias
@@ -33,45 +31,11 @@ from .._core.types.device import cpu
 from .._core.types.grad_mode import state, watch
 from .._core.types.value import INT, Aval, Value, aval_of, marked_as
 from .casting import move
+from .host_contents import content_of, host_content
 from .views import _alias, _slice, select, unsqueeze
 
 _SELECT, _SLICE, _UNSQUEEZE = select.op, _slice.op, unsqueeze.op
 _ndarray = np.ndarray
-
-
-# -- what lies in host memory
-
-
-def host_content(t: Tensor) -> np.ndarray | None:
-    """The content as a NumPy array to be read at once; None where it is yet to be computed or elsewhere."""
-    if capture.active is not None:
-        return None
-    alias = t._alias
-    if alias is None:
-        value = t._value
-    elif alias.storage.host is not None and alias.storage.host.shared():
-        return _window(alias.storage.host, t)
-    else:
-        value = alias.read(t)
-    if watch and forward_mode.is_dual(value):
-        return None  # read on the host it would lose its tangent
-    if not deferred_errors.clean:
-        deferred_errors.look(value)
-    array = value.array
-    if type(array) is _ndarray:
-        return array
-    if type(array) is ArrayImpl and value.aval.slot is cpu.slot:
-        value.owned = False  # NumPy sees the buffer from now on
-        return np.asarray(array)
-    return None
-
-
-def frozen_content(t: Tensor) -> np.ndarray | None:
-    """As `host_content`, for arrays that are kept: nobody will ever write to them."""
-    alias = t._alias
-    if alias is not None and alias.storage.host is not None and alias.storage.host.shared():
-        return None
-    return host_content(t)
 
 
 # -- basic indices: views
@@ -291,7 +255,7 @@ def _picked(self: Tensor, index: Tensor) -> Tensor | None:
         and not watch
         and aval.shape == self._value.aval.shape[: aval.ndim]
     ):
-        _content(index)  # its number of places is needed whatever it is for
+        content_of(index)  # its number of places is needed whatever it is for
         places = host_content(index)
     content = None if places is None else host_content(self)
     if places is None or content is None or not content.ndim or content.shape[0] == 0:
@@ -432,7 +396,7 @@ def _settle(operands: Any, size: Any, fits: Any = None) -> list[Any]:
         if not isinstance(o, Tensor):
             settled.append(o)
         elif o._value.aval.dtype in (dtypes.bool_, dtypes.uint8):
-            settled.extend(np.nonzero(_content(o)))
+            settled.extend(np.nonzero(content_of(o)))
         else:
             array = host_content(o)
             if array is None:
@@ -445,11 +409,6 @@ def _settle(operands: Any, size: Any, fits: Any = None) -> list[Any]:
 
 def _shared(t: Tensor) -> bool:
     return t._alias is not None and t._alias.storage.host is not None
-
-
-def _content(t: Tensor) -> np.ndarray:
-    found = host_content(t)
-    return known(t._array()) if found is None else found
 
 
 def _flag_range(indices: Any, lengths: Any) -> None:

@@ -19,7 +19,7 @@ from .._core.tensor.sparse_value import NoContent, answers, is_sparse
 from .._core.tensor.tensor import Tensor, from_host, need_tensor, strict_out, write_out
 from .._core.types import dtypes
 from .._core.types.grad_mode import state
-from .indexing import host_content
+from .host_contents import host_content
 
 
 def _sequence(tensors: Any, name: str) -> list[Tensor]:

@@ -25,10 +25,10 @@ from .._core.tensor.tensor import Tensor, from_host, need_tensor, strict_out, wr
 from .._core.types import dtypes
 from .._core.types.value import check_long
 from .._core.types.warn_once import once
-from .assignment import C_NAMES, assignable
+from .assignment import assignable
 from .casting import cast
-from .indexing import _content
-from .rules import scalar_name
+from .host_contents import content_of
+from .rules import C_NAMES, scalar_name
 
 # -- choosing between two tensors
 
@@ -194,7 +194,7 @@ def masked_scatter(input: Array, mask: Array, source: Array):
 
 def _places(t: Tensor) -> tuple[np.ndarray, ...]:
     """The indices of the elements that are not zero, by dimension."""
-    array = _content(t)
+    array = content_of(t)
     return np.nonzero(array) if array.ndim else np.nonzero(array.reshape(1))
 
 
@@ -250,7 +250,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     if out is not None:
         refuse_shared(out, (input, mask))
     size = strides.broadcast_shapes(input._value.aval.shape, mask._value.aval.shape)
-    places = np.flatnonzero(np.broadcast_to(_content(mask), size))
+    places = np.flatnonzero(np.broadcast_to(content_of(mask), size))
     if size != input._value.aval.shape:
         own = np.arange(input._value.aval.numel).reshape(input._value.aval.shape)
         places = np.broadcast_to(own, size).reshape(-1)[places]

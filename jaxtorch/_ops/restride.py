@@ -20,7 +20,7 @@ from .._core.tensor.views import ViewRule, _arguments, belong_nowhere, set_at
 from .._core.types import dtypes
 from .._core.types.grad_mode import no_grad, state
 from .._core.types.size import need_sizes, one_by_one
-from .complexes import _conj
+from .complex_views import _conj
 from .constants import contiguous_format
 from .views import (
     _alias,

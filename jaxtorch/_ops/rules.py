@@ -233,3 +233,13 @@ def diagonal_of(x: Any, offset: int = 0) -> Any:
 def bits(x: Any) -> int:
     """The width of an integer array's elements."""
     return np.dtype(x.dtype).itemsize * 8
+
+
+C_NAMES = {
+    "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64",
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "long", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+"""Names of element types in some of PyTorch's messages."""

@@ -19,11 +19,10 @@ from .._core.tensor import strides
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.structseq import types
-from .assignment import C_NAMES
 from .casting import computed_in
 from .primitives import linear_in, natively, primitive, with_tangent
 from .reductions import axes_of, bad_call, follow, one_axis, wide
-from .rules import default_float, kind, refuse, to_float, unsupported
+from .rules import C_NAMES, default_float, kind, refuse, to_float, unsupported
 
 
 def _xlas(kind: str) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from .._core.types import dtypes
 from .._core.types.size import as_size, need_sizes
 from .._core.types.value import python_number
 from .casting import computed_in
-from .indexing import _content
+from .host_contents import content_of
 from .reductions import bad_call, need_few_dims
 from .rules import diagonal_of, refuse
 from .views import _slice, diagonal, select
@@ -148,7 +148,7 @@ def _counts(repeats: Tensor) -> np.ndarray:
         raise NotImplementedError(
             f"\"repeat_interleave_cpu\" not implemented for '{dtypes.scalar_name(repeats.dtype)}'"
         )
-    counts = _content(repeats).reshape(-1)
+    counts = content_of(repeats).reshape(-1)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
     return counts
