@@ -14,9 +14,10 @@ from jax import lax
 
 from jaxtorch._core import native
 from jaxtorch._core.compile import channels_last
-from jaxtorch._ops import _recurrent_scans as scans
-from jaxtorch._ops import activation, pool, products, standardising
-from jaxtorch._ops.attention import _heads_p
+from jaxtorch._ops.common import product_primitives
+from jaxtorch._ops.nn import activation, pooling, standardize
+from jaxtorch._ops.nn import recurrent_loops as scans
+from jaxtorch._ops.nn.attention import _heads_p
 
 Operation = tuple[Callable[..., Any], list[tuple[int, ...]]]
 
@@ -67,9 +68,9 @@ def operations() -> dict[str, Operation]:
         "attention, 64 heads of 128x32": (lambda *a: attention(*a, causal=False), heads),
         "attention, causal": (lambda *a: attention(*a, causal=True), heads),
         "attention, masked": (lambda *a: attention(*a, mask, causal=False), heads),
-        "32 products of 128x128x128": (products.times, [(32, 128, 128)] * 2),
+        "32 products of 128x128x128": (product_primitives.times, [(32, 128, 128)] * 2),
         "64 products of 128x32x128, right one turned": (
-            lambda a, b: products.times(a, jnp.swapaxes(b, 1, 2)),
+            lambda a, b: product_primitives.times(a, jnp.swapaxes(b, 1, 2)),
             [(64, 128, 32)] * 2,
         ),
         "convolution by channel, 16x64x32x32": (convolution_of(64, 1), [small, (64, 1, 3, 3)]),
@@ -96,7 +97,9 @@ def layers() -> dict[str, Operation]:
     ]
     sizes += [(1024, 128, 512), (2080, 128, 384), (128, 1024, 1024), (1024, 256, 1024), (1024, 1024, 256)]
     sizes += [(1024, 512, 1024), (4096, 1024, 1024), (1024, 4096, 512), (512, 2048, 2048)]
-    return {"x".join(map(str, (m, k, n))): (products.times_and_plus, [(m, k), (n, k), (n,)]) for m, k, n in sizes}
+    return {
+        "x".join(map(str, (m, k, n))): (product_primitives.times_and_plus, [(m, k), (n, k), (n,)]) for m, k, n in sizes
+    }
 
 
 def in_plain_jax() -> dict[str, tuple[Callable[..., Any], Operation]]:
@@ -112,24 +115,24 @@ def in_plain_jax() -> dict[str, tuple[Callable[..., Any], Operation]]:
 
     def windows(x: Any) -> Any:
         ones = (1, 1)
-        return pool._max_values(x, 2, (2, 2), (2, 2), (0, 0), ones, (x.shape[2] // 2, x.shape[3] // 2))
+        return pooling._max_values(x, 2, (2, 2), (2, 2), (0, 0), ones, (x.shape[2] // 2, x.shape[3] // 2))
 
     index = jnp.asarray(np.random.default_rng(0).integers(0, 256, (8, 128)))
-    rows, row = [(2080, 128), (128,), (128,)], functools.partial(standardising.layer_norm_p.bind, eps=1e-5)
+    rows, row = [(2080, 128), (128,), (128,)], functools.partial(standardize.layer_norm_p.bind, eps=1e-5)
     return {
         "maxima of 2x2, 64x6x28x28": (pooled, (windows, [images])),
         "maxima of 2x2, 32x64x32x32": (pooled, (windows, [(32, 64, 32, 32)])),
         "layer normalisation, 2080x128": (lambda x, w, b: normed(x, (1,)) * w + b, (row, rows)),
         "batch normalisation, 32x64x32x32": (
             lambda x: normed(x, (0, 2, 3)),
-            (lambda x: standardising.standardised(x, (0, 2, 3), 1e-5), [(32, 64, 32, 32)]),
+            (lambda x: standardize.standardised(x, (0, 2, 3), 1e-5), [(32, 64, 32, 32)]),
         ),
         "gelu, 2080x512": (
             functools.partial(jax.nn.gelu, approximate=False),
             (activation._gelu_p.bind, [(2080, 512)]),
         ),
         "softmax, 4096x128": (jax.nn.softmax, (lambda x: activation.softmax_of(x, 1), [(4096, 128)])),
-        "a bias, 2080x512": (lambda x, row: x + row, (products.plus_row, [(2080, 512), (512,)])),
+        "a bias, 2080x512": (lambda x, row: x + row, (product_primitives.plus_row, [(2080, 512), (512,)])),
         "convolution 1-1, 3x3, 4x128x128": (
             convolution_of(1, 1),
             (convolution_of(1, 1), [(4, 1, 128, 128), (1, 1, 3, 3)]),
@@ -174,7 +177,7 @@ def with_and_without(fn: Callable[..., Any], arrays: tuple[Any, ...]) -> dict[st
 def layer_ways(fn: Callable[..., Any], arrays: tuple[Any, ...]) -> dict[str, Any]:
     """The program with no product in the kernels, with all of them, and as chosen."""
     found = {"xla": without_kernels(fn, arrays)}
-    with mock.patch.multiple(products, _SMALL=1 << 60, _pays=lambda *_: True):
+    with mock.patch.multiple(product_primitives, _SMALL=1 << 60, _pays=lambda *_: True):
         found["native"] = program(fn, arrays)
     return found | {"chosen": program(fn, arrays)}
 

@@ -42,7 +42,7 @@ from ._core.types.grad_mode import (
 )
 from ._core.types.size import Size
 from ._install import install, uninstall
-from ._ops.constants import (
+from ._ops.types.constants import (
     channels_last,
     channels_last_3d,
     contiguous_format,
@@ -66,7 +66,9 @@ from ._ops.constants import (
 
 _collecting = _gc.isenabled()
 _gc.disable()  # until all is imported: what is made here stays, so that looking through it is in vain
-_ops.install()
+from ._ops import families as _families  # noqa: E402
+
+_families.install()
 _tensor.install()
 _recorder.begin()
 if _log.logger.isEnabledFor(20):

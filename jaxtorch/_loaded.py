@@ -20,7 +20,7 @@ from ._core.types.device import cpu, device, jax_devices
 from ._core.types.dtypes import dtype
 from ._core.types.reference_counts import LISTED, counted
 from ._core.types.size import Size
-from ._ops.constants import _SCHEMES, _layout, qscheme
+from ._ops.types.constants import _SCHEMES, _layout, qscheme
 from ._saving import OWN_PRIORITY, STORAGES, packages
 from ._tensor.storage_types import TypedStorage
 from ._tensor.storage_types import of as storage_of

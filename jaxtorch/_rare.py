@@ -16,8 +16,8 @@ from ._core.tensor.tensor import Tensor, need_tensor
 from ._core.types import dtypes
 from ._core.types.grad_mode import Anomaly, no_grad, set_anomaly
 from ._core.types.warn_once import warn
-from ._ops import embedding as _embedding
-from ._ops.casting import as_dtype
+from ._ops.nn import embedding as _embedding
+from ._ops.types.casting import as_dtype
 from ._tensor.memory import shared_file
 from ._tensor.storage_types import TypedStorage, UntypedStorage
 from .amp import GradScaler as GradScaler

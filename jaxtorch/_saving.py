@@ -26,7 +26,7 @@ from ._core.types import dtypes
 from ._core.types.device import device
 from ._core.types.dtypes import dtype
 from ._core.types.size import Size
-from ._ops.constants import layout, memory_format, qscheme
+from ._ops.types.constants import layout, memory_format, qscheme
 from ._tensor.conversion import to_numpy
 from ._tensor.storage_types import TypedStorage, UntypedStorage
 from .nn.parameter import Parameter

@@ -16,7 +16,7 @@ from ._compile import calling as _calling
 from ._compile import compile
 from ._core.run import capture as _capture
 from ._core.tensor.tensor import Tensor as _Tensor
-from ._ops.construction import as_tensor as _as_tensor
+from ._ops.creation.from_data import as_tensor as _as_tensor
 from .utils._pytree import tree_map_only as _tree_map_only
 
 __all__ = [

@@ -11,7 +11,7 @@ from ._core.tensor.tensor import Tensor
 from ._core.types.device import device as device
 from ._core.types.dtypes import dtype as dtype
 from ._core.types.size import Size
-from ._ops.constants import layout as layout
+from ._ops.types.constants import layout as layout
 
 __all__ = ["Device", "FileLike", "Number", "Storage"]
 

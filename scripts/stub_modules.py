@@ -160,10 +160,13 @@ class Namespace:
             return f"{self.imports[name]} as {name}"
         if isinstance(item, type) and name not in self.defined:
             homes = [
-                p for p in sorted((PACKAGE / "_ops").glob("*.py")) if f"\nclass {name}" in p.read_text(encoding="utf-8")
+                p
+                for p in sorted((PACKAGE / "_ops").rglob("*.py"))
+                if f"\nclass {name}" in p.read_text(encoding="utf-8")
             ]
             if homes:
-                return f"from {self.up}_ops.{homes[0].stem} import {name} as {name}"
+                where = ".".join(homes[0].relative_to(PACKAGE).with_suffix("").parts)
+                return f"from {self.up}{where} import {name} as {name}"
         return ""
 
     def lines(self, name: str, item: Any) -> list[str]:

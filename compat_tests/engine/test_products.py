@@ -11,7 +11,7 @@ import torch as pytorch
 import jaxtorch
 from jaxtorch._core import native
 from jaxtorch._core.compile.context import tracing_for
-from jaxtorch._ops import products
+from jaxtorch._ops.common import product_primitives
 
 
 def _derivatives(torch, fn, arrays):
@@ -91,7 +91,7 @@ def test_which_layers_run_in_the_kernels_depends_on_the_processor(
 
         def layer(x, w, b):
             with tracing_for("cpu"):
-                return products.times_and_plus(x, w, b)
+                return product_primitives.times_and_plus(x, w, b)
 
         found.append(int("jaxtorch_linear" in jax.jit(layer).lower(x, w, b).as_text()))
         np.testing.assert_allclose(layer(x, w, b), np.full((rows, columns), inner + 1.0))

@@ -17,8 +17,8 @@ from jaxtorch._core import native
 from jaxtorch._core.compile import embedding_products
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
-from jaxtorch._ops.embedding import _picked_p
-from jaxtorch._ops.products import times, times_transposed
+from jaxtorch._ops.common.product_primitives import times, times_transposed
+from jaxtorch._ops.nn.embedding import _picked_p
 
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")
 recorded = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs of several operations in immediate mode")

@@ -21,11 +21,11 @@ from jax import lax
 from jaxtorch._core import native
 from jaxtorch._core.compile import convolution
 from jaxtorch._core.compile.convolution import Window
-from jaxtorch._ops._recurrent_scans import gru_scan, lstm_scan, rnn_scan
-from jaxtorch._ops.activation import _gelu, _gelu_p
-from jaxtorch._ops.attention import _heads_p
-from jaxtorch._ops.products import times, times_and_plus, times_transposed
-from jaxtorch._ops.standardising import layer_norm_p
+from jaxtorch._ops.common.product_primitives import times, times_and_plus, times_transposed
+from jaxtorch._ops.nn.activation import _gelu, _gelu_p
+from jaxtorch._ops.nn.attention import _heads_p
+from jaxtorch._ops.nn.recurrent_loops import gru_scan, lstm_scan, rnn_scan
+from jaxtorch._ops.nn.standardize import layer_norm_p
 
 built = pytest.mark.skipif(not native.available(), reason="the kernels in C++ were not built here")
 

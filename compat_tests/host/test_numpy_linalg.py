@@ -15,7 +15,7 @@ from jaxtorch._core.compile.context import x64
 from jaxtorch._core.host import tiering
 from jaxtorch._core.host.numpy_program import Doubt, NumpyProgram
 from jaxtorch._core.record.program import IMMEDIATE
-from jaxtorch._ops.linalg_factor import linalg_cholesky
+from jaxtorch._ops.linalg.qr_and_cholesky import linalg_cholesky
 
 SHAPES = [(5, 5), (2, 3, 4, 4), (7, 3), (3, 7), (2, 40, 36), (1, 1), (0, 3, 3), (0, 3), (3, 0)]
 KINDS = {np.float32: 3e-5, np.float64: 1e-12, np.complex64: 3e-5, np.complex128: 1e-12}

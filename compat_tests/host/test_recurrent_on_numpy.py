@@ -13,7 +13,7 @@ import pytest
 from jaxtorch._core.compile.context import x64
 from jaxtorch._core.host import numpy_recurrent
 from jaxtorch._core.host.numpy_program import NumpyProgram
-from jaxtorch._ops import _recurrent_scans as scans
+from jaxtorch._ops.nn import recurrent_loops as scans
 
 STEPS, ROWS, WIDTH = 5, 3, 4
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}

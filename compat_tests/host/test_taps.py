@@ -14,7 +14,7 @@ import jaxtorch as torch
 from jaxtorch._core import native
 from jaxtorch._core.host import tiering
 from jaxtorch._core.run import runner
-from jaxtorch._ops import taps as own
+from jaxtorch._ops.nn import weighted_gather as own
 
 WAYS = [
     "plain",

@@ -6,6 +6,7 @@ import ast
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -97,11 +98,24 @@ def test_the_package_never_imports_pytorch(path: Path):
     assert not found
 
 
-@pytest.mark.parametrize("name", ["_core", "_ops"])
-def test_a_readme_names_each_file(name: str):
-    folder = ROOT / "jaxtorch" / name
-    text = (folder / "README.md").read_text(encoding="utf-8")
-    assert [p.name for p in sorted(folder.glob("[!_]*.py")) if f"`{p.stem}`" not in text] == []
+@pytest.mark.parametrize("name, pattern", [("_core", "[!_]*.py"), ("_ops", "**/[!_]*.py")], ids=["_core", "_ops"])
+def test_a_readme_names_each_file(name: str, pattern: str):
+    """That of its folder, or else that of the folder above."""
+    missing = []
+    for path in sorted((PACKAGE / name).glob(pattern)):
+        readme = next(p / "README.md" for p in path.parents if (p / "README.md").is_file())
+        text = readme.read_text(encoding="utf-8")
+        missing += [label(path)] * (f"`{path.stem}`" not in text and f"`{path.name}`" not in text)
+    assert missing == []
+
+
+def test_families_of_operations_import_one_way():
+    arrows: dict[str, set[str]] = {}
+    for path in sorted((PACKAGE / "_ops").rglob("*.py")):
+        family = path.relative_to(PACKAGE / "_ops").parts[0].removesuffix(".py")
+        found = [name.split(".") for _, name in imported_modules(tree(path), path) if name.startswith("jaxtorch._ops.")]
+        arrows.setdefault(family, set()).update(parts[2] for parts in found if parts[2] != family)
+    list(TopologicalSorter(arrows).static_order())  # raises CycleError, which names the families of a circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)

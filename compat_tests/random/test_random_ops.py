@@ -355,7 +355,7 @@ def test_drawing_on_a_device_takes_a_key_that_moves_on():
     keys = [core_random.key_of(None, slot).tolist() for _ in range(2)]
     assert keys[0] != keys[1]
     from jaxtorch._core.tensor.tensor import from_host
-    from jaxtorch._ops.random import _draw_on
+    from jaxtorch._ops.random.random import _draw_on
 
     def drawn(kind, a, b, dtype=jaxtorch.float32):
         key = from_host(core_random.key_of(None, slot))

@@ -21,9 +21,9 @@ from .._core.types.grad_mode import is_grad_enabled as is_grad_enabled
 from .._core.types.size import Size as Size
 from .._jit_internal import ScriptObject as ScriptObject
 from .._library.tags import Tag as Tag
-from .._ops.constants import layout as layout
-from .._ops.constants import memory_format as memory_format
-from .._ops.linalg_rules import LinAlgError as _LinAlgError
+from .._ops.linalg.checks import LinAlgError as _LinAlgError
+from .._ops.types.constants import layout as layout
+from .._ops.types.constants import memory_format as memory_format
 from ..jit import Future as Future
 from ..jit import ScriptFunction as ScriptFunction
 from ..overrides import DisableTorchFunction as DisableTorchFunction

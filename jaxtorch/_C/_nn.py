@@ -8,7 +8,8 @@ from typing import Any
 from .._core.tensor.tensor import Tensor
 from .._core.types.device import device as _device
 from .._core.types.dtypes import dtype as _dtype
-from .._ops import resample, torch_forms
+from .._ops.nn import resampling
+from .._ops.other_forms import torch_forms
 from ..nn import functional as _functional
 
 
@@ -59,7 +60,7 @@ def _upsampling(name: str) -> Callable[..., Any]:
                 raise RuntimeError("Must specify exactly one of output_size and scale_factors")
             output_size = [int(size * f) for size, f in zip(input.shape[-n:], factors, strict=True)]
         factors = None if factors is None else tuple(map(float, factors))
-        return resample._upsample(input, tuple(output_size), mode, align, factors, name.endswith("_aa"))
+        return resampling._upsample(input, tuple(output_size), mode, align, factors, name.endswith("_aa"))
 
     upsample.__name__ = upsample.__qualname__ = name
     return upsample

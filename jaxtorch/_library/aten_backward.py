@@ -12,7 +12,8 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import enable_grad, no_grad
-from .._ops import activation, torch_forms
+from .._ops.nn import activation
+from .._ops.other_forms import torch_forms
 from ..autograd._gradients import grad
 from ..nn import functional
 

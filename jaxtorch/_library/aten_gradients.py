@@ -14,7 +14,7 @@ from .._core.dispatch.torch_dispatch import Derivative, derivatives, saved_resul
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import default_device
-from .._ops.constants import strided
+from .._ops.types.constants import strided
 from .aten_rules import _END, aten
 from .aten_table import show
 

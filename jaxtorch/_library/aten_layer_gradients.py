@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.dispatch.torch_dispatch import Derivative, refused
 from .._core.tensor.tensor import Tensor
-from .._ops.constants import strided
+from .._ops.types.constants import strided
 from .aten_gradients import nothing, of
 from .aten_rules import aten
 from .aten_table import show

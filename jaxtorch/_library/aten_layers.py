@@ -9,8 +9,8 @@ from typing import Any
 from .._core.dispatch.torch_dispatch import refused, rules
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
-from .._ops.constants import strided
-from .._ops.typeinfo import finfo
+from .._ops.types.constants import strided
+from .._ops.types.typeinfo import finfo
 from .aten_making import bernoulli
 from .aten_rules import aten, made_of
 from .aten_table import show
@@ -65,7 +65,7 @@ def _logsigmoid(input: Tensor) -> Tensor:
 
 @made_of("_drop")
 def _drop(input: Tensor, p: float, inplace: bool, feature: bool) -> Tensor:
-    """What all dropout but alpha dropout ends in (`_ops/dropout.py`), where there is something to drop."""
+    """What all dropout but alpha dropout ends in (`_ops/nn/dropout.py`), where there is something to drop."""
     if p == 1:
         noise = aten("zeros")([], dtype=input.dtype, layout=strided, device=input.device)
     else:

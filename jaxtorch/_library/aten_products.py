@@ -9,8 +9,8 @@ from .._core.define.op import registry
 from .._core.dispatch.torch_dispatch import Derivative, refused, rules
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
-from .._ops import einsum as _einsum
-from .._ops.constants import strided
+from .._ops.linalg import einsum as _einsum
+from .._ops.types.constants import strided
 from .aten_gradients import of
 from .aten_rules import aten, made_of
 from .aten_table import show

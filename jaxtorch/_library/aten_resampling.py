@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from .._ops import resample
+from .._ops.nn import resampling
 from .aten_backward import FUNCTIONS, _gradients
 
 KINDS = {f"upsample_nearest{n}d": ("nearest", n) for n in (1, 2, 3)}
@@ -24,7 +24,7 @@ def _operation(name: str, mode: str) -> None:
     def run(x: Tensor, size: Any, rest: Any) -> Tensor:
         align, *scales = rest if aligned else (False, *rest)
         factors = None if not scales or scales[0] is None else tuple(map(float, scales))
-        return resample._upsample(x, tuple(size), mode, bool(align), factors, name.endswith("_aa"))
+        return resampling._upsample(x, tuple(size), mode, bool(align), factors, name.endswith("_aa"))
 
     def forward(self: Tensor, output_size: Any, *rest: Any) -> Tensor:
         return run(self, output_size, rest)
@@ -52,7 +52,7 @@ def _sampled(n: int) -> Callable[..., Any]:
         modes, paddings = list(MODES), list(PADDINGS)
 
         def run(x: Tensor, g: Tensor) -> Tensor:
-            return resample._grid_sample(x, g, modes[mode], paddings[padding], align)
+            return resampling._grid_sample(x, g, modes[mode], paddings[padding], align)
 
         first, second = _gradients(run, [input, grid], grad_output)
         return first if output_mask[0] else None, second

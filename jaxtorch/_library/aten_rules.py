@@ -18,7 +18,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import resolve
 from .._core.types.grad_mode import no_grad, state
-from .._ops.constants import contiguous_format, strided
+from .._ops.types.constants import contiguous_format, strided
 from .aten_table import as_given, show
 from .operators import namespace
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.define.op import functions, methods, registry
 from .._core.types.dtypes import uint8
-from .._ops import constants as layouts
+from .._ops.types import constants as layouts
 from .._rare import cond, while_loop
 from ..autograd.profiler import record_function
 from . import aten, operators

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from .._core.define.op import Array, op
-from .gather import flag_outside
-from .sorting import sorted_with
+from .indexing.gather import flag_outside
+from .reductions.sorting import sorted_with
 
 
 @op(function=False, method=False, out=False, grad="ToDenseBackward0")

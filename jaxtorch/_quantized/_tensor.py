@@ -16,8 +16,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import cpu, default_device
 from .._core.types.value import Value, aval_of
-from .._ops import constants
-from .._ops import quantize as _ops
+from .._ops.quantized import quantize as _ops
+from .._ops.types import constants
 from .._tensor.conversion import to_numpy
 
 RANGES = {"qint8": (-128, 127), "quint8": (0, 255), "qint32": (-(1 << 31), (1 << 31) - 1)}

@@ -9,8 +9,8 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.types import dtypes
-from .._ops import constants
-from .._ops import quantize as _ops
+from .._ops.quantized import quantize as _ops
+from .._ops.types import constants
 from ..nn import functional as F
 from ._tensor import BITS, RANGES, QuantizedTensor, Scheme, like, make, per_tensor, quantized, values
 

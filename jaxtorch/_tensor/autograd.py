@@ -26,7 +26,7 @@ from .._core.types.grad_mode import finished, no_grad, state
 from .._core.types.removable_handle import RemovableHandle
 from .._core.types.value import DETACHED
 from .._core.types.warn_once import once, warn
-from .._ops.constants import preserve_format
+from .._ops.types.constants import preserve_format
 from ._members import Members
 from .properties import member as _member  # noqa: F401
 

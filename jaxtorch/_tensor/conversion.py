@@ -23,7 +23,7 @@ from .._core.types.device import cpu, default_device
 from .._core.types.grad_mode import UNKNOWN, refuse_taped, state, watch
 from .._core.types.reference_counts import LISTED, counted
 from .._core.types.warn_once import scalar_with_gradient
-from .._ops.indexing import rows_on_host
+from .._ops.indexing.getitem import rows_on_host
 from ._members import Members
 from .interop import from_jax
 from .memory import copied

@@ -22,7 +22,7 @@ from .._core.types.device import cpu, resolve
 from .._core.types.device import device as device_named
 from .._core.types.grad_mode import UNKNOWN, refuse_taped, state
 from .._core.types.value import Value, aval_of
-from .._ops import construction
+from .._ops.creation import from_data
 from ._members import Members
 
 MEMBERS = Members()
@@ -169,7 +169,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return from_array(jax.dlpack.from_dlpack(ext_tensor))
 
 
-construction.from_capsule = from_dlpack
+from_data.from_capsule = from_dlpack
 
 
 class _Capsule:

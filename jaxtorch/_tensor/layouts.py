@@ -14,7 +14,7 @@ from .._core.tensor.sparse_value import is_sparse, makers
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.size import kind_name
-from .._ops import constants
+from .._ops.types import constants
 from ._members import Members
 
 MEMBERS = Members()

@@ -17,7 +17,7 @@ from .._core.types import dtypes
 from .._core.types.device import device
 from .._core.types.grad_mode import state
 from .._core.types.size import Size
-from .._ops.constants import contiguous_format, memory_format, need_format, preserve_format, strided
+from .._ops.types.constants import contiguous_format, memory_format, need_format, preserve_format, strided
 from ._members import Members
 from .memory import address
 

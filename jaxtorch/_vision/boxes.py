@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.run.runner import known
 from .._core.tensor.tensor import Tensor, from_host
-from .._ops.rules import unsupported
+from .._ops.common.rules import unsupported
 
 
 def _need(dets: Tensor, scores: Tensor) -> None:

@@ -7,7 +7,7 @@ from jax import lax
 
 from .._core.define.op import Array, op
 from .._core.tensor.tensor import Tensor
-from .._ops.rules import kind, unsupported
+from .._ops.common.rules import kind, unsupported
 
 _ASSERTED = (
     "Expected {} to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement "

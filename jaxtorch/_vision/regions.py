@@ -15,7 +15,7 @@ from .._core.define.op import Array, op
 from .._core.run.runner import known
 from .._core.tensor.tensor import Tensor, from_host
 from .._core.types import dtypes
-from .._ops.rules import kind, unsupported
+from .._ops.common.rules import kind, unsupported
 
 
 def check(name: str, input: Tensor, rois: Tensor) -> None:

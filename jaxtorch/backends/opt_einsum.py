@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from .._ops.einsum import plan_by
+from .._ops.linalg.einsum import plan_by
 from . import _flags
 
 __all__ = ["enabled", "flags", "get_opt_einsum", "is_available", "set_flags", "strategy"]

@@ -12,8 +12,8 @@ from .._core.tensor.tensor import Tensor
 from .._core.types.device import device as _device
 from .._core.types.device import jax_devices as _jax_devices
 from .._core.types.foreign_errors import OutOfMemoryError as OutOfMemoryError
-from .._ops.casting import _LEGACY
-from .._ops.legacy import legacy_type as _legacy_type
+from .._ops.creation.legacy_constructors import legacy_type as _legacy_type
+from .._ops.types.casting import _LEGACY
 from . import amp as amp
 from .streams import Event, Stream, StreamContext, current_stream, default_stream, set_stream, stream
 

@@ -12,7 +12,7 @@ from .._core.types import dtypes
 from .._core.types.grad_mode import no_grad
 from .._core.types.size import Size
 from .._names import broadcast_shapes
-from .._ops.typeinfo import finfo
+from .._ops.types.typeinfo import finfo
 from ..nn import functional as F
 
 torch: Any = SimpleNamespace(**functions)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .._core.dispatch.torch_function import activate
 from .._core.types.device import device
 from .._core.types.dtypes import dtype
-from .._ops.constants import layout, memory_format
+from .._ops.types.constants import layout, memory_format
 from ..overrides import resolve_name
 from .node import Node, map_aggregate
 

@@ -15,7 +15,7 @@ from .._core.tensor.tensor import Tensor
 from .._core.types.device import device
 from .._core.types.grad_mode import state
 from .._library import aten as _aten
-from .._ops import constants
+from .._ops.types import constants
 from ..amp._settings import settings
 from ..nn import functional as F
 from ._attention import Padded, encoder_layer, is_left_aligned, native_attention, padded

@@ -13,7 +13,7 @@ from .._core.define.op import functions, methods
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import device
-from .._ops.constants import layout, memory_format
+from .._ops.types.constants import layout, memory_format
 from ..nn import functional as F
 from ._operations import OWN
 from ._same_names import SAME

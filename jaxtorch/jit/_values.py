@@ -12,7 +12,7 @@ from typing import Any
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.device import device
-from .._ops import constants
+from .._ops.types import constants
 from ._scripted import Error
 
 CODES: list[Any] = [

@@ -17,7 +17,7 @@ from .._core.types.dtypes import dtype as _dtype
 from .._core.random.generator import Generator
 from .._core.types.size import Size
 from .._core.tensor.tensor import Tensor
-from .._ops.linalg_rules import LinAlgError as LinAlgError
+from .._ops.linalg.checks import LinAlgError as LinAlgError
 
 # Methods and element types are called int, float, bool, type, ...: where they are defined, these are the builtin ones.
 _bool: TypeAlias = builtins.bool

@@ -8,7 +8,7 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.dispatch.torch_function import disable_subclass
 from .._core.tensor.tensor import Tensor
-from .._ops import constants
+from .._ops.types import constants
 from ._tensor import NestedTensor as _NestedTensor
 from ._tensor import Ragged as _Ragged
 from ._tensor import _flat, _like, _made

@@ -18,7 +18,7 @@ from .._core.tensor import strides
 from .._core.tensor.tensor import Tensor
 from .._core.types.size import Size
 from .._core.types.warn_once import once
-from .._ops import constants
+from .._ops.types import constants
 
 Shapes = tuple[tuple[int, ...], ...]
 

@@ -10,11 +10,11 @@ from .._core.define.op import functions
 from .._core.dispatch import torch_dispatch
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.types.dtypes import bool_
-from .._ops.activation import softmax
-from .._ops.attention import scaled_dot_product_attention
-from .._ops.dropout import dropout
-from .._ops.linear import linear
-from .._ops.padding import pad
+from .._ops.nn.activation import softmax
+from .._ops.nn.attention import scaled_dot_product_attention
+from .._ops.nn.dropout import dropout
+from .._ops.nn.linear import linear
+from .._ops.nn.padding import pad
 
 
 def _none_or_dtype(input: Tensor | None) -> Any:

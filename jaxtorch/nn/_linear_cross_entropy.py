@@ -9,8 +9,8 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.types import dtypes
-from .._ops.linear import linear
-from .._ops.loss import cross_entropy
+from .._ops.losses.classification import cross_entropy
+from .._ops.nn.linear import linear
 
 _ACCUMULATORS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 

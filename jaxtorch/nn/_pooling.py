@@ -10,8 +10,8 @@ from typing import Any
 from .._core.define import op as _op
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.types.size import need_sizes
-from .._ops import pool as _pool
-from .._ops import pool_adaptive as _adaptive
+from .._ops.nn import adaptive_pooling as _adaptive
+from .._ops.nn import pooling as _pool
 
 _SPATIAL = (1, 2, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._ops.loss import legacy_reduction as legacy_get_string
+from .._ops.losses.classification import legacy_reduction as legacy_get_string
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 

@@ -13,7 +13,7 @@ import numpy as np
 from .._core.define.signature import need_kind
 from .._core.tensor.tensor import Tensor
 from .._core.types.size import need_sizes
-from .._ops import resample as _resample
+from .._ops.nn import resampling as _resample
 
 _MODES = {
     ("nearest", 3): "nearest", ("nearest", 4): "nearest", ("nearest", 5): "nearest",

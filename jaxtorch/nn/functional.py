@@ -13,10 +13,29 @@ from .._jit_internal import BroadcastingList1 as BroadcastingList1
 from .._jit_internal import BroadcastingList2 as BroadcastingList2
 from .._jit_internal import BroadcastingList3 as BroadcastingList3
 from .._jit_internal import boolean_dispatch as boolean_dispatch
-from .._ops import activation as _activation
-from .._ops import loss_distance as _loss
-from .._ops import norm as _norm
-from .._ops.activation import (
+from .._ops.linalg.distance import pdist
+from .._ops.losses import regression as _loss
+from .._ops.losses.classification import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    soft_margin_loss,
+)
+from .._ops.losses.ctc import ctc_loss
+from .._ops.losses.regression import (
+    gaussian_nll_loss,
+    kl_div,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    poisson_nll_loss,
+    triplet_margin_loss,
+)
+from .._ops.nn import activation as _activation
+from .._ops.nn import normalization as _norm
+from .._ops.nn.activation import (
     gelu,
     gumbel_softmax,
     hardshrink,
@@ -27,8 +46,9 @@ from .._ops.activation import (
     softsign,
     tanhshrink,
 )
-from .._ops.attention import scaled_dot_product_attention
-from .._ops.conv import (
+from .._ops.nn.adaptive_pooling import adaptive_avg_pool1d
+from .._ops.nn.attention import scaled_dot_product_attention
+from .._ops.nn.convolution import (
     conv1d,
     conv2d,
     conv3d,
@@ -39,29 +59,10 @@ from .._ops.conv import (
     fold,
     unfold,
 )
-from .._ops.ctc import ctc_loss
-from .._ops.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from .._ops.embedding import embedding, embedding_bag, one_hot
-from .._ops.linalg_distance import pdist
-from .._ops.linear import bilinear, linear
-from .._ops.loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    multilabel_soft_margin_loss,
-    nll_loss,
-    soft_margin_loss,
-)
-from .._ops.loss_distance import (
-    gaussian_nll_loss,
-    kl_div,
-    margin_ranking_loss,
-    multi_margin_loss,
-    multilabel_margin_loss,
-    poisson_nll_loss,
-    triplet_margin_loss,
-)
-from .._ops.norm import (
+from .._ops.nn.dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .._ops.nn.embedding import embedding, embedding_bag, one_hot
+from .._ops.nn.linear import bilinear, linear
+from .._ops.nn.normalization import (
     batch_norm,
     cosine_similarity,
     instance_norm,
@@ -70,12 +71,11 @@ from .._ops.norm import (
     pairwise_distance,
     rms_norm,
 )
-from .._ops.padding import pad
-from .._ops.pool import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d
-from .._ops.pool_adaptive import adaptive_avg_pool1d
-from .._ops.resample import channel_shuffle, pixel_shuffle, pixel_unshuffle
-from .._ops.resample import channel_shuffle as native_channel_shuffle
-from .._ops.response_norm import local_response_norm as _local_response_norm
+from .._ops.nn.padding import pad
+from .._ops.nn.pooling import avg_pool1d, avg_pool2d, avg_pool3d, lp_pool1d, lp_pool2d, lp_pool3d
+from .._ops.nn.resampling import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from .._ops.nn.resampling import channel_shuffle as native_channel_shuffle
+from .._ops.nn.response_norm import local_response_norm as _local_response_norm
 from ..overrides import handle_torch_function as handle_torch_function
 from ..overrides import has_torch_function as has_torch_function
 from ..overrides import has_torch_function_unary as has_torch_function_unary

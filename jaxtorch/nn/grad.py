@@ -8,7 +8,7 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import enable_grad, is_grad_enabled
-from .._ops.conv import conv1d, conv2d, conv3d
+from .._ops.nn.convolution import conv1d, conv2d, conv3d
 from ..autograd._gradients import grad
 
 __all__ = ["conv1d_input", "conv1d_weight", "conv2d_input", "conv2d_weight", "conv3d_input", "conv3d_weight"]

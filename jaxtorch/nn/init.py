@@ -15,7 +15,7 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types.grad_mode import no_grad
-from .._ops.linalg_factor import linalg_qr as _qr
+from .._ops.linalg.qr_and_cholesky import linalg_qr as _qr
 from ..overrides import handle_torch_function, has_torch_function_unary
 
 _LINEAR = frozenset("linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d sigmoid".split())

@@ -8,8 +8,8 @@ from typing import Any
 
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes, grad_mode
-from .._ops.complex_views import view_as_real
-from .._ops.typeinfo import get_default_dtype
+from .._ops.shapes.complex_views import view_as_real
+from .._ops.types.typeinfo import get_default_dtype
 from ..nn.parameter import Parameter
 
 _foreach_supported_types = [Tensor, Parameter]

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from .._core.types import dtypes
-from .._ops.assignment import C_NAMES
+from .._ops.indexing.setitem import C_NAMES
 from . import _half_rules
 from ._half_rules import in_halves
 from ._joining import by_elements

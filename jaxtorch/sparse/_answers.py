@@ -15,8 +15,8 @@ from .._core.tensor import strides
 from .._core.tensor.sparse_value import answers
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
-from .._ops import constants
 from .._ops import sparse as _ops
+from .._ops.types import constants
 from ._convert import coalesce, compress, flat_places, index_tensor, to_coo, to_dense
 from ._refused import refuse_layout, refuse_sizes
 from ._tensor import (

@@ -10,8 +10,8 @@ import numpy as np
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor, write_out
 from .._core.types import dtypes
-from .._ops import constants
 from .._ops import sparse as _ops
+from .._ops.types import constants
 from ._tensor import (
     BLOCKED,
     COLUMN_COMPRESSED,

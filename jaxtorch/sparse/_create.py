@@ -17,8 +17,8 @@ from .._core.types import dtypes
 from .._core.types.grad_mode import state
 from .._core.types.size import need_sizes
 from .._core.types.warn_once import once
-from .._ops import constants
-from .._ops.casting import as_dtype
+from .._ops.types import constants
+from .._ops.types.casting import as_dtype
 from ._convert import check_bounds
 from ._tensor import (
     BLOCKED,

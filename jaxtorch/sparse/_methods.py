@@ -6,8 +6,8 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from .._ops import casting
-from .._ops.constants import strided
+from .._ops.types import casting
+from .._ops.types.constants import strided
 from . import _answers, _likes, _products  # noqa: F401  (registers what it has)
 from ._convert import coalesce as _coalesce
 from ._convert import compress, index_tensor, to_coo, to_dense

@@ -10,9 +10,9 @@ from .._core.define.op import functions
 from .._core.tensor import strides
 from .._core.tensor.tensor import Tensor, need_tensor
 from .._core.types import dtypes
-from .._ops import constants
 from .._ops import sparse as _ops
-from .._ops.casting import as_dtype
+from .._ops.types import constants
+from .._ops.types.casting import as_dtype
 from ._answers import add, mul, on, t_, unsupported
 from ._convert import coalesce, compress, entries, flat_places, index_tensor, to_coo, to_dense
 from ._tensor import COO, SparseTensor, coo, host, make, warn_of_beta, with_values

@@ -24,7 +24,7 @@ from .._core.types.grad_mode import state
 from .._core.types.size import Size
 from .._core.types.value import Value, aval_of
 from .._core.types.warn_once import once
-from .._ops import constants
+from .._ops.types import constants
 from .._tensor.conversion import to_numpy
 from .._tensor.sharing import reduced
 from ..autograd._sparse_ends import to_values

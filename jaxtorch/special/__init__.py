@@ -8,7 +8,11 @@ from .._core.define.op import functions as _functions
 from .._core.define.op import names_of_its_own as _names_of_its_own
 from .._core.define.op import numpy_names
 from .._core.tensor.tensor import Tensor as _Tensor
-from .._ops.bessel import (
+from .._ops.elementwise.binary import xlogy
+from .._ops.elementwise.unary import exp2, expm1, log1p, logit, sinc
+from .._ops.elementwise.unary import round as _round
+from .._ops.elementwise.unary import sigmoid as expit
+from .._ops.special.bessel import (
     airy_ai,
     bessel_j0,
     bessel_j1,
@@ -22,12 +26,8 @@ from .._ops.bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from .._ops.pairwise import xlogy
-from .._ops.pointwise import exp2, expm1, log1p, logit, sinc
-from .._ops.pointwise import round as _round
-from .._ops.pointwise import sigmoid as expit
-from .._ops.polynomials import polynomials as _polynomials
-from .._ops.special import (
+from .._ops.special.polynomials import polynomials as _polynomials
+from .._ops.special.special import (
     digamma,
     entr,
     erf,
@@ -45,10 +45,10 @@ from .._ops.special import (
     xlog1py,
     zeta,
 )
-from .._ops.special import igamma as gammainc
-from .._ops.special import igammac as gammaincc
-from .._ops.special import lgamma as gammaln
-from .._ops.special import mvlgamma as multigammaln
+from .._ops.special.special import igamma as gammainc
+from .._ops.special.special import igammac as gammaincc
+from .._ops.special.special import lgamma as gammaln
+from .._ops.special.special import mvlgamma as multigammaln
 
 psi = digamma
 

@@ -16,7 +16,7 @@ from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.warn_once import warn
-from .._ops import constants as layouts
+from .._ops.types import constants as layouts
 from .._tensor.conversion import to_numpy
 
 _TOLERANCES = {

@@ -31,7 +31,7 @@ from .._core.tensor.tensor import Tensor, wrap
 from .._core.types import grad_mode
 from .._core.types.size import Size
 from .._core.types.value import Value
-from .._ops.legacy import become
+from .._ops.creation.legacy_constructors import become
 from ..amp._settings import settings
 from ..autograd import Function, backward
 from ..autograd.graph import saved_tensors_hooks

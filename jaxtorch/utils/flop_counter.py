@@ -23,8 +23,8 @@ from .._core.record.kernel_hook import asking
 from .._core.types.grad_mode import watch
 from .._core.types.value import Value
 from .._library import operators
-from .._ops.attention import _attention
-from .._ops.recurrent import _lstm_layer
+from .._ops.nn.attention import _attention
+from .._ops.nn.recurrent import _lstm_layer
 from ..nn.modules._hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 __all__ = ["FlopCounterMode"]

@@ -3,7 +3,7 @@
 A layer over an embedding of 256 bytes that is read at 1,024 places multiplies the same 256 rows four times over. Multiplying the
 table and looking its products up is the same sum for each row. So is, for the gradients, adding up what belongs to the same row of
 the table before it is multiplied. A program where that may happen is read once more before it is compiled: what `picked`
-(`_ops/embedding.py`) gives stays a table and an index while it is reshaped, transposed and mapped, and a recurrent layer reads its
+(`_ops/nn/embedding.py`) gives stays a table and an index while it is reshaped, transposed and mapped, and a recurrent layer reads its
 inputs through the index; a product whose rows `added` sums up waits for that. Everything else gets the rows themselves.
 """
 

@@ -23,7 +23,7 @@ from jax._src.interpreters import partial_eval as _partial_eval
 from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
 EXPANDED: dict[str, Callable[..., Any]] = {}
-"""Primitives of `_ops/primitives.py` -> the functions, in terms of JAX's, that they stand for."""
+"""Primitives of `_ops/common/primitives.py` -> the functions, in terms of JAX's, that they stand for."""
 
 _LOOPS = frozenset(("scan", "while", "cond"))
 MANY = 400

@@ -369,7 +369,7 @@ functions: dict[str, Callable[..., Any]] = {}
 """What goes into the `torch` namespace."""
 
 methods: dict[str, Callable[..., Any]] = {}
-"""What `Tensor` gets, installed by `_ops.install`."""
+"""What `Tensor` gets, installed by `_ops/families.py`."""
 
 
 def _claim(table: dict[str, Any], name: str, item: Any) -> None:

@@ -1,4 +1,4 @@
-"""The loops of recurrent layers on NumPy (`_ops/_recurrent_scans.py`), written out.
+"""The loops of recurrent layers on NumPy (`_ops/nn/recurrent_loops.py`), written out.
 
 What these primitives stand for is a scan, which NumPy would run equation by equation, and whose transposition would have to be
 traced anew for every length of sequence. Forward they compute what the scans do; backward, the transposed tangents.

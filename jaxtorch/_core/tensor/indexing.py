@@ -52,7 +52,7 @@ class Plan:
 
 
 recipes: dict[Any, Any] = {}
-"""What steps make of tensors of a type and a layout: (type, layout, steps) -> a `Recipe` of `_ops/indexing.py`."""
+"""What steps make of tensors of a type and a layout: (type, layout, steps) -> a `Recipe` of `_ops/indexing/getitem.py`."""
 viewed_in_c: Any = None
 """`viewed(tensor, steps)`: the view that a recipe says, made in C (dispatch/recorder.py), or None where it is not the common case."""
 rows_in_c: Any = None

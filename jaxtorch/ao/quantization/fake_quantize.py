@@ -9,8 +9,8 @@ from typing import Any
 from ..._core.define.op import functions
 from ..._core.types import dtypes
 from ..._core.types.grad_mode import no_grad
-from ..._ops import constants
-from ..._ops.quantize import _followed_range
+from ..._ops.quantized.quantize import _followed_range
+from ..._ops.types import constants
 from ...nn import Module
 from .observer import (
     HistogramObserver,

@@ -13,7 +13,7 @@ import numpy as np
 from ..._absent import absent
 from ..._core.define.op import functions
 from ..._core.types import dtypes
-from ..._ops import constants
+from ..._ops.types import constants
 from ...nn import Module
 
 __all__ = ["FixedQParamsObserver", "HistogramObserver", "MinMaxObserver", "MovingAverageMinMaxObserver",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..._absent import AbsentValue, absent
 from ..._core.types import dtypes
-from ..._ops import constants
+from ..._ops.types import constants
 from ...nn import Identity
 from . import fake_quantize as _fake
 from . import observer as _seen

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.creation import empty_like, zeros_like
+from ..._ops.creation.filled import empty_like, zeros_like
 from ...autograd.function import Function
 from .. import collectives
 from ..process_group import default_group

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.construction import tensor
+from ..._ops.creation.from_data import tensor
 from ...nn import Module, Parameter, ParameterList
 from ..graph import Graph
 from ..graph_module import GraphModule

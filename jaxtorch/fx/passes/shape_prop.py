@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops import constants
+from ..._ops.types import constants
 from ..interpreter import Interpreter
 from ..node import Node, map_aggregate
 

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..._ops import attention
+from ..._ops.nn import attention
 
 __all__ = ["WARN_FOR_UNFUSED_KERNELS", "SDPBackend", "sdpa_kernel"]
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..._core.define.op import functions
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.dtypes import bool_, float16, float32, int32
-from ..._ops.constants import contiguous_format
+from ..._ops.types.constants import contiguous_format
 
 __all__ = [
     "AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks", "create_block_mask", "create_mask",

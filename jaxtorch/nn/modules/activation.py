@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._core.define.op import functions
 from ..._core.tensor.tensor import Tensor
-from ..._ops.creation import empty
+from ..._ops.creation.filled import empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..._core.define.op import functions
 from ..._core.tensor.tensor import Tensor
-from ..._ops.loss import adaptive_log_probability
+from ..._ops.losses.classification import adaptive_log_probability
 from .. import functional as F
 from .container import ModuleList, Sequential
 from .linear import Linear

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.creation import empty
+from ..._ops.creation.filled import empty
 from .. import functional as F
 from ..init import constant_, xavier_normal_, xavier_uniform_
 from ..parameter import Parameter

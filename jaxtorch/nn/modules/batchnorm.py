@@ -8,9 +8,9 @@ from ..._absent import undefined
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.dtypes import int64
 from ..._core.types.grad_mode import no_grad
-from ..._ops.construction import tensor
-from ..._ops.creation import empty, full, ones, zeros
-from ..._ops.joining import cat
+from ..._ops.creation.filled import empty, full, ones, zeros
+from ..._ops.creation.from_data import tensor
+from ..._ops.shapes.joining import cat
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter

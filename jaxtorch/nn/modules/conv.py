@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.creation import empty
+from ..._ops.creation.filled import empty
 from .. import functional as F
 from .. import init
 from ..common_types import _size_1_t, _size_2_t, _size_3_t  # noqa: F401

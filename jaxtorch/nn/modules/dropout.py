@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.dropout import check_probability
+from ..._ops.nn.dropout import check_probability
 from .. import functional as F
 from .module import Module
 

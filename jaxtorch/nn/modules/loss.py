@@ -8,7 +8,7 @@ from typing import Any
 
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.warn_once import warn
-from ..._ops.loss import legacy_reduction
+from ..._ops.losses.classification import legacy_reduction
 from .. import functional as F
 from .._linear_cross_entropy import LinearCrossEntropyOptions
 from .distance import PairwiseDistance

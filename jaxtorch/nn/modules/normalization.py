@@ -6,8 +6,8 @@ import numbers
 from typing import Any
 
 from ..._core.tensor.tensor import Tensor
-from ..._ops.creation import empty
-from ..._ops.response_norm import cross_map_lrn
+from ..._ops.creation.filled import empty
+from ..._ops.nn.response_norm import cross_map_lrn
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter

@@ -12,8 +12,8 @@ from ..._core.define.signature import need_kind
 from ..._core.tensor.tensor import Tensor
 from ..._core.types import dtypes, grad_mode
 from ..._core.types.warn_once import deprecated, once
-from ..._ops.creation import empty, zeros
-from ..._ops.recurrent import run_layers
+from ..._ops.creation.filled import empty, zeros
+from ..._ops.nn.recurrent import run_layers
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

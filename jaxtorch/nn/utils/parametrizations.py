@@ -9,7 +9,7 @@ from ... import linalg
 from ..._core.define.op import functions
 from ..._core.tensor.tensor import Tensor
 from ..._core.types.grad_mode import no_grad
-from ..._ops.typeinfo import finfo
+from ..._ops.types.typeinfo import finfo
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module

@@ -11,8 +11,8 @@ import numpy as np
 from ..._core.define.signature import checked, need_kind
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.types.dtypes import int32, int64
-from ..._ops.construction import as_tensor, tensor
-from ..._ops.packing import data_of, keep_padded, pad_kept, pad_list, padded_of
+from ..._ops.creation.from_data import as_tensor, tensor
+from ..._ops.nn.packed_sequences import data_of, keep_padded, pad_kept, pad_list, padded_of
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",

@@ -10,9 +10,9 @@ import numpy as np
 from ..._core.define.signature import need_kind
 from ..._core.tensor.tensor import Tensor
 from ..._core.types import dtypes
-from ..._ops import windows as shapes
-from ..._ops.creation import check_flags
-from ..._ops.ranges import placed
+from ..._ops.creation import windows as shapes
+from ..._ops.creation.filled import check_flags
+from ..._ops.creation.ranges import placed
 
 _Samples = np.ndarray[Any, Any]
 

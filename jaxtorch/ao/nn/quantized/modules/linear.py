@@ -7,7 +7,7 @@ from typing import Any
 from ..... import _quantized
 from ....._core.define.op import functions
 from ....._core.types import dtypes
-from ....._ops import constants
+from ....._ops.types import constants
 from ....._quantized import layers
 from ..dynamic.modules.linear import LinearPackedParams as LinearPackedParams
 from ..dynamic.modules.linear import PackedLinear

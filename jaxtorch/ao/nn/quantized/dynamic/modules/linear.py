@@ -7,8 +7,8 @@ from typing import Any
 from ...... import _quantized
 from ......_core.define.op import functions
 from ......_core.types import dtypes
-from ......_ops import constants
-from ......_ops.quantize import _linear_dynamic
+from ......_ops.quantized.quantize import _linear_dynamic
+from ......_ops.types import constants
 from ......nn import Module
 
 __all__ = ["Linear"]

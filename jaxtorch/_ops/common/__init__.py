@@ -1,0 +1,1 @@
+"""What definitions of every family share: checks of types, derivatives, primitives and ways to compute exactly."""

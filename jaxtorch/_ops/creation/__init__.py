@@ -1,0 +1,1 @@
+"""Tensors from data, filled tensors, ranges and windows."""

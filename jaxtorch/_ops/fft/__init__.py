@@ -1,0 +1,1 @@
+"""`torch.fft`: Fourier transforms, also of short pieces of a signal."""

@@ -1,0 +1,1 @@
+"""`x[index]` and `x[index] = y`, masks, and elements at places that index tensors name."""

@@ -1,0 +1,1 @@
+"""`torch.linalg`: products of matrices, factorisations, systems of equations, norms and distances."""

@@ -1,0 +1,1 @@
+"""Losses: of classes, of distances and rankings, of alignments."""

@@ -1,0 +1,1 @@
+"""Random tensors, and draws whose parameters are tensors."""

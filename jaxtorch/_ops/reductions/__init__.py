@@ -1,0 +1,1 @@
+"""Along dimensions: sums and extremes, running sums, statistics, histograms, sorting."""

@@ -1,0 +1,1 @@
+"""`torch.special`: error and gamma functions, Bessel functions, orthogonal polynomials."""
