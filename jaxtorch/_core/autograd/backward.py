@@ -16,8 +16,9 @@ import warnings
 from typing import Any
 
 from ..compile.kernel import Entry, Kernel
+from ..graph import nodes
 from ..graph.derivative import GradForm
-from ..graph.nodes import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks, refuse_result
+from ..graph.nodes import OF_LAYERS, Node, NodeHook, Nowhere, leaf_hooks
 from ..record import deferred_errors
 from ..record.program import emit
 from ..run.capture import unobserved
@@ -164,12 +165,14 @@ def _with_history(v: Value, edge: Any) -> Any:
     return t
 
 
+dispatched: Any = None
+"""(create_graph): how gradients are computed where a mode's `__torch_dispatch__` sees them. Set by dispatch/torch_dispatch.py."""
+
+
 def _way(create_graph: bool) -> Any:
     """How gradients are computed: as values, as tensors with a history, or as a mode's `__torch_dispatch__` sees them."""
     if "dispatch" in watch:
-        from ..dispatch.torch_dispatch import way
-
-        return way(create_graph) or (_Graph if create_graph else _Plain)
+        return dispatched(create_graph) or (_Graph if create_graph else _Plain)
     return _Graph if create_graph else _Plain
 
 
@@ -441,7 +444,14 @@ class _Walk:
                 if type(hook) is NodeHook:
                     hook((), tensors([g], mode))
                 elif (result := hook(leaf)) is not None:
-                    refuse_result(result)
+                    _refuse_result(result)
+
+
+def _refuse_result(result: Any) -> None:
+    """Raise PyTorch's errors for what a hook returned that runs after a gradient has been accumulated."""
+    if isinstance(result, _tensor.Tensor):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
 def as_they_arrive(node: Any) -> list[Any]:
@@ -538,3 +548,6 @@ def called(node: Node, grads: tuple[Any, ...]) -> Any:
     found = dict(zip(node.form.wanted, tensors(mode.run(node, values), mode), strict=True))
     shown = tuple([found.get(i) for i in node.inputs()])
     return shown[0] if len(shown) == 1 else shown
+
+
+nodes.run_alone = called

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph import nodes
 from ..graph.nodes import OF_LAYERS, SAVED_NUMBERS, Node, Packed
 from ..tensor.tensor import Tensor, from_host, packed_by, wrap
 from ..tensor.views import detached
@@ -314,3 +315,6 @@ def raw_saved(node: Node, name: str) -> Any:
             node.checked()
         return tuple([SavedTensor(node, p) for p in place])
     return SavedTensor(node, place)
+
+
+nodes.saved_attribute, nodes.saved_names, nodes.raw_saved = saved_attribute, saved_names, raw_saved

@@ -35,7 +35,7 @@ from ..graph.nodes import node_type
 from ..record.value_checks import guards
 from ..run import templates
 from ..types import dtypes
-from ..types.device import default_device
+from ..types.device import default_device, resolve
 from ..types.foreign_errors import is_foreign
 from ..types.value import Aval
 from . import missing_dtypes
@@ -165,8 +165,6 @@ class Op:
             return
 
     def _slot(self, flat: list[Aval], statics: tuple[Any, ...]) -> Any:
-        from ..types.device import resolve
-
         for p, s in zip(self.statics, statics, strict=True):
             if p.name == "device" and (s is not None or not flat):
                 return resolve(s)
@@ -362,6 +360,12 @@ def grad_name_of(name: str) -> str:
     return camel(name) + "Backward0"
 
 
+make_public: Any = None
+make_inplace: Any = None
+"""The functions of an operation: (op, out) and (op). Set by dispatch/codegen.py."""
+install_operator: Any = None
+"""(operator, function, methods): Python's operator that an operation stands for. Set by dispatch/operators.py."""
+
 registry: dict[str, Op] = {}
 """Every operation by name; registering one twice is an error."""
 
@@ -428,9 +432,7 @@ def names_of_its_own(space: dict[str, Any], names: Sequence[str]) -> None:
 
 def _offer_in_place(made: Op, names: Sequence[str], inplace: bool | str, function: bool, method: bool) -> Any:
     """Make the in-place form, and claim its name (a string: that one) and those of the operation's aliases for it."""
-    from ..dispatch import codegen
-
-    changed = codegen.make_inplace(made)
+    changed = make_inplace(made)
     for n in names:
         own_name = n == made.name
         name_ = inplace if isinstance(inplace, str) and own_name else n + "_"
@@ -492,8 +494,6 @@ def op(
     """
 
     def define(fn: Callable[..., Any]) -> Any:
-        from ..dispatch import codegen, operators
-
         op_name = name or fn.__name__
         made = Op(
             op_name,
@@ -517,7 +517,7 @@ def op(
         if not callable(made.grad_name):
             node_type(made.grad_name)
         _claim(registry, op_name, made)
-        public = codegen.make(
+        public = make_public(
             made, out=out and not view and differentiable is not None and (bool(function) or not method)
         )
         public.__doc__ = fn.__doc__
@@ -538,7 +538,7 @@ def op(
                 form = _alias_form(own, n) if other else own
                 _claim(methods, method if isinstance(method, str) and not other else n, form)
         if operator:
-            operators.install_operator(operator, own, methods)
+            install_operator(operator, own, methods)
         return public
 
     return define

@@ -12,6 +12,7 @@ import threading
 from typing import Any
 
 from ..compile.kernel import Entry, Kernel
+from ..define.op import registry
 from ..types import dtypes
 from ..types.grad_mode import state
 from ..types.value import Aval, aval_of
@@ -103,8 +104,6 @@ def set_casts(casts: tuple[tuple[str, dtypes.dtype], ...] | None) -> None:
 
 
 def _swap() -> None:
-    from ..define.op import registry
-
     for name in _AFFECTED:
         op = registry.get(name)
         if op is not None and op.public is not None and not op.view:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..define import op as op_
 from ..define import signature
 from ..define.op import Op
 from ..define.signature import Parameter, freeze, refuse_kind, refuse_sizes
@@ -30,11 +31,12 @@ from ..types import grad_mode, warn_once
 from ..types.dtypes import as_dtype
 from ..types.foreign_errors import is_foreign, of_a_run, refuse_foreign
 from ..types.size import LONG, check_long, kind_name
+from ..types.stranger import Stranger
 from ..types.value import COMPLEX, Value, python_number
 from . import autocast
 from .number_limits import check_number, computed_in
 from .operands import bound, leading, missing, operand, scalar, tensor_list
-from .torch_function import Stranger, refuse_stranger
+from .torch_function import refuse_stranger
 
 _FILLS = frozenset(("_fill", "_zero", "_index_fill_number", "_index_fill_tensor"))
 """Operations that write one value, so that their target may have several elements in one place."""
@@ -526,3 +528,6 @@ def make_inplace(op: Op) -> Callable[..., Any]:
     made.__name__ = made.__qualname__ = op.name + "_"
     made.__doc__ = f"In-place form of `{op.name}`."
     return made
+
+
+op_.make_public, op_.make_inplace = make, make_inplace

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..define import op
 from ..tensor.tensor import Tensor
 from .torch_function import activate, overrides
 
@@ -71,3 +72,6 @@ def or_not_implemented(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
     except TypeError:
         return NotImplemented
+
+
+op.install_operator = install_operator

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..tensor.tensor import Tensor
 from ..types.grad_mode import carried
+from ..types.stranger import Stranger
 from . import torch_dispatch
 
 
@@ -43,10 +44,6 @@ OPERATORS = frozenset(
     __rshift__ __rlshift__ __rrshift__ __iand__ __ior__ __ixor__ __ilshift__ __irshift__""".split()
 )
 """Operators of two operands that ask under their own names; others as the operation that they stand for."""
-
-
-class Stranger(Exception):
-    """An operand of a class with `__torch_function__` came before anything asked for those: the call is to be repeated."""
 
 
 def anybody() -> bool:

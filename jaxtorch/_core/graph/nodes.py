@@ -136,18 +136,12 @@ class Node:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
-            from ..autograd.saved_tensors import saved_attribute
-
             return saved_attribute(self, name[len("_saved_") :])
         if name.startswith("_raw_saved_"):
-            from ..autograd.saved_tensors import raw_saved
-
             return raw_saved(self, name[len("_raw_saved_") :])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __dir__(self) -> list[str]:
-        from ..autograd.saved_tensors import saved_names
-
         return [*super().__dir__(), *saved_names(self)]
 
     def _sequence_nr(self) -> int:
@@ -160,9 +154,7 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run the node alone: the gradients of its inputs, from those of its outputs."""
-        from ..autograd.backward import called
-
-        return called(self, grads)
+        return run_alone(self, grads)
 
     @property
     def requires_grad(self) -> bool:
@@ -252,8 +244,6 @@ class Node:
                 "if you need to access saved tensors after calling backward."
             )
         if type(saved) is Packed:
-            from ..tensor.tensor import unpacked
-
             found = enumerate(zip(unpacked(saved), saved.things, strict=True))
             return tuple([
                 v if held is None or v.guard is None or v is self.own else self._current(v, i) for i, (v, (held, _)) in found
@@ -304,6 +294,15 @@ class Nowhere(Node):
     def run_values(self, mode: Any, grads: list[Any]) -> list[Any]:
         return []
 
+
+saved_attribute: Any = None
+saved_names: Any = None
+raw_saved: Any = None
+"""What a node shows of what it has saved: `_saved_NAME`, their names, `_raw_saved_NAME`. Set by autograd/saved_tensors.py."""
+run_alone: Any = None
+"""(node, gradients): what a node that is called gives. Set by autograd/backward.py."""
+unpacked: Any = None
+"""(packed): the values of what hooks have packed. Set by tensor/tensor.py."""
 
 hidden: set[Any] = {Nowhere}
 """Kinds of nodes that the user does not see: their tensors are leaves to him."""
@@ -381,15 +380,6 @@ class NodeHook:
 
     def __call__(self, *grads: Any) -> Any:
         return self.hook(*grads)
-
-
-def refuse_result(result: Any) -> None:
-    """Raise PyTorch's errors for what a hook returned that runs after a gradient has been accumulated."""
-    from ..tensor.tensor import Tensor
-
-    if isinstance(result, Tensor):
-        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
 
 
 leaf_hooks: list[bool] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .blas import on_one_thread
-from .numpy_rules import rule
+from .numpy_rules import RULES, rule
 
 # slices
 
@@ -241,8 +241,6 @@ for _name, _ufunc in {
 def _windows(x: Any, sizes: Any, strides: Any, padding: Any, spread: Any, holes: Any, value: Any) -> Any:
     """A view of all windows: the places first, then the axes of a window. `holes` lie between the elements of `x`, `spread` between a
     window's."""
-    from .numpy_rules import RULES
-
     config = [(lo, hi, hole - 1) for (lo, hi), hole in zip(padding, holes, strict=True)]
     if any(c != (0, 0, 0) for c in config):
         x = RULES["pad"].run(x, value, padding_config=config)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .numpy_indexing import _fill
 from .numpy_program import NumpyProgram, Step
 from .numpy_rules import RULES
 from .small_memory import Blocks, Full, held_memory
@@ -563,8 +564,6 @@ def _bits(dtype: Any) -> str:
 
 
 def _nothing(dtype: Any, value: Any) -> Any:
-    from .numpy_indexing import _fill
-
     return np.asarray(_fill(dtype, value), dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..run import capture
+from ..tensor.tensor import from_host
 from ..types.device import DeviceSlot, cpu, device, jax_devices
 from ..types.foreign_errors import of_a_run
 from . import jax_draws
@@ -76,8 +77,6 @@ class Generator:
 
     def get_state(self) -> Any:
         """The state, as a uint8 tensor in PyTorch's format."""
-        from ..tensor.tensor import from_host
-
         return from_host(self._state())
 
     def _state(self) -> np.ndarray[Any, Any]:

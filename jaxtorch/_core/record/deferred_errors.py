@@ -25,12 +25,16 @@ from numpy import ndarray
 
 from ..host.transfer import fetched
 from ..run import except_handlers, state_packing
+from ..types.device import _slots
 from ..types.value import Value
 
 clean = True
 """Is there no failure that has to be told, and none, known or not, of which a result is alive? Read in C too (native/flush.inc)."""
 asked = False
 """Was something raised at its call, or found well, that could have waited had its loop been known to hold an optimizer's step?"""
+flush_program: Any = None
+"""Runs a program that has been recorded. Set by program.py."""
+
 _stepped: dict[except_handlers.Loop, tuple[int, except_handlers.Region | None]] = {}
 """Loops in which an optimizer has made a step: at which offset, and in which innermost region. What is recorded before that place,
 in the same region, is looked at when the next step ends."""
@@ -365,14 +369,11 @@ def report_at_exit() -> None:
 
     The exit status becomes 120: an exit function cannot choose another.
     """
-    from ..types.device import _slots
-    from .program import flush
-
     failed = False
     for slot in list(_slots.values()):
         for program in (slot.closing, slot.program):
             if program is not None and program.checks:
-                flush(program)
+                flush_program(program)
     read()
     for failure in _untold:
         if not failure.told:

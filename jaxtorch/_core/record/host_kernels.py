@@ -13,8 +13,8 @@ import numpy as np
 from ..compile.kernel import Kernel
 from ..host import forked
 from ..host.numpy_program import NoRule, NumpyProgram
+from ..run import runner
 from ..types.value import Mapped, Value
-from .program import force
 
 _programs: dict[Kernel, NumpyProgram] = {}
 
@@ -22,12 +22,10 @@ _programs: dict[Kernel, NumpyProgram] = {}
 def run(kernel: Kernel, values: list[Value]) -> list[Value]:
     """Run one kernel on host arrays."""
     if Mapped in [type(v.array) for v in values]:
-        from ..transforms import vmap
-
-        return vmap.run(kernel, values)
+        return runner.run_mapped(kernel, values)
     arrays = []
     for v in values:
-        arrays.append(np.asarray(force(v), v.aval.dtype.np))
+        arrays.append(np.asarray(runner.force_pending(v), v.aval.dtype.np))
     outs = evaluate(kernel, arrays)
     n = len(kernel.out_avals) - len(kernel.checks)
     for flag, make in zip(outs[n:], kernel.checks, strict=True):

@@ -28,7 +28,7 @@ from ..types.device import DeviceSlot, _slots
 from ..types.foreign_errors import of_a_run
 from ..types.reference_counts import LISTED, counted
 from ..types.value import Mapped, Value, same_content
-from . import deferred_errors, value_checks
+from . import deferred_errors, host_kernels, value_checks
 
 LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
@@ -83,9 +83,7 @@ def emit(kernel: Kernel, values: list[Value], alone: bool = False) -> list[Value
     program = slot.program
     if program is None:
         if forked.active and not slot.is_meta:
-            from .host_kernels import run
-
-            return run(kernel, values)
+            return host_kernels.run(kernel, values)
         if IMMEDIATE or slot.is_meta:
             return runner.run_now(kernel, values)
         if slot.closing is not None:
@@ -297,14 +295,12 @@ def _run_again(program: Program) -> None:
 
 def _run_on_host(program: Program, values: list[Value]) -> None:
     """Run, in a forked child, what its parent had recorded."""
-    from .host_kernels import run
-
     position = defined = 0
     while position < len(program.code):
         kernel = program.code[position]
         slots = program.code[position + 1 : position + 1 + kernel.n_in]
         defined = max([defined, *[s + 1 for s in slots]])
-        for k, out in enumerate(run(kernel, [values[s] for s in slots])):
+        for k, out in enumerate(host_kernels.run(kernel, [values[s] for s in slots])):
             values[defined + k].array = out.array
         defined += len(kernel.out_avals)
         position += 1 + kernel.n_in
@@ -483,3 +479,7 @@ visible = Visible()
 
 counter = itertools.count()
 """Sequence numbers of autograd nodes."""
+
+
+runner.force_pending = force
+deferred_errors.flush_program = flush

@@ -31,7 +31,7 @@ from ..host.transfer import Numbers, apart, fetched, is_first, on_cpu
 from ..types.device import DeviceSlot
 from ..types.grad_mode import UNKNOWN, refuse_taped
 from ..types.value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
-from . import capture, executable_limit, log, memory_gate, state_packing
+from . import capture, executable_limit, log, memory_gate, state_packing, traced_kernels
 
 _LARGE = 400  # equations of a program that takes XLA half a second or more
 lock = threading.RLock()
@@ -47,6 +47,12 @@ def jax_has_started() -> bool:
     return xla_bridge.backends_are_initialized()
 
 
+run_mapped: Any = None
+"""(kernel, values): the results where `vmap` goes through some of the values. Set by transforms/vmap.py."""
+force_pending: Any = None
+"""(value): the array of a value that a program is to make. Set by record/program.py."""
+
+
 def is_tracer(array: Any) -> bool:
     return isinstance(array, Tracer)
 
@@ -59,13 +65,11 @@ def known(array: Any, mapped: str = "") -> np.ndarray[Any, Any]:
     if type(array) is Mapped:
         refuse_taped(mapped or UNKNOWN)
     if isinstance(array, Tracer):
-        from .traced_kernels import beneath, within
-
-        if (inner := beneath(array)) is not None:
+        if (inner := traced_kernels.beneath(array)) is not None:
             return known(inner, mapped)
         if capture.staging is not None:
             raise capture.Unstaged("it needs the content of a tensor")
-        if mapped and within(array) is not None:
+        if mapped and traced_kernels.within(array) is not None:
             raise RuntimeError(mapped)
         raise RuntimeError(UNKNOWN)
     return fetched(array)
@@ -76,17 +80,13 @@ def run_now(kernel: Kernel, values: list[Value]) -> list[Value]:
     if kernel.slot.is_meta:
         return [Value(a, _META) for a in kernel.out_avals[: len(kernel.out_avals) - len(kernel.checks)]]
     if Mapped in [type(v.array) for v in values]:
-        from ..transforms import vmap as mapped
-
-        return mapped.run(kernel, values)
+        return run_mapped(kernel, values)
     arrays = [_force(v) for v in values] if capture.staging is None else capture.staging.operands(kernel, values)
     arrays = [_number(v, a) if v.aval.wrapped else a for v, a in zip(values, arrays, strict=True)]
     traced = any(isinstance(a, Tracer) for a in arrays)
     if traced:
-        from . import traced_kernels as inside
-
         with contextlib.nullcontext() if is_first(kernel.slot.jax) else jax.default_device(kernel.slot.jax):
-            outs = inside.run(kernel, arrays)
+            outs = traced_kernels.run(kernel, arrays)
     else:
         executable_limit.made_room()
         with lock, jax.core.eval_context(), x64(), jax.default_device(kernel.slot.jax), caching():  # pyright: ignore[reportAttributeAccessIssue]
@@ -118,9 +118,7 @@ _META = _Meta()
 
 def _force(v: Value) -> Any:
     if v.array is None:
-        from ..record.program import force
-
-        return force(v)
+        return force_pending(v)
     return v.array
 
 

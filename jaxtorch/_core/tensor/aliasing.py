@@ -167,8 +167,6 @@ def check_history(t: Tensor, alias: Alias) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-_tensor.check_history = check_history  # pyright: ignore[reportAttributeAccessIssue]
-
 _UNCLEAR = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
     "the inplace either both inside the %s block (if you don't want the inplace to be tracked) or both outside (if you want the "
@@ -207,3 +205,6 @@ def forbidden(t: Tensor, alias: Alias, indirect: bool) -> str:
     return (
         f"A view was created in {alias.no_grad} mode and {changed} with grad mode enabled. {_UNCLEAR % alias.no_grad}"
     )
+
+
+_tensor.check_history, _tensor.check_place, _tensor.check_single = check_history, check_place, check_single

@@ -16,12 +16,16 @@ from ..host.transfer import fetched
 from ..record.program import force
 from ..run import capture
 from ..run.runner import is_tracer
+from ..types import dtypes
+from ..types.device import cpu
 from ..types.grad_mode import Untaped, state, watch
 from ..types.reference_counts import LISTED, counted
-from ..types.value import VIEW, WHOLE, Aval, Value
+from ..types.value import VIEW, WHOLE, Aval, Value, aval_of
 from . import strides
+from . import tensor as _tensor
 from .storage import Alias, Storage, Version, alias_of
 from .tensor import Tensor, wrap
+from .views import read_along, several_in_one_place, written_along
 
 
 class HostMemory:
@@ -68,6 +72,45 @@ class HostMemory:
         flat = self.flat if self.flat.dtype == aval.dtype.np else self.flat.view(aval.dtype.np)
         return _part(flat, aval.shape, layout)
 
+    def read(self, t: Tensor, alias: Alias) -> Value:
+        """A tensor's value, copied from the shared memory as it is now."""
+        capture.breaks("it reads memory that is shared with NumPy")
+        if not self.shared():
+            _leave(alias)
+            alias.seen = -2
+            return alias.peek(t)
+        if _conjugates(alias):
+            t._value = read_along(
+                alias.chain, Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C"))
+            )
+        else:
+            t._value = Value(t._value.aval, np.array(_window(self, t), order="C"))
+        if t._alias is alias:
+            version = alias.version if alias.silent is None else alias.silent
+            if alias.silent is None:
+                self.watched_by(version, alias.storage)
+            t._value.guard = (version, alias.counted(), VIEW if alias.chain else WHOLE, t._layout)
+        return t._value
+
+    def write(self, t: Tensor, alias: Alias, value: Value) -> None:
+        """Write a tensor's new content through to the shared memory."""
+        if _conjugates(alias):
+            old = Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C"))
+            window, new = whole(alias.storage), np.asarray(force(written_along(t, alias.chain, old, value)))
+        else:
+            window, new = _window(self, t), np.asarray(force(value))
+        layout, size = t._layout, t._value.aval.shape
+        repeated = layout is not None and new.shape == size and strides.may_overlap(size, layout[0])
+        if repeated or several_in_one_place(alias.chain, t):  # where places repeat, what has changed counts
+            changed = (new != window) & ((new == new) | (window == window))
+            window[changed] = new[changed]
+        else:
+            window[...] = new
+        if alias.silent is not None:
+            alias.version.hidden += 1
+            alias.silent.n += 1
+        alias.version.n += 1
+
 
 _OURS = LISTED + 2  # what `counted` says of an array that `owner` and `flat` (or its base) hold
 
@@ -98,54 +141,9 @@ def _part(flat: np.ndarray[Any, Any], size: tuple[int, ...], layout: Any) -> np.
     return np.ndarray(size, flat.dtype, flat, offset * item, [s * item for s in stride])
 
 
-def read_host(t: Tensor, alias: Alias) -> Value:
-    """A tensor's value, copied from the shared memory as it is now."""
-    capture.breaks("it reads memory that is shared with NumPy")
-    host = alias.storage.host
-    if not host.shared():
-        _leave(alias)
-        alias.seen = -2
-        return alias.peek(t)
-    if _conjugates(alias):
-        from .views import read_along
-
-        t._value = read_along(alias.chain, Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C")))
-    else:
-        t._value = Value(t._value.aval, np.array(_window(host, t), order="C"))
-    if t._alias is alias:
-        version = alias.version if alias.silent is None else alias.silent
-        if alias.silent is None:
-            host.watched_by(version, alias.storage)
-        t._value.guard = (version, alias.counted(), VIEW if alias.chain else WHOLE, t._layout)
-    return t._value
-
-
 def _conjugates(alias: Alias) -> bool:
     """Does a conjugating view lead to the tensor? Then its values are not those in memory."""
     return alias.storage.host.flat.dtype.kind == "c" and any(op.name == "_conj" for op, _, _ in alias.chain)
-
-
-def write_host(t: Tensor, alias: Alias, value: Value) -> None:
-    """Write a tensor's new content through to the shared memory."""
-    from .views import several_in_one_place, written_along
-
-    host = alias.storage.host
-    if _conjugates(alias):
-        old = Value(alias.storage.value.aval, np.array(whole(alias.storage), order="C"))
-        window, new = whole(alias.storage), np.asarray(force(written_along(t, alias.chain, old, value)))
-    else:
-        window, new = _window(host, t), np.asarray(force(value))
-    layout, size = t._layout, t._value.aval.shape
-    repeated = layout is not None and new.shape == size and strides.may_overlap(size, layout[0])
-    if repeated or several_in_one_place(alias.chain, t):  # where places repeat, what has changed counts
-        changed = (new != window) & ((new == new) | (window == window))
-        window[changed] = new[changed]
-    else:
-        window[...] = new
-    if alias.silent is not None:
-        alias.version.hidden += 1
-        alias.silent.n += 1
-    alias.version.n += 1
 
 
 def whole(storage: Any) -> np.ndarray[Any, Any]:
@@ -167,9 +165,7 @@ def _leave(alias: Alias) -> None:
 
 
 def _has_tangent(value: Value) -> bool:
-    from ..transforms import forward_mode
-
-    return forward_mode.is_dual(value)
+    return _tensor.forward_mode.is_dual(value)
 
 
 def share(t: Tensor) -> np.ndarray[Any, Any]:
@@ -209,10 +205,6 @@ def _laid_out(array: np.ndarray[Any, Any], layout: Any) -> np.ndarray[Any, Any]:
 
 def adopt(array: np.ndarray[Any, Any]) -> Tensor:
     """A tensor on the user's array, which stays writable from both sides (`from_numpy`)."""
-    from ..types import dtypes
-    from ..types.device import cpu
-    from ..types.value import aval_of
-
     item = array.itemsize
     t = wrap(Value(aval_of(array.shape, dtypes.from_numpy(array.dtype), cpu.slot), None))
     if any(s < 0 for s in array.strides):

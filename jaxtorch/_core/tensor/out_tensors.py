@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..define.op import functions
 from ..run.runner import is_tracer
 from ..types.reference_counts import counted
 from ..types.value import Value
+from ..types.warn_once import warn
 from . import strides
+from . import tensor as _tensor
 from .aliasing import READ_WHILE_WRITTEN, check_apart, check_overlap
 from .layouts import offset_of, strides_of
 from .storage import HELD
@@ -85,8 +88,6 @@ def same_memory(a: Tensor, b: Tensor) -> bool:
 
 def store_out(out: Tensor, result: Tensor) -> None:
     """Write an `out=` result: resized to the result's shape, converted to the tensor's own type."""
-    from ..define.op import functions
-
     value = result._value
     if value.aval.dtype is not out._value.aval.dtype:
         value = functions["_cast"](result, out._value.aval.dtype)._value
@@ -105,8 +106,6 @@ in_memory: Any = None
 def resize(out: Tensor, value: Value, layout: Any = None) -> None:
     """Give an `out=` tensor a new shape and content, warning as PyTorch does where it had any."""
     if out._value.aval.numel:
-        from ..types.warn_once import warn
-
         warn(
             f"An output with one or more elements was resized since it had shape {list(out._value.aval.shape)}, which "
             f"does not match the required output shape {list(value.aval.shape)}. This behavior is deprecated, and in a "
@@ -121,3 +120,6 @@ def resize(out: Tensor, value: Value, layout: Any = None) -> None:
     out._alias = None
     out._layout = layout
     out._value = value
+
+
+_tensor.store_out = store_out

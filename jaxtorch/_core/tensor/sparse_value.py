@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from .. import PACKAGE
-from ..dispatch.torch_function import Stranger
+from ..types.stranger import Stranger
 from ..types.value import Value
+from .tensor import wrap
 
 
 class NoContent(Stranger, NotImplementedError):
@@ -92,8 +93,6 @@ def dense_value(v: Any) -> Any:
 
 def add_values(a: Value, b: Value) -> Value:
     """The sum of two gradients of which one is sparse at least: sparse if both are."""
-    from .tensor import wrap
-
     x, y = (v.tensor if type(v) is SparseValue else wrap(v) for v in (a, b))
     total = x + y if type(a) is type(b) or type(b) is SparseValue else y + x
     return SparseValue(total) if is_sparse(total) else total._read()

@@ -50,6 +50,12 @@ class Storage:
         self.addressed = False
 
 
+refresh: Any = None
+"""(tensor, alias, place=None): the value of a tensor whose memory was written since it looked. Set by views.py."""
+write_with_graph: Any = None
+"""(tensor, alias, result): an operation in place on a tensor that shares memory, where a gradient is recorded. Set by views.py."""
+
+
 class Alias:
     """How one tensor reads a storage.
 
@@ -87,16 +93,12 @@ class Alias:
         """The tensor's current value."""
         if self.version.n == self.seen:
             return t._value
-        from .views import refresh
-
         return refresh(t, self)
 
     def peek(self, t: Any) -> Value:
         """The tensor's current value, for what is not differentiated: a view that was displaced stays so, as in PyTorch."""
         if self.version.n == self.seen:
             return t._value
-        from .views import refresh
-
         return refresh(t, self, False)
 
     def guard(self, layout: Any) -> tuple[Version, int, int, Any]:

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from ..compile.kernel import Entry
+from ..compile.kernel import Entry, Kernel
+from ..graph import nodes
 from ..graph.derivative import grad_form
 from ..graph.nodes import Packed, begun
 from ..record import module_depth
 from ..record.program import emit, force
-from ..run import capture
+from ..run import capture, traced_kernels
 from ..run.runner import is_tracer
 from ..types import dtypes
-from ..types.device import cpu
+from ..types.device import cpu, jax_devices
+from ..types.device import device as _device
 from ..types.grad_mode import Anomaly, finished, inferring, no_grad, state, watch
 from ..types.structseq import of_out
 from ..types.value import WHOLE, Mapped, Value, aval_of
+from . import storage
 from .storage import Alias, Version
 
 _new = object.__new__
@@ -31,7 +34,13 @@ write_shared: Any = None
 """`views.write`, which is imported later."""
 
 check_history: Any = None
-"""`permissions.check_history`, too."""
+check_place: Any = None
+check_single: Any = None
+"""Errors of tensors that share memory. Set by aliasing.py."""
+store_out: Any = None
+"""(out, result): how an `out=` tensor gets its content. Set by out_tensors.py."""
+forward_mode: Any = None
+"""Forward mode: the module transforms/forward_mode.py, which puts itself here."""
 
 journals: list[Any] = []
 """Of what is written to tensors while a function may have to begin anew, or a compiled call to be refused
@@ -147,14 +156,10 @@ class Tensor:
         if watch:
             refuse_inference(self)
             if "duals" in watch:
-                from ..transforms import forward_mode
-
                 forward_mode.keep(self, result)
         alias = self._alias
         if alias is not None and (result._rg or (alias.base is not None and alias.base._rg)) and alias.base is not None:
-            from .views import write_with_graph
-
-            write_with_graph(self, alias, result)  # pyright: ignore[reportArgumentType]
+            storage.write_with_graph(self, alias, result)  # pyright: ignore[reportArgumentType]
         else:
             self._write(result._value)
             if result._rg:
@@ -248,14 +253,10 @@ def from_array(array: Any) -> Tensor:
 
 
 def _slot_of(array: Any) -> Any:
-    from ..types.device import device, jax_devices
-
     try:
         where = next(iter(array.devices()))
     except Exception:
-        from ..run.traced_kernels import within
-
-        if (inner := within(array)) is not None:
+        if (inner := traced_kernels.within(array)) is not None:
             return _slot_of(inner)
         # a tracer lives where JAX puts what is not placed
         where = jax.config.jax_default_device or jax.local_devices()[0]  # pyright: ignore[reportAttributeAccessIssue]
@@ -264,7 +265,7 @@ def _slot_of(array: Any) -> Any:
     if where.platform == "cpu":
         return cpu.slot
     kind = {"gpu": "cuda", "cuda": "cuda", "rocm": "cuda", "tpu": "tpu"}.get(where.platform, "xla")
-    return device(kind, jax_devices(kind).index(where)).slot
+    return _device(kind, jax_devices(kind).index(where)).slot
 
 
 finish_in_c: Any = None
@@ -348,8 +349,6 @@ def attend(node: Any, operands: Any) -> None:
     if capture.staging is not None:
         capture.staging.graded = None
     if "invalid views" in watch:
-        from .aliasing import check_place
-
         for i in form.wanted:
             check_place(operands[i])
     kept = [operands[k] for kind, k in form.roots if kind == "in"]
@@ -454,8 +453,6 @@ def kept_value(old: Value) -> Value:
     """The content of a tensor about to be overwritten, as a value of its own that the write does not invalidate."""
     kernel = _copies.get(old.aval)
     if kernel is None:
-        from ..compile.kernel import Kernel
-
         kernel = _copies[old.aval] = Kernel("kept", lambda x: (x,), (old.aval,), old.aval.slot)
     return emit(kernel, [old])[0]
 
@@ -468,8 +465,6 @@ def check_writable(t: Tensor) -> None:
     if t._rg and state.grad and (t._node is None or type(t._node) in begun):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if t._layout is not None and 0 in t._layout[0]:
-        from .aliasing import check_single
-
         check_single(t)  # pyright: ignore[reportArgumentType]
 
 
@@ -496,13 +491,10 @@ def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
         raise TypeError(f"{_plain(name)}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if watch:
         refuse_inference(out)
-        if "duals" in watch:
-            from ..transforms.forward_mode import is_dual
-
-            if is_dual(result._value) or is_dual(out._read()):
-                raise NotImplementedError(
-                    f"Trying to use forward AD with {_plain(name)}_out that does not support it because it is an out= function"
-                )
+        if "duals" in watch and (forward_mode.is_dual(result._value) or forward_mode.is_dual(out._read())):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {_plain(name)}_out that does not support it because it is an out= function"
+            )
     if type(result._value.array) is Mapped or type(out._value.array) is Mapped:
         raise RuntimeError(
             f"Batching rule not implemented for aten::{_plain(name)}.out; the fallback path doesn't work on out= or view ops."
@@ -527,7 +519,8 @@ def write_out(out: Any, result: Any, name: str, operands: Any = ()) -> Any:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(source.shape)}"
         )
-    from .out_tensors import store_out
-
     store_out(out, result)  # pyright: ignore[reportArgumentType]
     return out
+
+
+nodes.unpacked = unpacked

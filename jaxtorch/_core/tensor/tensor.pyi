@@ -11,18 +11,21 @@ from typing import Any, Literal, Self, TypeAlias, overload
 import numpy as np
 from typing_extensions import TypeIs
 
-from ..compile.kernel import Entry
+from ..compile.kernel import Entry, Kernel
+from ..graph import nodes
 from ..graph.derivative import grad_form
 from ..graph.nodes import Packed, begun
 from ..record import module_depth
 from ..record.program import emit, force
-from ..run import capture
+from ..run import capture, traced_kernels
 from ..run.runner import is_tracer
 from ..types import dtypes
-from ..types.device import cpu
+from ..types.device import cpu, jax_devices
+from ..types.device import device as _device
 from ..types.grad_mode import Anomaly, finished, inferring, no_grad, state, watch
 from ..types.structseq import of_out
 from ..types.value import WHOLE, Mapped, Value, aval_of
+from . import storage
 from .storage import Alias, Version
 from ... import return_types
 from ..types.device import device as _Device
@@ -41,6 +44,10 @@ _Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.co
 _new: Any
 write_shared: Any
 check_history: Any
+check_place: Any
+check_single: Any
+store_out: Any
+forward_mode: Any
 journals: list[Any]
 on_subclass: list[Any]
 def version_of(t: Tensor) -> Version: ...
@@ -69,6 +76,7 @@ def check_writable(t: Tensor) -> None: ...
 strict_out: dict[str, Any]
 def _plain(name: str) -> str: ...
 def write_out(out: Any, result: Any, name: str, operands: Any=()) -> Any: ...
+nodes.unpacked: Any
 
 
 class Tensor:

@@ -23,6 +23,7 @@ from ..run import capture, state_packing
 from ..run.runner import is_tracer
 from ..types.grad_mode import state, watch
 from ..types.value import WHOLE, Aval, Value, same_content, wrap_number
+from . import storage as storage_
 from . import strides
 from . import tensor as _tensor
 from .aliasing import REPEATED, check_place, forbidden, repeats
@@ -134,13 +135,11 @@ def belong_nowhere(t: Tensor) -> None:
 
 def detached(t: Tensor, silent: bool = False) -> Tensor:
     """A tensor on the same memory that autograd does not see: `detach()`, and with `silent` `.data`."""
-    from ..transforms import forward_mode
-
     alias = alias_of(t)
     value = alias.peek(t)
     chain = alias.chain
-    if "duals" in watch and forward_mode.is_dual(value):
-        value = forward_mode.without(value)
+    if "duals" in watch and _tensor.forward_mode.is_dual(value):
+        value = _tensor.forward_mode.without(value)
         chain = (*chain, (constant, (), ()))
     elif is_tracer(value.array):  # a JAX transformation differentiates through shared memory unless it is told
         value = Value(value.aval, jax.lax.stop_gradient(value.array))
@@ -387,9 +386,7 @@ def refresh(t: Tensor, alias: Alias, place: bool | None = None) -> Value:
     if placing and base is not None:
         _place(t, alias, base)
     elif storage.host is not None:
-        from .numpy_sharing import read_host
-
-        return read_host(t, alias)
+        return storage.host.read(t, alias)
     elif not alias.chain:
         t._value = storage.value if alias.silent is None else own_copy(storage.value)
     else:
@@ -445,9 +442,7 @@ def write(t: Tensor, alias: Alias, value: Value) -> None:
         return
     storage = alias.storage
     if storage.host is not None:
-        from .numpy_sharing import write_host
-
-        write_host(t, alias, value)
+        storage.host.write(t, alias, value)
         return
     old = storage.value
     if alias.chain:
@@ -572,3 +567,6 @@ def write_with_graph(t: Tensor, alias: Alias, result: Tensor) -> None:
         base._node, base._index, base._rg = None, 0, False
     alias.seen = -2
     alias.read(t)
+
+
+storage_.refresh, storage_.write_with_graph = refresh, write_with_graph

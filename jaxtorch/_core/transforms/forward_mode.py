@@ -11,6 +11,7 @@ puts it back.
 
 from __future__ import annotations
 
+import sys
 import types
 from typing import Any
 
@@ -18,6 +19,7 @@ import jax
 from jax._src import core as _core
 
 from ..compile.kernel import Entry, Kernel
+from ..define.op import functions
 from ..record import program
 from ..run import capture
 from ..tensor import tensor as _tensor
@@ -205,8 +207,6 @@ def keep(target: Any, result: Any) -> None:
     new = result._value
     for at, _ in tangents_of(target._read()):
         if tangent_of(new, at) is None and _smooth(new.aval):
-            from ..define.op import functions
-
             with pausing():
                 set_tangent(new, functions["zeros_like"](result.detach()), at)
 
@@ -307,3 +307,6 @@ def _follow(
         open_.paused = False
     for k, t in zip(smooth, results, strict=True):
         set_tangent(outs[k], t, open_)
+
+
+_tensor.forward_mode = sys.modules[__name__]

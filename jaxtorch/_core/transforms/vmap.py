@@ -17,8 +17,10 @@ import jax
 import jax.numpy as jnp
 
 from ..compile.kernel import Kernel
+from ..define.op import functions
 from ..graph import nodes
 from ..record import program as _program
+from ..run import runner
 from ..tensor.sparse_value import is_sparse
 from ..tensor.tensor import Tensor, wrap
 from ..types import dtypes
@@ -280,6 +282,7 @@ def _array(g: Any) -> Any:
 
 
 def _sum(mode: Any, level: Level, g: Any) -> Any:
-    from ..define.op import functions
-
     return mode.of_tensor(functions["sum"](leave(level, mode.to_tensor(g)), 0))
+
+
+runner.run_mapped = run

@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .warn_once import once
+
 
 class dtype:
     """An element type. There is one object for each, compared by identity."""
@@ -126,8 +128,6 @@ _FLOAT8 = (float8_e5m2, float8_e4m3fn, float8_e5m2fnuz, float8_e4m3fnuz, float8_
 def no_storage(d: dtype) -> NotImplementedError:
     """What to raise where a tensor of a type without storage would be made."""
     if d is complex32:
-        from .warn_once import once
-
         once("ComplexHalf support is experimental and many operators don't support it yet.")
     return NotImplementedError(f"jaxtorch has no storage for torch.{d.name}")
 
