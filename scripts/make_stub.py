@@ -90,7 +90,7 @@ def own_parts() -> tuple[list[str], list[str], list[str], set[str]]:
         elif isinstance(node, ast.AnnAssign):
             outside.append(f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}")
         elif isinstance(node, ast.Assign):
-            outside.extend(f"{ast.unparse(target)}: Any" for target in node.targets)
+            outside.extend(f"{target.id}: Any" for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.ClassDef) and node.name == "Tensor":
             for item in node.body:
                 if isinstance(item, ast.FunctionDef):
