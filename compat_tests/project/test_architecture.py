@@ -98,7 +98,7 @@ def test_the_package_never_imports_pytorch(path: Path):
     assert not found
 
 
-@pytest.mark.parametrize("name, pattern", [("_core", "[!_]*.py"), ("_ops", "**/[!_]*.py")], ids=["_core", "_ops"])
+@pytest.mark.parametrize("name, pattern", [("_core", "**/[!_]*.py"), ("_ops", "**/[!_]*.py")], ids=["_core", "_ops"])
 def test_a_readme_names_each_file(name: str, pattern: str):
     """That of its folder, or else that of the folder above."""
     missing = []

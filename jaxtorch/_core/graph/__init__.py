@@ -1,1 +1,4 @@
-"""graph."""
+"""The autograd graph and the derivatives of operations."""
+
+# the modules that other parts may import
+__all__ = ["derivative", "nodes"]
