@@ -60,6 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from quick_reference import seed_no_absent_devices
+
+    seed_no_absent_devices()
     if "PYTEST_XDIST_WORKER" in os.environ:
         import torch
 

@@ -14,6 +14,7 @@ import types
 from typing import Any
 
 from parity import candidate
+from quick_reference import databases
 
 
 class Entry:
@@ -83,6 +84,7 @@ def definitions(name: str) -> dict[str, Any]:
 
 def pairs(name: str, listed: str) -> dict[str, tuple[Any, Any]]:
     """The entries of a database: PyTorch's, and the one made with jaxtorch."""
+    databases()  # what the samples of all of them share
     theirs, ours = getattr(importlib.import_module(name), listed), definitions(name)[listed]
     assert len(theirs) == len(ours)
     names = [t.name + (f"-{t.variant_test_name}" if t.variant_test_name else "") for t in theirs]

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from parity import candidate
+from quick_reference import databases
 
 DTYPES = ("float32", "float64", "int64", "int32", "bool", "complex64", "bfloat16", "float16")
 DEVICE = os.environ.get("JAXTORCH_TEST_DEVICE", "cpu")
@@ -56,10 +57,7 @@ def key_of(entry: Any) -> str:
 @functools.cache
 def entries() -> dict[str, Any]:
     """All entries by key."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from torch.testing._internal.common_methods_invocations import op_db
-    return {key_of(e): e for e in op_db}
+    return {key_of(e): e for e in databases().op_db}
 
 
 @functools.cache

@@ -51,17 +51,14 @@ def main() -> None:
     import torch
 
     torch.set_num_threads(1)
-    from torch.testing._internal import common_utils
-
-    common_utils.extract_test_fn = lambda: None  # it looks for a running unittest in the whole stack, at 140 ms a time
-    for device in (torch.cuda, torch.xpu, torch.mtia):  # without such a device, seeding formats the stack, and keeps it
-        device.manual_seed_all = lambda seed: None
     import jaxtorch
     import op_db_checks
     import op_db_kit
+    import quick_reference
     from jaxtorch._core.record import deferred_errors
 
     jaxtorch.set_default_device(DEVICE)
+    quick_reference.seed_no_absent_devices()
     deferred_errors.waiting = False
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

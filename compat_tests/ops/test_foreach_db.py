@@ -3,7 +3,6 @@ operands of other types, as views, and differentiated."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,15 +11,12 @@ import torch as reference
 
 import op_db_kit
 from parity import candidate, differences, outcome
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from torch.testing._internal import common_methods_invocations as _databases
+from quick_reference import databases
 
 ENTRIES = {
     entry.name: entry
     for kind in ("unary", "binary", "pointwise", "reduce", "other")
-    for entry in getattr(_databases, f"foreach_{kind}_op_db")
+    for entry in getattr(databases(), f"foreach_{kind}_op_db")
 }
 DTYPES = (*op_db_kit.DTYPES, "uint8", "int8", "int16", "complex128")
 HALF = ("float16", "bfloat16")
