@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import jaxtorch as torch
 from conftest import ROOT
 
 PACKAGE = ROOT / "jaxtorch"
@@ -116,10 +120,65 @@ def test_the_rule_sees_what_breaks_it(file: str, text: str, count: int):
 def test_a_part_shows_what_it_has(part: str):
     """Its face names modules that are there and that others use; its README names every file, on one screen."""
     here = {path.stem for path in (ENGINE / part).glob("*.py")} - {"__init__"}
-    used = {m.split(".")[3] for path in FILES if part not in path.relative_to(PACKAGE).parts[1:2] for _, m, _ in imported(path)
+    used = {m.split(".")[3] for path in FILES if not path.is_relative_to(ENGINE / part) for _, m, _ in imported(path)
             if m.split(".")[2] == part}  # fmt: skip
     assert face(part) <= here
     assert face(part) == used
     text = (ENGINE / part / "README.md").read_text(encoding="utf-8")
     assert [name for name in sorted(here) if f"`{name}`" not in text] == []
     assert len(text.splitlines()) <= 40
+
+
+def calls_that_get(run: Any, objects: Any) -> list[tuple[str, str]]:
+    """(file of the caller, file of the function) for each call to which one of the objects is passed, while `run` runs."""
+    found = []
+
+    def look(frame: Any, event: str, _: Any) -> None:
+        name, code = frame.f_code.co_filename, frame.f_code
+        if event != "call" or not name.startswith((f"{PACKAGE}/", "<jaxtorch")):
+            return
+        named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)]
+        given = [frame.f_locals.get(n) for n in named]
+        wanted = {id(x) for x in objects()}
+        if any(id(x) in wanted or (type(x) in (list, tuple) and any(id(y) in wanted for y in x)) for x in given):
+            found.append((frame.f_back.f_code.co_filename, name))
+
+    sys.setprofile(look)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def height(file: str) -> int:
+    """How far up a file stands: the surface, generated functions, `_ops`, the engine's parts."""
+    if not file.startswith(f"{PACKAGE}/"):
+        return len(PARTS) if file.startswith("<jaxtorch") else len(PARTS) + 2
+    first, second, *_ = Path(file).relative_to(PACKAGE).parts
+    return PARTS.index(second) if first == "_core" else len(PARTS) + 1
+
+
+@pytest.mark.parametrize("name", ["F.relu(x)", "x[1:] = y", "loss.backward()"])
+def test_a_tensor_passes_through_few_files_downwards(name: str):
+    w = torch.randn(4, 4, requires_grad=True)
+    x, y = (w, w) if "relu" in name else (torch.randn(4, 4), torch.randn(3, 4))
+    losses: list[Any] = [torch.nn.functional.relu(w @ w).sum() for _ in range(4)]
+    F, t = torch.nn.functional, x
+
+    def run() -> None:
+        nonlocal t
+        match name:
+            case "F.relu(x)":
+                F.relu(x)
+            case "x[1:] = y":
+                x[1:] = y
+            case _:
+                t = losses.pop()
+                t.backward()
+
+    run()
+    run()
+    calls = calls_that_get(run, lambda: (t, t._value, t._node or t))
+    assert len({callee for _, callee in calls if not callee.startswith("<")}) <= 8
+    assert [(a, b) for a, b in calls if height(b) > height(a)] == []
