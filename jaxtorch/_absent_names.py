@@ -220,11 +220,20 @@ class _Empty(Loader):
         assert module.__spec__ is not None
         name = module.__spec__.name
         if any(kind == "setting" for kind, _ in entries(name.removeprefix("jax")).values()):
-            from .utils._config_module import settings
-
             settings(name)
         else:
             complete(module, name)
+
+
+def settings(name: str, **begin: Any) -> None:
+    """Make a module that is being imported one of the settings that PyTorch's module of this name has.
+
+    begin: values with which settings begin, where that depends on the environment.
+    """
+    from .utils._config_module import become_settings  # few programs have modules of settings
+
+    given = {n: text for n, (kind, text) in entries(name.removeprefix("jax")).items() if kind == "setting"}
+    become_settings(sys.modules[name], given, find, begin)
 
 
 loaded: list[Any] = []

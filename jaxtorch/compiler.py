@@ -14,7 +14,7 @@ from ._compile import BACKENDS as _BACKENDS
 from ._compile import DEFAULT_BACKEND as _DEFAULT_BACKEND
 from ._compile import calling as _calling
 from ._compile import compile
-from ._core.run import capture as _capture
+from ._compile.disabling import disable
 from ._core.tensor.tensor import Tensor as _Tensor
 from ._ops.creation.from_data import as_tensor as _as_tensor
 from .utils._pytree import tree_map_only as _tree_map_only
@@ -51,19 +51,6 @@ def is_dynamo_compiling() -> bool:
 def is_exporting() -> bool:
     """Is a program being exported? Never."""
     return False
-
-
-def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function (or a decorator): a compiled call that runs it is recorded each time instead of replayed."""
-    if fn is None:
-        return lambda f: disable(f, recursive)
-
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        _capture.breaks(f"it calls {getattr(fn, '__qualname__', fn)}, for which torch.compile is disabled", True)
-        return fn(*args, **kwargs)
-
-    return call
 
 
 def allow_in_graph(fn: Any) -> Any:

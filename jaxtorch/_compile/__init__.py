@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from .._core.types.warn_once import warn
 from ..nn import Module
 from . import calling
+from .disabling import disable as _disable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -212,6 +213,4 @@ def _is_off() -> bool:
 
 def _disable_dynamo(fn: Callable[..., Any] | None = None, recursive: bool = True) -> Any:
     """`torch.compiler.disable`, under the name by which PyTorch's own files ask for it and other packages' optimizers do too."""
-    from ..compiler import disable
-
-    return disable(fn, recursive)
+    return _disable(fn, recursive)

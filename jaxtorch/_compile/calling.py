@@ -31,6 +31,7 @@ from .._core.transforms.write_journal import Journal
 from .._core.types import dtypes, grad_mode
 from .._core.types.device import default_device
 from .._core.types.value import Aval
+from ..autograd.profiler import recorded
 from ..nn import Parameter
 from ..nn.modules import _hooks
 from ..optim import optimizer
@@ -347,8 +348,6 @@ def _fitting(called: Signature, meeting: Met) -> Any:
 
 def _listening() -> list[Condition]:
     """That nothing listens to all calls: hooks on every module or optimizer, profilers whose parts a call may name."""
-    from ..autograd.profiler import recorded
-
     every = (
         _hooks._global_forward_hooks, _hooks._global_forward_pre_hooks, _hooks._global_backward_hooks,
         _hooks._global_backward_pre_hooks, optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks,

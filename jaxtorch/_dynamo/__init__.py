@@ -8,6 +8,7 @@ from typing import Any
 
 from .._absent import absent_function as _absent_function
 from .._compile import OptimizedModule
+from .._compile import compile as _compile
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 from . import config as config
 from . import eval_frame as eval_frame
@@ -30,9 +31,7 @@ def graph_break(msg: str = "") -> None:
 
 def optimize(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """As `torch.compile` without a function."""
-    from .._compile import compile
-
-    return lambda fn: compile(fn)
+    return lambda fn: _compile(fn)
 
 
 def run(fn: Any = None) -> Any:

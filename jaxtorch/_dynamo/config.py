@@ -2,6 +2,6 @@
 
 import os
 
-from ..utils._config_module import settings as _settings
+from .._absent_names import settings as _settings
 
 _settings(__name__, disable=os.environ.get("TORCHDYNAMO_DISABLE") == "1")

@@ -1,4 +1,7 @@
 """`torch.ao`: quantization."""
 
-from . import nn as nn
 from . import quantization as quantization
+
+# isort: split
+# Layers take their observers from there.
+from . import nn as nn

@@ -294,7 +294,7 @@ def _refuse_constants(outputs: list[Tensor], inputs: list[Tensor]) -> None:
 
 
 def _random_like(o: Tensor) -> Tensor:
-    from ..testing import make_tensor
+    from ..testing import make_tensor  # rare here, and heavy
 
     return make_tensor(o.shape, dtype=o.dtype, device=o.device, low=-1, high=1, requires_grad=True)
 

@@ -40,7 +40,7 @@ class PadToBuckets:
         """The batch of some samples, padded."""
         collate = self.collate_fn
         if collate is None:
-            from ..utils.data import default_collate as collate
+            from ..utils.data import default_collate as collate  # as heavy as all of this package
         batch = collate(samples)
         values = iter(self.value) if isinstance(self.value, (list, tuple)) else None
         return self._padded(batch, values)

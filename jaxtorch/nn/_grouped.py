@@ -107,7 +107,7 @@ def scaled_mm(
 
     The recipes are ScalingType.TensorWise or RowWise; NotImplementedError for scales of blocks, `swizzle` and `contraction_dim`.
     """
-    from .._rare import _scaled_mm
+    from .._rare import _scaled_mm  # rare, as its module says
 
     one: Any = lambda x: x[0] if isinstance(x, (list, tuple)) and len(x) == 1 else x  # noqa: E731
     recipes = one(scale_recipe_a), one(scale_recipe_b)

@@ -8,12 +8,10 @@ import copy
 import hashlib
 import importlib
 import pickle
-import sys
 from collections.abc import Callable
 from types import ModuleType, TracebackType
 from typing import Any
 
-from .. import _absent_names
 from .._core.types.warn_once import deprecated
 
 _NOTHING = object()
@@ -43,6 +41,7 @@ class ConfigModule(ModuleType):
     _values: dict[str, Any]
     """What has been set."""
     _aliases: dict[str, str]
+    _find: Callable[[str, str], Any]
 
     def _name(self, name: str) -> str:
         return f"{self.__name__.replace('jaxtorch', 'torch', 1)}.{name}"
@@ -70,7 +69,7 @@ class ConfigModule(ModuleType):
             group = self.__dict__[name] = SubConfigProxy(self, name + ".")
             return group
         with contextlib.suppress(AttributeError):
-            return _absent_names.find(self._name("")[:-1], name)
+            return self._find(self._name("")[:-1], name)
         raise AttributeError(f"{self._name(name)} does not exist")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -194,18 +193,18 @@ class ConfigPatch(contextlib.ContextDecorator):
         return ConfigPatch(self.config, self.changes)
 
 
-def settings(module: str, **begin: Any) -> None:
-    """Make a module that is being imported, `jaxtorch.<...>`, one of the settings that PyTorch's module of this name has.
+def become_settings(
+    module: ModuleType, given: dict[str, str], find: Callable[[str, str], Any], begin: dict[str, Any]
+) -> None:
+    """Make a module one of settings.
 
-    begin: values with which settings begin, where that depends on the environment.
+    given: by name the values as Python writes them, or `=other`, the setting whose second name this is.
+    find:  what stands for a name of PyTorch's module that is no setting; AttributeError where there is none.
+    begin: values with which settings begin instead, where that depends on the environment.
     """
-    made: Any = sys.modules[module]
-    given = {
-        name: text
-        for name, (kind, text) in _absent_names.entries(module.removeprefix("jax")).items()
-        if kind == "setting"
-    }
+    made: Any = module
     held = vars(made)
+    held["_find"] = find
     held["_aliases"] = {name: text[1:] for name, text in given.items() if text.startswith("=")}
     held["_defaults"] = {n: ast.literal_eval(text) for n, text in given.items() if not text.startswith("=")}
     held["_defaults"].update(begin)

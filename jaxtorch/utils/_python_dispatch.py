@@ -20,7 +20,8 @@ def _prepare() -> None:
     """Have every operation's function tell modes of its calls, and load what they are made of."""
     if _ready:
         return
-    from .._library import (  # noqa: F401 - fill the tables of rules and derivatives
+    # Heavy, and most programs have no modes. They fill the tables of rules and derivatives.
+    from .._library import (  # noqa: F401
         aten_layer_gradients,
         aten_layers,
         aten_losses,

@@ -7,7 +7,7 @@ import json
 from collections import defaultdict, namedtuple
 from typing import Any
 
-from . import _pytree as trees
+from . import _pytree_nodes as trees
 
 _PROTOCOL = 1
 

@@ -16,6 +16,7 @@ from .._core.tensor.tensor import Tensor, wrap
 from .._core.types import grad_mode
 from .._core.types.value import Value
 from .._library import operators
+from ._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext
 
 _UNASKED = frozenset(("checkpoint", "kept", "detach", "_detach", "_alias", "accumulate"))
 _TENSOR = frozenset("add sub mul div remainder eq ne lt le gt ge maximum minimum".split())
@@ -77,8 +78,6 @@ class _Mode:
 
     def first(self, kernel: Kernel, values: list[Value], run: Callable[[], list[Value]]) -> list[Value]:
         """Run a kernel, and keep its results where the policy says so."""
-        from .checkpoint import CheckpointPolicy, SelectiveCheckpointContext
-
         outs = run()
         found = _operation_of(kernel, values)
         if found is not None:

@@ -7,7 +7,6 @@ through an optimization barrier together with the gradient that has arrived, as 
 from __future__ import annotations
 
 import contextlib
-import enum
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .. import cuda
 from .._core.autograd import backward as engine
 from .._core.compile.kernel import Kernel
 from .._core.dispatch.torch_function import disable_all
@@ -33,8 +33,10 @@ from .._core.types.size import Size
 from .._core.types.value import Value
 from .._ops.creation.legacy_constructors import become
 from ..amp._settings import settings
-from ..autograd import Function, backward
+from ..autograd._gradients import backward
+from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
+from ._checkpoint_policy import CheckpointPolicy, SelectiveCheckpointContext
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "SelectiveCheckpointContext",
@@ -68,23 +70,6 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type
 
 
-class CheckpointPolicy(enum.Enum):
-    """What selective checkpointing may decide for an operation."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-
-
-class SelectiveCheckpointContext:
-    """What a policy is told of an operation."""
-
-    def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
-        self.is_recompute = is_recompute
-        self.op_output = op_output
-
-
 def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False) -> Any:
     """Two contexts for `checkpoint(..., use_reentrant=False, context_fn=...)`: what the policy says to save is not computed again.
 
@@ -92,7 +77,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     of which it sees the tensors; or a list of the operations to save. RuntimeError in backward where what was saved has been
     written to since, NotImplementedError with `allow_cache_entry_mutation`.
     """
-    from ._selective import contexts
+    from ._selective import contexts  # loads the operations of `torch.ops`
 
     return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
@@ -148,16 +133,12 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     """The indices of the GPUs that tensors among the arguments are on, and the states of their random numbers."""
-    from .. import cuda
-
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.device.type == "cuda"})
     return devices, [cuda.get_rng_state(d) for d in devices]
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
     """Set the states of GPUs' random numbers."""
-    from .. import cuda
-
     for d, s in zip(devices, states, strict=True):
         cuda.set_rng_state(s, d)
 
@@ -235,8 +216,6 @@ class _Drawn:
 
 
 def _states(devices: list[int]) -> list[Tensor]:
-    from .. import cuda
-
     return [cuda.get_rng_state(d) for d in devices]
 
 

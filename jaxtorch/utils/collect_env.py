@@ -10,6 +10,9 @@ import platform
 import sys
 from typing import Any, NamedTuple
 
+from .. import cuda
+from .._install import TORCH_VERSION
+
 __all__ = ["SystemEnv", "get_env_info", "get_pip_packages", "get_pretty_env_info", "main", "pretty_str"]
 
 _PACKAGES = ("jax", "jaxlib", "jaxtorch", "ml_dtypes", "numpy", "optax", "torch")
@@ -59,9 +62,6 @@ def get_pip_packages() -> tuple[str, str]:
 
 def get_env_info() -> SystemEnv:
     """What is known of this process and its machine."""
-    from .. import cuda
-    from .._install import TORCH_VERSION
-
     available = cuda.is_available()
     pip, packages = get_pip_packages()
     bits = "64-bit" if sys.maxsize > 2**32 else "32-bit"

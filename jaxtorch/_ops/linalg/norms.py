@@ -16,6 +16,8 @@ from ..._core.types.size import need_sizes
 from ..common import nan_extremes
 from ..reductions.reductions import bad_call
 from .checks import checked_dtype, numbers
+from .eigen_and_svd import svdvals_of
+from .solve_and_lu import inverse_of
 from .vector_norm import checked_norm, order_of, vector_norm
 
 
@@ -30,8 +32,6 @@ def linalg_vector_norm(
 
 def singular_values(x: Any) -> Any:
     """The singular values of matrices, largest first."""
-    from .eigen_and_svd import svdvals_of
-
     return svdvals_of(x, "linalg.svd")
 
 
@@ -174,8 +174,6 @@ def _condition(A: Array, p: Any):
     numbers(name, A, halves=True)
     if A.size == 0:
         return jnp.zeros(A.shape[:-2], np.abs(np.zeros(0, A.dtype)).dtype)
-    from .solve_and_lu import inverse_of
-
     inverse, info = inverse_of(A)
     product = matrix_norm_of(A, p) * matrix_norm_of(inverse, p)
     return jnp.where(info != 0, jnp.inf, product).astype(product.dtype)

@@ -10,7 +10,7 @@ from jax import lax
 
 from ..._core.define.op import Array, op
 from ..._core.record.value_checks import Total, Within, flag
-from ..._core.tensor.tensor import Tensor, need_tensor
+from ..._core.tensor.tensor import Tensor, from_host, need_tensor
 from ..._core.types.size import kind_name, need_sizes
 from ..common.rules import kind, unsupported
 from .classification import reduction_of
@@ -190,7 +190,5 @@ def ctc_loss(
 
 
 def _host_lengths(x: Any, like: Tensor) -> Tensor:
-    from ..._core.tensor.tensor import from_host
-
     need_sizes("ctc_loss", "input_lengths", x)
     return from_host(np.asarray(x, np.int64), like._value.aval.slot.device)

@@ -17,12 +17,15 @@ import warnings
 import weakref
 from collections.abc import Iterable
 from multiprocessing.connection import wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _engine
+from ._iterators import _BaseDataLoaderIter, _DatasetKind
 from ._utils import blocks, transport
 from ._utils.worker import RESUME, DeferredJob, Ended, Failure, Resumed, WorkerJob, worker_main
-from .dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
+
+if TYPE_CHECKING:
+    from .dataloader import DataLoader
 
 __all__ = ["_MultiProcessingDataLoaderIter"]
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from ..._utils import ExceptionWrapper as ExceptionWrapper
 from . import _engine, _utils  # noqa: F401
+from ._iterators import _BaseDataLoaderIter, _DatasetKind, _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate, default_convert
-from ._utils.fetch import create_fetcher
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -26,18 +26,6 @@ _collate_fn_t = Callable[[list[_T]], Any]
 _worker_init_fn_t = Callable[[int], None]
 
 _FROZEN_ATTRIBUTES = frozenset(("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"))
-
-
-class _DatasetKind:
-    """The two kinds of datasets."""
-
-    Map = 0
-    Iterable = 1
-
-    @staticmethod
-    def create_fetcher(kind: int, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> Any:
-        """What fetches the samples of a batch: its `fetch` takes the indices."""
-        return create_fetcher(kind == _DatasetKind.Iterable, dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler[None]):
@@ -226,9 +214,7 @@ class DataLoader(Generic[T_co]):
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
-        from ._multiprocess import _MultiProcessingDataLoaderIter
-
-        return _MultiProcessingDataLoaderIter(self)
+        return _with_workers()(self)
 
     def __iter__(self) -> Any:
         if not self.persistent_workers or self.num_workers == 0:
@@ -283,90 +269,15 @@ def _refuse_for_iterable(option: str, value: Any, given: bool) -> None:
         )
 
 
-class _BaseDataLoaderIter:
-    """One pass over a loader: the sampler's state, the base seed, and the count of batches."""
+def _with_workers() -> Any:
+    """The iterator with workers."""
+    from ._multiprocess import _MultiProcessingDataLoaderIter  # with what it needs as large as all the rest
 
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        self._dataset = loader.dataset
-        self._dataset_kind = loader._dataset_kind
-        self._len_called = loader._IterableDataset_len_called
-        self._auto_collation = loader._auto_collation
-        self._drop_last = loader.drop_last
-        self._index_sampler = loader._index_sampler
-        if loader.pin_memory and not _engine.has_accelerator():
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, "
-                "then device pinned memory won't be used.",
-                stacklevel=4,
-            )
-        self._num_workers = loader.num_workers
-        self._collate_fn = loader.collate_fn
-        self._persistent_workers = loader.persistent_workers
-        self._sampler_iter = iter(self._index_sampler)
-        self._base_seed = _engine.draw_seed(loader.generator)
-        self._num_yielded = 0
-
-    def _reset(self, loader: DataLoader[Any]) -> None:
-        self._sampler_iter = iter(self._index_sampler)
-        self._num_yielded = 0
-        self._len_called = loader._IterableDataset_len_called
-
-    def __iter__(self) -> _BaseDataLoaderIter:
-        return self
-
-    def _next_data(self) -> Any:
-        raise NotImplementedError
-
-    def __next__(self) -> Any:
-        data = self._next_data()
-        self._num_yielded += 1
-        if self._len_called is not None and self._num_yielded > self._len_called:
-            self._warn_length()
-        return data
-
-    def _warn_length(self) -> None:
-        message = (
-            f"Length of IterableDataset {self._dataset} was reported to be {self._len_called}"
-            f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
-        )
-        if self._num_workers > 0:
-            message += (
-                "For multiprocessing data-loading, this could be caused by not properly configuring the "
-                "IterableDataset replica at each worker. Please see "
-                "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
-            )
-        warnings.warn(message, stacklevel=3)
-
-    def __len__(self) -> int:
-        return len(self._index_sampler)
-
-    def __getstate__(self) -> Any:
-        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
-
-
-class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Fetches in this process."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(loader)
-        if loader.timeout != 0:
-            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
-        self._fetcher = create_fetcher(
-            self._dataset_kind == _DatasetKind.Iterable,
-            self._dataset,
-            self._auto_collation,
-            self._collate_fn,
-            self._drop_last,
-        )
-
-    def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._sampler_iter))
+    return _MultiProcessingDataLoaderIter
 
 
 def __getattr__(name: str) -> Any:
     """The iterator with workers, which libraries look for here; it is in the module that few programs need."""
     if name == "_MultiProcessingDataLoaderIter":
-        from ._multiprocess import _MultiProcessingDataLoaderIter
-
-        return _MultiProcessingDataLoaderIter
+        return _with_workers()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,6 +10,7 @@ from ......_core.types import dtypes
 from ......_ops.quantized.quantize import _linear_dynamic
 from ......_ops.types import constants
 from ......nn import Module
+from .....quantization.observer import default_weight_observer
 
 __all__ = ["Linear"]
 
@@ -142,8 +143,6 @@ class Linear(PackedLinear):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Linear:
         """The layer of a float one, whose `qconfig` says how its weight is observed; by default the largest value counts."""
-        from .....quantization.observer import default_weight_observer
-
         config = getattr(mod, "qconfig", None)
         observer = (config.weight if config is not None else default_weight_observer)()
         observer(mod.weight)

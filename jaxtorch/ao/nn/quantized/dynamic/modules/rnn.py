@@ -9,17 +9,16 @@ from ......_core.define.op import functions
 from ......_core.types import dtypes
 from ......_ops.quantized.quantize import _linear_dynamic
 from ......_ops.types import constants
-from ......nn import Module
+from ......nn import Module, ModuleList
 from ......nn import functional as F
 from ......nn.utils.rnn import PackedSequence
+from .....quantization.observer import default_weight_observer
 
 __all__ = ["GRU", "LSTM", "GRUCell", "LSTMCell", "RNNCell"]
 
 
 def _packed(mod: Any, weight: Any, bias: Any) -> tuple[Any, Any]:
     """A weight in integers, as the layer's `qconfig` observes it, and the bias."""
-    from .....quantization.observer import default_weight_observer
-
     config = getattr(mod, "qconfig", None)
     observer = (config.weight if config is not None else default_weight_observer)()
     if observer.dtype is not dtypes.qint8:
@@ -98,8 +97,6 @@ class _Recurrent(Module):
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.version, self.training = bidirectional, 2, False
-        from ......nn import ModuleList
-
         self._all_weight_values = ModuleList()
 
     def _get_name(self) -> str:
