@@ -11,8 +11,8 @@ import pytest
 import torch as reference
 
 import jaxtorch
-from jaxtorch._core.host import tiering
 from jaxtorch._core.record import program
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 
 Event = Callable[[Any, int], None]
 
@@ -249,7 +249,7 @@ def test_a_number_that_is_a_negative_zero_keeps_its_sign_in_every_run():
         lambda t, x, k: t.tanh(x * k),
     ]  # fmt: skip
     for body in bodies:
-        for _ in range(tiering.WRITTEN_AFTER + 4):
+        for _ in range(PROGRAM_WRITTEN_AFTER + 4):
             for k in (0.0, -0.0):
                 found = body(jaxtorch, jaxtorch.ones(3), k).tolist()
                 assert np.signbit(found).tolist() == np.signbit(body(reference, reference.ones(3), k).tolist()).tolist()

@@ -228,6 +228,6 @@ def test_threads_that_prepare_data_at_once_leave_the_process_as_it_was(monkeypat
 
 def test_ever_other_shapes_have_no_memory_for_a_batch_each() -> None:
     batch = sample_memory.Batch(3, np.empty)
-    places = [batch.place((n, sample_memory.FEWEST)) for n in range(1, 9)]
+    places = [batch.place((n, sample_memory.SAMPLE_ELEMENTS)) for n in range(1, 9)]
     assert [p.base is not None for p in places] == [True] * 4 + [False] * 4
     assert [p.shape[0] for p in places] == [*range(1, 9)]

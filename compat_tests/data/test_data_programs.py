@@ -108,7 +108,7 @@ def test_programs_of_data_are_compiled_when_they_have_cost_as_much(monkeypatch: 
         for x, _ in loader:
             assert x.shape == (8, 6, 900)
     assert not compiled
-    monkeypatch.setattr(tiering, "COMPILING", 0.0)
+    monkeypatch.setattr(tiering, "COMPILE_EQUATION", 0.0)
     list(loader)
     assert len(compiled) == 1
 
@@ -125,7 +125,7 @@ def _wide(batch: Any) -> Any:
 def test_samples_follow_each_other_without_their_program_being_worked_out_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1e9)
     images, weight = torch.tensor(IMAGES), torch.ones(4, requires_grad=True)
     loader = torch.utils.data.DataLoader([0] * 32, batch_size=8, collate_fn=lambda rows: (images[rows[0]] - 0.5) / 0.3)
     times: list[None] = []

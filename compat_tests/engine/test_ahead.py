@@ -166,7 +166,7 @@ def test_what_never_stays_is_given_up(starts: list[str]) -> None:
                 for p in net.parameters():
                     p.mul_(0.99)
             agree(ours(batch(torch, k)), theirs(batch(pytorch, k)))
-    assert len(starts) <= 2 * early_start.PATIENCE // early_start.IN_VAIN
+    assert len(starts) <= 2 * early_start.AHEAD_PATIENCE // early_start.AHEAD_IN_VAIN
 
 
 def test_what_seldom_stays_is_given_up(starts: list[str]) -> None:

@@ -57,7 +57,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("immediate mode raises at once")
     monkeypatch.setattr(deferred_errors, "is_caught", lambda *_: False)
     monkeypatch.setattr(deferred_errors, "raise_pending", lambda: None)
-    monkeypatch.setattr(value_checks, "QUICK", 0.0)
+    monkeypatch.setattr(value_checks, "CHECKED_ON_HOST", 0.0)
     value_checks._flags.clear()
 
 
@@ -450,10 +450,10 @@ def test_indices_that_a_step_has_changed_are_looked_at_again(compiled: bool, loo
 
 def test_many_that_nobody_has_looked_at_are_kept_apart(later: None) -> None:
     table, found = torch.ones(4, 2), []
-    for n in [7] + [1] * 2 * deferred_errors.MOST + [8]:
+    for n in [7] + [1] * 2 * deferred_errors.UNREAD_RUNS + [8]:
         found.append(torch.embedding(table, torch.full((70000,), n) + 0))
         program.flush_all()  # as an optimizer's step does, which nobody waits for
-    assert len(deferred_errors._unread) <= deferred_errors.MOST
+    assert len(deferred_errors._unread) <= deferred_errors.UNREAD_RUNS
     for t in (found[0], found[-1], found[0]):
         with pytest.raises(IndexError):
             t.tolist()

@@ -87,13 +87,13 @@ def step(t: Any, program: Callable[[Any, int], Any], n: int) -> list[np.ndarray]
 PROGRAMS = [mlp, convolutional, attention, recurrent]
 
 
-@pytest.mark.parametrize("often", [tiering.OFTEN, 0], ids=["rules", "functions"])
+@pytest.mark.parametrize("often", [tiering.KERNEL_WRITTEN_AFTER, 0], ids=["rules", "functions"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_programs_have_pytorchs_results_and_compile_nothing(
     program: Any, often: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tiering, "OFTEN", often)
-    monkeypatch.setattr(tiering, "QUICK", 1e12)
+    monkeypatch.setattr(tiering, "KERNEL_WRITTEN_AFTER", often)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1e12)
     monkeypatch.setattr(runner, "_structures", {})  # other tests may have run the same, by other rules
     with jax.log_compiles(), caplog.at_level("WARNING"):
         found = [step(torch, program, n) for n in (5, 6)]
@@ -171,7 +171,7 @@ def test_a_training_loop_is_compiled_by_its_third_step() -> None:
 
 
 def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
     counts = []
     for _ in range(3):
         before = Counts.compiled
@@ -181,10 +181,10 @@ def test_a_dear_program_is_compiled_when_it_comes_again(monkeypatch: pytest.Monk
 
 
 def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
-    monkeypatch.setattr(tiering, "FEW", 0)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
+    monkeypatch.setattr(tiering, "FEW_PROGRAMS", 0)
     monkeypatch.setattr(tiering._Process, "at_once", 12)
-    monkeypatch.setattr(tiering, "LIKELY", 1000)
+    monkeypatch.setattr(tiering, "LIKELY_RUNS", 1000)
 
     def compiled_by(sizes: Iterable[int]) -> int:
         before = Counts.compiled
@@ -194,13 +194,13 @@ def test_programs_that_keep_changing_are_not_compiled_until_they_have_settled(mo
 
     assert compiled_by([151, 151, 152, 152]) == 2  # few equations: the process may compile some at once
     assert compiled_by(size for size in range(153, 170) for _ in range(2)) <= 1
-    assert compiled_by([169] * tiering.SETTLED) == 1
-    monkeypatch.setattr(tiering, "LIKELY", 1)
-    assert compiled_by([170] * 2 * tiering.SETTLED) == 0  # it has not cost NumPy much yet
+    assert compiled_by([169] * tiering.SETTLED_RUNS) == 1
+    monkeypatch.setattr(tiering, "LIKELY_RUNS", 1)
+    assert compiled_by([170] * 2 * tiering.SETTLED_RUNS) == 0  # it has not cost NumPy much yet
 
 
 def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
     tiering.forget()
 
     def compiled_by(size: int) -> int:
@@ -210,21 +210,21 @@ def test_a_long_program_of_small_arrays_is_given_time(monkeypatch: pytest.Monkey
         return Counts.compiled - before
 
     assert compiled_by(171) == 1
-    monkeypatch.setattr(tiering, "LONG", 2)
+    monkeypatch.setattr(tiering, "LONG_PROGRAM", 2)
     assert compiled_by(172) == 0
-    monkeypatch.setattr(tiering, "SMALL", 1.0)
+    monkeypatch.setattr(tiering, "SMALL_EQUATION", 1.0)
     tiering.forget()
     assert compiled_by(173) == 1
-    monkeypatch.setattr(tiering, "SMALL", 8e3)
-    monkeypatch.setattr(tiering, "LIKELY", 1000)
+    monkeypatch.setattr(tiering, "SMALL_EQUATION", 8e3)
+    monkeypatch.setattr(tiering, "LIKELY_RUNS", 1000)
     tiering.forget()
     assert compiled_by(174) == 1
 
 
 def test_a_long_program_of_small_arrays_is_not_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
-    monkeypatch.setattr(tiering, "FEW", 0)
-    monkeypatch.setattr(tiering, "AT_ONCE", 2)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
+    monkeypatch.setattr(tiering, "FEW_PROGRAMS", 0)
+    monkeypatch.setattr(tiering, "COMPILED_AT_ONCE", 2)
     monkeypatch.setattr(tiering._Process, "at_once", 2)
 
     def compiled_by(size: int) -> int:
@@ -234,7 +234,7 @@ def test_a_long_program_of_small_arrays_is_not_compiled_at_once(monkeypatch: pyt
         return Counts.compiled - before
 
     assert compiled_by(175) == 0
-    monkeypatch.setattr(tiering, "SMALL", 1.0)  # what it works on is not small
+    monkeypatch.setattr(tiering, "SMALL_EQUATION", 1.0)  # what it works on is not small
     assert compiled_by(176) == 1
 
 
@@ -289,7 +289,7 @@ def test_what_numpy_would_do_otherwise_goes_to_xla() -> None:
 
 
 def test_a_loop_of_several_programs_is_compiled_by_its_third_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
     monkeypatch.setattr(tiering._Process, "at_once", 0)
     nets = [torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.Tanh(), torch.nn.Linear(7, 5)) for _ in range(3)]
     optimizers = [torch.optim.Adam(net.parameters()) for net in nets]
@@ -418,9 +418,11 @@ def test_linear_systems_compile_nothing(kind: str, batch: tuple[int, ...]) -> No
 
 
 def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
-    monkeypatch.setattr(tiering, "SMALL", 1.0)  # as with large arrays: one that is not small need not be given time
-    monkeypatch.setattr(tiering, "LONG", 20)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
+    monkeypatch.setattr(
+        tiering, "SMALL_EQUATION", 1.0
+    )  # as with large arrays: one that is not small need not be given time
+    monkeypatch.setattr(tiering, "LONG_PROGRAM", 20)
 
     def state(lib: Any, n: int) -> float:
         x, h = lib.linspace(-1, 1, 3 * n).view(n, 3), lib.ones(3)
@@ -441,7 +443,7 @@ def test_a_loop_over_time_is_not_compiled_for_lengths_that_come_again(monkeypatc
 
 
 def test_a_kernel_that_runs_often_becomes_a_function_and_still_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiering, "OFTEN", 2)
+    monkeypatch.setattr(tiering, "KERNEL_WRITTEN_AFTER", 2)
     kernels = set()
     outputs = tiering.outputs
 
@@ -469,7 +471,7 @@ def test_a_large_result_that_lies_otherwise_is_no_quick_program() -> None:
             NumpyProgram(jax.make_jaxpr(lambda x: jax.lax.rev(x, (1,)))(np.ones((n, n), np.float32)))
         )
 
-    assert cost(16) < tiering.QUICK / 10 and cost(1024) > tiering.QUICK
+    assert cost(16) < tiering.HOST_PROGRAM / 10 and cost(1024) > tiering.HOST_PROGRAM
     x = torch.arange(600_000).view(300, 2000)
     for _ in range(4):
         y = x.flip(1)

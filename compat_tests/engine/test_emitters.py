@@ -58,9 +58,9 @@ def test_kernels_by_themselves_and_programs_with_little_repetition_are_made_by_t
 def test_a_very_large_program_is_made_by_the_newer(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = [kernel_of(wave, 4, 5), kernel_of(lambda x: jnp.cos(x) + jnp.sin(x) * 2, 4, 5)]
     size = sum(kernel.size for kernel in kernels)
-    monkeypatch.setattr(xla_options, "MOST", size)
+    monkeypatch.setattr(xla_options, "OLDER_EMITTERS", size)
     assert xla_options.chosen(kernels) == xla_options.OLDER
-    monkeypatch.setattr(xla_options, "MOST", size - 1)
+    monkeypatch.setattr(xla_options, "OLDER_EMITTERS", size - 1)
     assert xla_options.chosen(kernels) is None
 
 
@@ -83,9 +83,9 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
     """Something for each time that free memory is given back inside, in a process that begins here."""
     program.flush_all()
     tiering.forget()
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
-    monkeypatch.setattr(runner, "_LARGE", 50)
-    monkeypatch.setattr(allocator, "_LONG_COMPILATION", 1e9)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
+    monkeypatch.setattr(runner, "RELEASE_BEFORE", 50)
+    monkeypatch.setattr(allocator, "RELEASE_AFTER", 1e9)
     times: list[None] = []
     monkeypatch.setattr(allocator, "release", lambda: times.append(None))
     yield times

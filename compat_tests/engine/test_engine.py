@@ -329,7 +329,7 @@ def test_an_unused_result_is_not_computed(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_parameters_and_state_are_updated_in_place(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(state_packing, "MOST", 0)
+    monkeypatch.setattr(state_packing, "PACK_ELEMENTS", 0)
     net = Net()
     for _ in range(4):
         net.step()

@@ -179,7 +179,7 @@ def in_use() -> int:
 
 
 def test_an_evaluation_loop_holds_only_the_outputs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tiering, "QUICK", 0.0)  # what is quick waits: test_numpy_code.py
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 0.0)  # what is quick waits: test_numpy_code.py
     net = Net()
     with torch.no_grad():
         for _ in range(3):  # what programs read again and again moves to the device

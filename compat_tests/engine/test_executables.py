@@ -13,13 +13,13 @@ TEXT = """
     import jax, jaxtorch as torch
     from jaxtorch._core.host import tiering
     from jaxtorch._core.run import executable_limit
-    tiering.RUNS, executable_limit.EVERY = 0, 20
+    tiering.RUNS, executable_limit.EXECUTABLES_COUNTED = 0, 20
     net = torch.nn.Linear(2, 2)
     step = torch.compile(lambda x: net(x).sum())
     theirs = jax.jit(lambda x: x + 1)
     first = [step(torch.ones(3, 2)).item() for _ in range(4)][-1]
     start = executable_limit.in_use()
-    executable_limit.SHARE, most = start * 1.1, 0.0
+    executable_limit.MAPS_SHARE, most = start * 1.1, 0.0
     for n in range(1, 60):
         x = torch.arange(float(n))
         assert (x * 2 + 1).sum().item() == n * n

@@ -216,7 +216,7 @@ def test_transposed_convolutions_in_three_dimensions(options: Any) -> None:
 
 
 @pytest.mark.skipif(not native.available(), reason="needs the kernels in C++")
-@pytest.mark.parametrize("room", [convolution.WORKSPACE, 0])
+@pytest.mark.parametrize("room", [convolution.CONV_WORKSPACE, 0])
 @pytest.mark.parametrize(
     "sizes, kernel, stride, pads, dilation",
     [
@@ -231,7 +231,7 @@ def test_three_dimensions_as_two(
     sizes: Any, kernel: Any, stride: Any, pads: Any, dilation: Any, room: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Forward and the gradient of the kernel, with all slices as one image's channels and, without the room for it, one by one."""
-    monkeypatch.setattr(convolution, "WORKSPACE", room)
+    monkeypatch.setattr(convolution, "CONV_WORKSPACE", room)
     rng = np.random.default_rng(0)
     window = Window(stride, pads, (1, 1, 1), dilation)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in ((2, *sizes, 5), (*kernel, 5, 6)))

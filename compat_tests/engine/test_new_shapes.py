@@ -11,9 +11,9 @@ import torch as pytorch
 
 import jaxtorch as torch
 from jaxtorch._core.compile import symbolic_sizes, tracing
-from jaxtorch._core.host import tiering
 from jaxtorch._core.record import program
 from jaxtorch._core.run import templates
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.types import dtypes
 
 
@@ -216,7 +216,7 @@ def test_what_is_filled_in_and_run_often_is_right(name: str, monkeypatch: pytest
     for n in (6, 7, 9, 11, 13):
         array = np.random.default_rng(n).standard_normal((n, 5)).astype(np.float32)
         expected, found = _run(pytorch, body, array), None
-        for _ in range(tiering.WRITTEN_AFTER + 3 if n > 9 else 1):
+        for _ in range(PROGRAM_WRITTEN_AFTER + 3 if n > 9 else 1):
             found = _run(torch, body, array)
         if isinstance(expected, type) or isinstance(found, type):
             assert found is expected
@@ -312,7 +312,7 @@ def test_second_derivatives_and_transformations_of_a_size_that_is_filled_in():
 
 
 def test_templates_stay_few(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(templates, "_FAMILIES", 4)
+    monkeypatch.setattr(templates, "TEMPLATE_FAMILIES", 4)
     for n in range(3, 9):
         x = torch.ones(n, 2)
         (x.exp() + x.sin() * x.cos() - x.tanh()).sum().item()

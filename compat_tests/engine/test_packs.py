@@ -135,7 +135,7 @@ def run(optimizer: str, compiled: bool, actions: list[list[str]]) -> list[Any]:
 def agree(optimizer: str, compiled: bool, actions: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     packed = run(optimizer, compiled, actions)
     with monkeypatch.context() as patch:
-        patch.setattr(state_packing, "MOST", 0)
+        patch.setattr(state_packing, "PACK_ELEMENTS", 0)
         patch.setattr("jaxtorch._core.run.runner._structures", {})
         plain = run(optimizer, compiled, actions)
     assert len(packed) == len(plain)

@@ -23,7 +23,7 @@ def efforts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How each program that is compiled whole inside is compiled, in a process that begins here."""
     program.flush_all()
     tiering.forget()
-    monkeypatch.setattr(tiering, "QUICK", 1.0)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1.0)
     made: list[str] = []
     whole = runner._whole
 
@@ -85,7 +85,7 @@ def test_a_loop_after_another_is_compiled_quickly_until_it_has_run_for_long(
 ) -> None:
     assert {chain(181) for _ in range(3)} == {543.0} and efforts == ["full"]
     assert {chain(182, 2) for _ in range(3)} == {182 * 7.0} and efforts == ["full", "quick"]
-    monkeypatch.setattr(tiering, "COMPILING", 0.0)  # it is compiled in full before the quick one has run
+    monkeypatch.setattr(tiering, "COMPILE_EQUATION", 0.0)  # it is compiled in full before the quick one has run
     assert {chain(183, 3) for _ in range(3)} == {183 * 15.0} and efforts == ["full", "quick", "full"]
 
 

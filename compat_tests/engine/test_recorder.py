@@ -308,4 +308,4 @@ def test_more_programs_than_are_remembered():
                 y = y + 1
             assert y.max().item() == 3 + (n * 7 + turn) % 11
     found = [s for s in runner._structures.values() if s.others]
-    assert found and all(len(s.others) <= runner._OTHERS for s in found)
+    assert found and all(len(s.others) <= runner.FOLLOWERS for s in found)

@@ -48,7 +48,7 @@ def test_product(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize(
     ("a_shape", "b_shape"),
-    [((2, 6), (6, 5)), ((1, 1), (1, 5)), ((1, 6), (6, 1)), ((1, 256), (256, 1 + matvec.LARGEST // 256))],
+    [((2, 6), (6, 5)), ((1, 1), (1, 5)), ((1, 6), (6, 1)), ((1, 256), (256, 1 + matvec.MATVEC_ELEMENTS // 256))],
     ids=["two rows", "nothing summed", "one result", "large"],
 )
 def test_others_stay(a_shape: tuple[int, ...], b_shape: tuple[int, ...]) -> None:

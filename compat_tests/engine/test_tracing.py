@@ -60,7 +60,7 @@ def test_loops_of_later_shapes_stay_loops() -> None:
         return (lax.scan(lambda c, row: (c + row, None), jnp.zeros(3), x)[0],)
 
     tracing.traced("sometimes", fn, _of(3))
-    for n in (tracing.MANY, tracing.MANY + 1):
+    for n in (tracing.LOOP_EQUATIONS, tracing.LOOP_EQUATIONS + 1):
         assert _uses(tracing.traced("sometimes", fn, _of(n)).jaxpr, "scan")
 
 

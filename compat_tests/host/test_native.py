@@ -354,7 +354,7 @@ def test_products_in_batches(
     monkeypatch: pytest.MonkeyPatch, batch: tuple[int, ...], m: int, k: int, n: int, a_turned: bool, b_turned: bool
 ) -> None:
     """As recorded programs have them: a transposition is an operation before the product."""
-    monkeypatch.setattr(native, "SMALL", 0)
+    monkeypatch.setattr(native, "KERNEL_ELEMENTS", 0)
     a, b = arrays((*batch, k, m) if a_turned else (*batch, m, k), (*batch, n, k) if b_turned else (*batch, k, n))
 
     def turned(x: Any, wanted: bool) -> Any:
@@ -393,7 +393,7 @@ def lengths_of(steps: int, batch: int) -> Any:
 def test_recurrent_layers(
     monkeypatch: pytest.MonkeyPatch, cell: str, steps: int, batch: int, units: int, reverse: bool, ragged: bool
 ) -> None:
-    monkeypatch.setattr(native, "SMALL", 0)
+    monkeypatch.setattr(native, "KERNEL_ELEMENTS", 0)
     gates = {"lstm": 4, "gru": 3}.get(cell, 1)
     state, valid = (batch, units), lengths_of(steps, batch) if ragged else None
     shapes = [(steps, batch, gates * units), state, (gates * units, units)]
@@ -456,7 +456,7 @@ def test_attention(monkeypatch: pytest.MonkeyPatch, examples: int, sizes: tuple[
 def test_attention_with_a_mask(
     monkeypatch: pytest.MonkeyPatch, heads: int, masks: int, inner: int, mask_rows: int, rows: int, columns: int
 ) -> None:
-    monkeypatch.setattr(native, "SMALL", 0)
+    monkeypatch.setattr(native, "KERNEL_ELEMENTS", 0)
     examples = (heads // 2, 2)
     shapes = (*examples, rows, 20), (*examples, columns, 20), (*examples, columns, 33), (masks, mask_rows, columns)
     q, k, v, mask = arrays(*shapes)

@@ -15,6 +15,7 @@ from jaxtorch._core import native
 from jaxtorch._core.host import native_code, numpy_code, small_code, tiering
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.types.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
@@ -34,7 +35,7 @@ def prepared(f: Callable[..., Any], *arrays: Any) -> tuple[list[Any], list[Any]]
     runner._structures.clear()
     cpu.slot.ran = None
     inputs, outs = [torch.tensor(a) for a in arrays], []
-    for _ in range(tiering.WRITTEN_AFTER + 3):
+    for _ in range(PROGRAM_WRITTEN_AFTER + 3):
         outs = f(torch, *inputs)
         with tiering.patience():
             program.flush_all()
@@ -100,11 +101,12 @@ def test_two_threads_share_long_chains(shape: tuple[int, ...]):
 
 FORKED = """
 import os, jaxtorch as torch
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.host import tiering
 from jaxtorch._core.record import program
 x = torch.arange(200000.0)
 def run():
-    for _ in range(tiering.WRITTEN_AFTER + 3):
+    for _ in range(PROGRAM_WRITTEN_AFTER + 3):
         y = (x * 2 + 1) / 3 - x
         with tiering.patience():
             program.flush_all()
@@ -185,7 +187,7 @@ def test_numpy_reuses_what_nothing_reads_later(monkeypatch: pytest.MonkeyPatch):
 def test_inputs_stay_as_they_are():
     x = torch.tensor(floats(60, 60))
     before = x.clone().numpy()
-    for _ in range(tiering.WRITTEN_AFTER + 3):
+    for _ in range(PROGRAM_WRITTEN_AFTER + 3):
         y = ((x - 1) * 2).abs()
         with tiering.patience():
             program.flush_all()

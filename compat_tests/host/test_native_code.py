@@ -14,6 +14,7 @@ from jaxtorch._core import native
 from jaxtorch._core.host import native_code, tiering
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.types.device import cpu
 
 pytestmark = [
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(native.steps() is None, reason="the kernels were not built"),
 ]
 
-RUNS = tiering.WRITTEN_AFTER + 3
+RUNS = PROGRAM_WRITTEN_AFTER + 3
 EDGES = [0.0, -0.0, 1, -1, 3e-4, 87.9, 88.5, 88.72, 89, -87, -88, -110, 1e38, 1e-38, np.inf, -np.inf, np.nan]
 
 
@@ -90,7 +91,7 @@ def test_reductions_and_places():
 
 
 def test_long_sums_are_exact_enough(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tiering, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1e9)
     assert same(lambda t, x: (x.sum(), x.mean()), np.full(100_000, 0.1, np.float32), rtol=1e-6)
 
 

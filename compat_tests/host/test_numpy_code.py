@@ -16,11 +16,12 @@ from jaxtorch._core.host import small_code, tiering
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
 from jaxtorch._core.run.log import Counts
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.types.device import cpu
 
 pytestmark = pytest.mark.skipif(program.IMMEDIATE, reason="there are no programs in immediate mode")
 
-RUNS = tiering.WRITTEN_AFTER + 3
+RUNS = PROGRAM_WRITTEN_AFTER + 3
 
 
 def a(t: Any, *shape: int) -> Any:
@@ -55,7 +56,7 @@ def structures() -> list[Any]:
 @pytest.mark.parametrize("way", ["native", "numpy"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_function_gives_what_the_kernels_give(name: str, way: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tiering, "QUICK", 1e9)
+    monkeypatch.setattr(tiering, "HOST_PROGRAM", 1e9)
     if way == "numpy":
         monkeypatch.setattr(native, "steps", lambda: None)
         monkeypatch.setattr(small_code, "made_in_c", None)

@@ -10,9 +10,10 @@ import pytest
 import torch as pytorch
 
 import jaxtorch as torch
-from jaxtorch._core.host import native_code, small_code, tiering
+from jaxtorch._core.host import native_code, small_code
 from jaxtorch._core.record import program
 from jaxtorch._core.run import runner
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 from jaxtorch._core.types.device import cpu
 
 pytestmark = [
@@ -20,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(small_code.made_in_c is None, reason="the recorder was not built"),
 ]
 
-RUNS = tiering.WRITTEN_AFTER + 3
+RUNS = PROGRAM_WRITTEN_AFTER + 3
 RNG = np.random.default_rng(0)
 
 

@@ -106,7 +106,7 @@ def test_all_programs_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     del made
     gc.collect()
     assert small_memory._held[0] <= before
-    monkeypatch.setattr(small_memory, "LARGEST", 0)
+    monkeypatch.setattr(small_memory, "SMALL_SCRATCH_IN_ALL", 0)
     x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
     outs, calls = ran(lambda t, x: (x * 2).cumsum(0).long() + 1, x)
     assert calls and not any(type(call) is small_code.made_in_c.SmallCall for call in calls)

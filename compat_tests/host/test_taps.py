@@ -25,7 +25,7 @@ WAYS = [
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The kernel for arrays of any size, or not at all."""
-    monkeypatch.setattr(native, "SMALL", 0 if request.param == "kernel" else 1 << 60)
+    monkeypatch.setattr(native, "KERNEL_ELEMENTS", 0 if request.param == "kernel" else 1 << 60)
     monkeypatch.setattr(tiering, "RUNS", 0)  # XLA runs what is small as well
     jax.clear_caches()
     runner._structures.clear()

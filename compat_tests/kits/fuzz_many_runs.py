@@ -17,12 +17,12 @@ import numpy as np
 import torch as reference
 
 import jaxtorch as torch
-from jaxtorch._core.host import tiering
 from jaxtorch._core.record import deferred_errors
 from jaxtorch._core.record import program as recording
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 
 SHAPES = [(7, 5), (6, 4), (9, 8), (11, 3), (13, 6), (2, 3), (5, 5), (1, 4), (17, 2), (8, 7), (6, 10)]
-RUNS = tiering.WRITTEN_AFTER + 4
+RUNS = PROGRAM_WRITTEN_AFTER + 4
 INPUTS = ("x", "y", "d", "r", "c", "i", "j", "k", "g", "e", "b", "h", "u")
 
 

@@ -10,7 +10,7 @@ import torch as reference
 
 import jaxtorch as torch
 from jaxtorch._core.define.op import registry
-from jaxtorch._core.host import tiering
+from jaxtorch._core.tuning import PROGRAM_WRITTEN_AFTER
 
 ROWS = np.array([[1.0, -2.0], [float("nan"), 0.0]], np.float32)
 CALLS: dict[str, Any] = {
@@ -43,7 +43,7 @@ def test_the_sign_of_a_zero_that_is_given_counts(name: str, numbers: tuple[float
     assert expected[0] != expected[1]
     for op in ("constant_pad_nd", "nan_to_num", "threshold", "leaky_relu"):
         registry[op].forget()  # as in a new process
-    for _ in range(tiering.WRITTEN_AFTER + 3):
+    for _ in range(PROGRAM_WRITTEN_AFTER + 3):
         assert [signs(call(torch, torch.tensor(ROWS), n)) for n in numbers] == expected
 
 

@@ -121,7 +121,7 @@ def test_small_parameters_are_updated_as_one(name: str, monkeypatch: Any):
     together = trained()
     assert joined
     joined.clear()
-    monkeypatch.setattr(_joining, "MOST", 0)
+    monkeypatch.setattr(_joining, "PACK_ELEMENTS", 0)
     apart = trained()
     assert not joined
     for a, b in zip(together, apart, strict=True):

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 
 from .._core.compile.kernel import Kernel
 from .._core.run import capture
-from .._core.run.state_packing import FEWEST, MOST, Layout
+from .._core.run.state_packing import Layout
+from .._core.tuning import PACK_ELEMENTS, PACK_RESULTS
 from .._core.types.value import Value
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
@@ -35,9 +36,9 @@ def joined(rule: Callable[..., Any], kinds: Sequence[Sequence[Value]]) -> Callab
     fits = (
         rule in _by_elements
         and len(params) > 1
-        and len(kept) >= FEWEST
+        and len(kept) >= PACK_RESULTS
         and all(a.slot.name == "cpu" and not a.dtype.is_complex for a in kept)
-        and sum(a.numel for a in kept) <= MOST
+        and sum(a.numel for a in kept) <= PACK_ELEMENTS
         and all(len({a.dtype for a in kind}) == 1 for kind in avals)
         and all([a.shape for a in kind] == [a.shape for a in avals[0]] for kind in avals)
     )

@@ -26,6 +26,7 @@ from ..tensor import tensor as _tensor
 from ..tensor.sparse_value import NoContent, SparseValue, add_values, dense_value, is_sparse
 from ..tensor.views import find_place, own_copy
 from ..transforms import vmap
+from ..tuning import NESTED_BACKWARDS
 from ..types.grad_mode import Anomaly, in_another_thread, no_grad, state, watch
 from ..types.value import Aval, Value
 from .held_gradients import keep, let_go
@@ -196,9 +197,6 @@ def _behind(root: Value, g: Any) -> Any:
     return _with_history(made, edge_of(g)) if g._rg else _tensor.wrap(made)
 
 
-_DEEP = 40  # so many within each other fill half of Python's stack
-
-
 def run(
     roots: list[tuple[Any, Any]],
     *,
@@ -211,7 +209,7 @@ def run(
 
     apart: in a thread of its own, whose stack is empty.
     """
-    if under_way and not apart and len(under_way) % _DEEP == 0:
+    if under_way and not apart and len(under_way) % NESTED_BACKWARDS == 0:
         again = functools.partial(
             run, retain_graph=retain_graph, create_graph=create_graph, capture=capture, apart=True
         )

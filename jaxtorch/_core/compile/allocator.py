@@ -19,12 +19,12 @@ from typing import Any
 import jax
 
 from .. import native
+from ..tuning import HEAP_ARENAS, HEAP_PAD, RELEASE_AFTER, WORKER_MMAP, WORKER_TRIM
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_MAX, _ARENA_MAX = -1, -2, -4, -8  # of glibc's malloc.h
-_SETTINGS = ((_ARENA_MAX, 2), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, 64 << 20))
+_SETTINGS = ((_ARENA_MAX, HEAP_ARENAS), (_MMAP_MAX, 0), (_TRIM_THRESHOLD, 2**31 - 1), (_TOP_PAD, HEAP_PAD))
 _MMAP_THRESHOLD = -3
-_IN_WORKERS = ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 1 << 28))  # glibc allows no larger a threshold
-_LONG_COMPILATION = 0.1  # seconds: of kernels alone, which take less, there are many in a row
+_IN_WORKERS = ((_MMAP_THRESHOLD, WORKER_MMAP), (_TRIM_THRESHOLD, WORKER_TRIM))
 _ADVISED, _HUGE_PAGE, _MADV_HUGEPAGE = 1 << 30, 2 << 20, 14
 
 
@@ -84,7 +84,7 @@ def _release_after_compilations(libc: Any) -> None:
     _Kept.all, _Kept.libc = True, libc
 
     def compiled(event: str, duration_secs: float, **_: str | int) -> None:
-        if event == "/jax/core/compile/backend_compile_duration" and duration_secs > _LONG_COMPILATION:
+        if event == "/jax/core/compile/backend_compile_duration" and duration_secs > RELEASE_AFTER:
             release()
 
     jax.monitoring.register_event_duration_secs_listener(compiled)

@@ -20,9 +20,9 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from .. import native
+from ..tuning import SUMMED_BY_XLA, YNN_DIMENSIONS
 from . import convolution, matvec
 from .convolution import Window
-from .xla_options import DEEP
 
 INLINE = {
     "jit": "jaxpr",
@@ -168,8 +168,6 @@ def _keeping_nan(name: str, x: Any, y: Any) -> Any:
 
 # -- sums over several dimensions --------------------------------------------------------------------------
 
-_FEW = 64  # numbers that may be added up one after the other
-
 
 def _is_long_sum(eqn: Any, deep: bool) -> bool:
     """Is this a sum over several dimensions that XLA would add up number by number, so that errors add up too?
@@ -181,9 +179,9 @@ def _is_long_sum(eqn: Any, deep: bool) -> bool:
         return False
     x = eqn.invars[0].aval
     sizes = [x.shape[d] for d in eqn.params["axes"]]
-    if x.dtype.kind != "c" and not (x.dtype.kind == "f" and (deep or x.ndim >= DEEP)):
+    if x.dtype.kind != "c" and not (x.dtype.kind == "f" and (deep or x.ndim >= YNN_DIMENSIONS)):
         return False
-    return sum(n > 1 for n in sizes) > 1 and math.prod(sizes) > _FEW
+    return sum(n > 1 for n in sizes) > 1 and math.prod(sizes) > SUMMED_BY_XLA
 
 
 def _in_stages(eqn: Any, x: Any) -> Any:

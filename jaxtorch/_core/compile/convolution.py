@@ -15,16 +15,19 @@ import numpy as np
 from jax import lax
 
 from .. import native
+from ..tuning import (
+    CONV_DOT_CHANNELS,
+    CONV_FEW,
+    CONV_PHASES,
+    CONV_TERMS,
+    CONV_WORKSPACE,
+    FOLDED_CHANNELS,
+    KERNEL_WEIGHT,
+    WINOGRAD_CHANNELS,
+    WINOGRAD_TILES,
+)
 
 # The rules' constants.
-WORKSPACE = 80 << 20  # bytes that a way may take beyond its operands and its result
-WINOGRAD_CHANNELS = 32  # fewer, in or out, and the transformations cost more than the products they save
-WINOGRAD_TILES = 64  # fewer tiles of 2x2, and the kernel's transformation costs more
-FOLDED_CHANNELS = 8  # in and at most twice as many out: columns join the channels, which are too few for a vector
-PHASES = 64  # more, and compiling so many convolutions takes too long
-TERMS = 128  # products in an element of the result: more, and writing each out takes long to compile
-FEW = 4  # channels in times channels out, so few that a vector of channels is mostly empty
-DOT_CHANNELS = 16  # fewer, and gathering patches costs more than XLA's way
 
 Pads = tuple[tuple[int, int], ...]
 
@@ -95,7 +98,7 @@ def run_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, prec
             if kernel[1] > 2 and min(channels, outs) <= FOLDED_CHANNELS and max(channels, outs) <= 2 * FOLDED_CHANNELS:
                 return folded_for_kernel(x, g, kernel, window.pads)
         taken = g.size // outs * math.prod(kernel) * channels * x.dtype.itemsize
-        if taken <= WORKSPACE and (outs >= DOT_CHANNELS or channels >= DOT_CHANNELS):
+        if taken <= CONV_WORKSPACE and (outs >= CONV_DOT_CHANNELS or channels >= CONV_DOT_CHANNELS):
             return gathered_for_kernel(x, g, kernel, window)
     return plain_for_kernel(x, g, kernel, window, precision)
 
@@ -118,7 +121,7 @@ def _natively_by_pixel(x: Any, w: Any, kernel: native.Kernel, outs: int) -> Any:
     channels = x.shape[-1]
     turned = kernel.along_in == 1 and kernel.along_out == channels
     lies = turned or (kernel.along_out == 1 and kernel.along_in == outs)
-    if kernel.offset or not lies or not native.with_avx2_alone() or channels * outs > native.LARGEST_WEIGHT:
+    if kernel.offset or not lies or not native.with_avx2_alone() or channels * outs > KERNEL_WEIGHT:
         return None
     matrix = w.reshape((outs, channels) if turned else (channels, outs))
     return native.product(x.reshape(-1, channels), matrix, b_turned=turned).reshape(*x.shape[:-1], outs)
@@ -165,7 +168,7 @@ def _by_phases_pays(x: Any, w: Any, window: Window) -> bool:
     fine = x.ndim == 5 and x.dtype in (jnp.float32, jnp.float64) and x.size > 0 and w.size > 0
     if not fine or any(n != 1 for n in (*window.stride, *window.dilation)):
         return False
-    return 1 < math.prod(window.spread) <= PHASES and min(window.results(x.shape[1:-1], w.shape[:-2])) > 0
+    return 1 < math.prod(window.spread) <= CONV_PHASES and min(window.results(x.shape[1:-1], w.shape[:-2])) > 0
 
 
 def by_phases(x: Any, w: Any, window: Window, precision: Any = None) -> Any:
@@ -215,7 +218,7 @@ def _slices(x: Any, depth: int, window: Window, count: int) -> list[Any]:
 
 def _parts(slices: list[Any]) -> list[Any]:
     """The slices side by side, as channels of one image, where there is room for it."""
-    return [jnp.concatenate(slices, -1)] if len(slices) * slices[0].nbytes <= WORKSPACE else slices
+    return [jnp.concatenate(slices, -1)] if len(slices) * slices[0].nbytes <= CONV_WORKSPACE else slices
 
 
 def _standing(shape: tuple[int, ...]) -> native.Kernel:
@@ -283,9 +286,9 @@ def plain_for_kernel(x: Any, g: Any, kernel: tuple[int, ...], window: Window, pr
 def by_terms_pays(x: Any, w: Any, groups: int, window: Window) -> bool:
     """x (N, C, *spatial) and w (O, C / groups, *kernel), channels first."""
     channels, outs, kernel = x.shape[1], w.shape[0], w.shape[2:]
-    few = channels * outs <= FEW if groups == 1 else groups == channels == outs <= FEW
+    few = channels * outs <= CONV_FEW if groups == 1 else groups == channels == outs <= CONV_FEW
     fine = few and x.dtype == w.dtype and x.dtype in (jnp.float32, jnp.float64) and all(n == 1 for n in window.spread)
-    return fine and 1 < w.size // outs <= TERMS and min(window.results(x.shape[2:], kernel)) > 0
+    return fine and 1 < w.size // outs <= CONV_TERMS and min(window.results(x.shape[2:], kernel)) > 0
 
 
 def by_terms(x: Any, w: Any, groups: int, window: Window) -> Any:
@@ -378,7 +381,7 @@ def _winograd_pays(x: tuple[int, ...], w: tuple[int, ...], window: Window, size:
     if w[:2] != (3, 3) or min(w[2:]) < WINOGRAD_CHANNELS:
         return False
     tiles = x[0] * math.prod([(s + a + b - 1) // 2 for s, (a, b) in zip(x[1:3], window.pads, strict=True)])
-    return tiles >= WINOGRAD_TILES and 16 * tiles * (w[2] + w[3]) * size <= WORKSPACE
+    return tiles >= WINOGRAD_TILES and 16 * tiles * (w[2] + w[3]) * size <= CONV_WORKSPACE
 
 
 def _tiles(x: Any, pads: Pads, rows: int, columns: int) -> list[Any]:

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from .. import native
+from ..tuning import TABLE_WIDTH
 from .channels_last import INLINE, bound
 
-LEAST_WIDTH = 32  # of the table: below it, looking up the wider products costs more than multiplying
 _MAPS = frozenset(("linear", "times_transposed", "times"))
 _MOVES = frozenset(("reshape", "transpose", "copy", "copy_p"))
 
@@ -231,7 +231,7 @@ class _Reading:
     def _added(self, product: _Product, index: Any, size: int, padding: int) -> Any:
         """What `added` makes of `g @ w`: the sums of the rows of g, times w."""
         index = self.straight(index)
-        if 2 * size > math.prod(index.shape) or product.w.shape[1] < LEAST_WIDTH or not _suits(product.g):
+        if 2 * size > math.prod(index.shape) or product.w.shape[1] < TABLE_WIDTH or not _suits(product.g):
             return None
         within = self.once("within", lambda: _within(index, size), index, more=size)
         for name, params, before in reversed(product.moves):
@@ -259,4 +259,4 @@ def _suits(x: Any) -> bool:
 
 def _pays(table: Any, count: int) -> bool:
     """Is it worth while to map this table for so many rows of it?"""
-    return _suits(table) and 2 * table.shape[0] <= count and table.shape[1] >= LEAST_WIDTH
+    return _suits(table) and 2 * table.shape[0] <= count and table.shape[1] >= TABLE_WIDTH

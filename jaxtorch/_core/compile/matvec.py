@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-LARGEST = 1 << 15  # elements of the matrix
+from ..tuning import MATVEC_ELEMENTS
 
 _TYPES = frozenset(map(np.dtype, ("float32", "float64")))
 
@@ -33,7 +33,7 @@ def is_thin(eqn: Any) -> bool:
     rows, columns = (math.prod(x.shape[d] for d in _free(x.shape, c, n)) for x, c, n in ((a, ca, ba), (b, cb, bb)))
     summed, times = math.prod(a.shape[d] for d in ca), math.prod(a.shape[d] for d in ba)
     wide = max(rows, columns)
-    return min(rows, columns) == 1 and summed > 1 and wide * times > 1 and wide * times * summed <= LARGEST
+    return min(rows, columns) == 1 and summed > 1 and wide * times > 1 and wide * times * summed <= MATVEC_ELEMENTS
 
 
 def product(eqn: Any, a: Any, b: Any) -> Any:

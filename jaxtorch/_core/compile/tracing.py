@@ -22,12 +22,12 @@ from jax._src import linear_util as _linear_util
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax.extend.core import ClosedJaxpr, jaxprs_in_params
 
+from ..tuning import CACHED, LOOP_EQUATIONS
+
 EXPANDED: dict[str, Callable[..., Any]] = {}
 """Primitives of `_ops/common/primitives.py` -> the functions, in terms of JAX's, that they stand for."""
 
 _LOOPS = frozenset(("scan", "while", "cond"))
-MANY = 400
-"""So many equations of a name without loops are loops that have become steps."""
 
 _opened: dict[str, bool] = {}
 """Names of kernels that have been traced -> may what is `jit` inside be opened?"""
@@ -41,7 +41,7 @@ def traced(name: str, fn: Callable[..., Any], structs: Any, opens: bool = True) 
     opens = opens and _opened.get(name, False)
     with _config.disable_jit(opens) if opens != _config.disable_jit.value else contextlib.nullcontext():
         closed = _traced(name, fn, structs)
-    if opens and len(closed.jaxpr.eqns) > MANY:
+    if opens and len(closed.jaxpr.eqns) > LOOP_EQUATIONS:
         _opened[name] = False
         return traced(name, fn, structs, False)
     if name not in _opened:
@@ -87,7 +87,7 @@ def expanded(name: str, avals: Any, params: dict[str, Any]) -> Any:
     return _expanded(name, kinds, tuple(params.items()), _config.enable_x64.value)
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(CACHED)
 def _expanded(name: str, kinds: Any, params: Any, wide: bool) -> Any:
     """`wide`: are there 64-bit types? The caller's context says so, and the trace is made in it."""
     fn = functools.partial(EXPANDED[name], **dict(params))

@@ -18,18 +18,13 @@ import jax
 import numpy as np
 from jax._src import core as _core
 
+from ..tuning import OLDER_EMITTERS, REPEATED_KERNELS, YNN_DIMENSIONS
 from .context import caching
 
 OLDER = {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 2}
 """LLVM's third level takes longer for them, and what it makes of pooling and batch normalisation runs half as fast."""
 ROUNDED = {"xla_allow_excess_precision": False}
 PRODUCTS_ONLY = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
-DEEP = 7
-"""Dimensions from which on YNNPACK's sums over a product that was broadcast in the middle end the process (jaxlib 0.10.2)."""
-REPEATED = 0.4
-"""The share of a program's equations in kernels that it has before, from which on the newer emitters take less time."""
-MOST = 2000
-"""Equations of a program that the older ones make: beyond, the newer take from half to three quarters of the time."""
 
 _LOOPS = frozenset("argmax argmin reduce cumsum cumprod cummax cummin cumlogsumexp".split())
 
@@ -55,7 +50,7 @@ def calls_python(jaxpr: Any) -> bool:
 def is_deep(jaxpr: Any) -> bool:
     """Is any array in it of so many dimensions that YNNPACK's sums may fail?"""
     return any(
-        any(v.aval.ndim >= DEEP for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "ndim"))
+        any(v.aval.ndim >= YNN_DIMENSIONS for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "ndim"))
         or any(map(is_deep, _core.jaxprs_in_params(eqn.params)))
         for eqn in jaxpr.eqns
     )
@@ -136,7 +131,7 @@ def chosen(kernels: Sequence[Any]) -> dict[str, Any] | None:
         return None
     size = sum(kernel.size for kernel in kernels)
     once = sum(kernel.size_once for kernel in {*kernels})
-    if size > MOST or once < (1 - REPEATED) * size:
+    if size > OLDER_EMITTERS or once < (1 - REPEATED_KERNELS) * size:
         return None
     return OLDER if known(OLDER) else None
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-_ALONE = 1 << 13  # multiplications up to which OpenBLAS stays on one thread by itself
+from ..tuning import BLAS_ALONE
+
 _NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads64_",
           "openblas_{}_num_threads")  # fmt: skip
 
@@ -37,7 +38,7 @@ def _threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
 
 def on_one_thread(product: Callable[..., Any], work: int, *args: Any) -> Any:
     """`product(*args)`, of so many multiplications."""
-    threads = _threads() if work > _ALONE else None
+    threads = _threads() if work > BLAS_ALONE else None
     if threads is None:
         return product(*args)
     get, put = threads

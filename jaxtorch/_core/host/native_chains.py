@@ -10,14 +10,14 @@ import bisect
 import math
 from itertools import pairwise
 
-FEWEST = 2048
-"""Numbers of a step from which on it is worth it."""
+from ..tuning import CHAIN_BLOCK, CHAIN_RESULTS, CHAINED, STEP_DIMENSIONS
 
-BLOCK = 1024  # numbers, as in native/steps.inc
-_MOST = 16  # results of a chain that have the place of one block, as in native/steps.inc
-_DIMS = 4
-_SIZES = slice(2, 2 + _DIMS)
-_OUT, _HEAD, _OPERAND = 6, 8, 2 + _DIMS  # words before where the result begins, before the operands, and of an operand
+_SIZES = slice(2, 2 + STEP_DIMENSIONS)
+_OUT, _HEAD, _OPERAND = (
+    6,
+    8,
+    2 + STEP_DIMENSIONS,
+)  # words before where the result begins, before the operands, and of an operand
 ELEMENTWISE = range(1, 50)
 """Codes of steps that compute each number by itself."""
 
@@ -38,7 +38,7 @@ def chained(steps: list[_Step], scratch: int, places: list[int]) -> tuple[list[_
         if len(chain) > 1:
             chain[0][1] = len(chain)
             most = max(most, _shorten(chain, steps, scratch, places))
-    return [step for chain in chains for step in chain], most * BLOCK
+    return [step for chain in chains for step in chain], most * CHAIN_BLOCK
 
 
 def _place(offset: int, places: list[int]) -> int:
@@ -55,7 +55,7 @@ def _joins(step: _Step, chain: list[_Step], scratch: int, places: list[int]) -> 
     sizes = step[_SIZES]
     if any(s[0] not in ELEMENTWISE for s in (step, chain[0])):
         return False
-    if math.prod(sizes) < FEWEST or math.prod(sizes) != math.prod(chain[0][_SIZES]):
+    if math.prod(sizes) < CHAINED or math.prod(sizes) != math.prod(chain[0][_SIZES]):
         return False
     made = {s[_OUT + 1] for s in chain if s[_OUT] == scratch}
     for at in _operands(step):
@@ -77,11 +77,11 @@ def _is_dense(sizes: list[int], strides: list[int]) -> bool:
 
 def _common(one: list[int], other: list[int]) -> list[int] | None:
     """Sizes that both can be split into."""
-    ends = sorted({math.prod(sizes[d:]) for sizes in (one, other) for d in range(_DIMS)} | {1})
-    if len(ends) > _DIMS + 1 or any(b % a for a, b in pairwise(ends)):
+    ends = sorted({math.prod(sizes[d:]) for sizes in (one, other) for d in range(STEP_DIMENSIONS)} | {1})
+    if len(ends) > STEP_DIMENSIONS + 1 or any(b % a for a, b in pairwise(ends)):
         return None
     found = [b // a for a, b in pairwise(ends)][::-1]
-    return [1] * (_DIMS - len(found)) + found
+    return [1] * (STEP_DIMENSIONS - len(found)) + found
 
 
 def _split(step: _Step, sizes: list[int]) -> None:
@@ -89,12 +89,12 @@ def _split(step: _Step, sizes: list[int]) -> None:
     old = step[_SIZES]
     for at in _operands(step):
         strides = step[at + 2 : at + _OPERAND]
-        found = [0] * _DIMS
+        found = [0] * STEP_DIMENSIONS
         for d, n in enumerate(sizes):
             if n == 1:
                 continue
             after = math.prod(sizes[d + 1 :])
-            of = next(e for e in range(_DIMS) if math.prod(old[e + 1 :]) <= after < math.prod(old[e:]))
+            of = next(e for e in range(STEP_DIMENSIONS) if math.prod(old[e + 1 :]) <= after < math.prod(old[e:]))
             found[d] = strides[of] * (after // math.prod(old[of + 1 :]))
         step[at + 2 : at + _OPERAND] = found
     step[_SIZES] = sizes
@@ -106,8 +106,8 @@ def _shorten(chain: list[_Step], steps: list[_Step], scratch: int, places: list[
     others = {
         _place(s[at + 1], places) for s in steps if id(s) not in inside for at in _operands(s) if s[at] == scratch
     }
-    local = [s[_OUT + 1] for s in chain if s[_OUT] == scratch and s[_OUT + 1] not in others][:_MOST]
-    places_of = {offset: k * BLOCK for k, offset in enumerate(local)}
+    local = [s[_OUT + 1] for s in chain if s[_OUT] == scratch and s[_OUT + 1] not in others][:CHAIN_RESULTS]
+    places_of = {offset: k * CHAIN_BLOCK for k, offset in enumerate(local)}
     for s in chain:
         if s[_OUT] == scratch and s[_OUT + 1] in places_of:
             s[_OUT], s[_OUT + 1] = scratch + 1, places_of[s[_OUT + 1]]

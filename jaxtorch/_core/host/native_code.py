@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import native
+from ..tuning import STEP_ARRAYS, STEP_CONSTANT, STEP_DIMENSIONS
 from . import sample_memory
 from .native_chains import ELEMENTWISE, chained
 from .numpy_program import NumpyProgram, Step
@@ -31,11 +32,9 @@ _CODES = {
 
 _FLAGS_ONLY = frozenset(("and", "or", "not", "reduce_and", "reduce_or"))  # of integers they are something else
 _MOVES = frozenset(("copy_p", "copy", "stop_gradient"))
-_DIMS = 4  # that operands have at most
 _HEAD = 8  # words of a step before its operands: code, chain, four sizes, where the result begins
-_WORDS = _HEAD + 3 * (2 + _DIMS)
+_WORDS = _HEAD + 3 * (2 + STEP_DIMENSIONS)
 _FLOAT32, _BOOL, _BYTE = np.dtype(np.float32), np.dtype(bool), np.dtype(np.uint8)
-_MOST = 64  # inputs and results
 _LARGEST = 1 << 24  # elements of an array: places up to here are float32 numbers
 
 
@@ -108,7 +107,7 @@ def written(plan: Any, passes_only: bool = False) -> Steps | None:
     """A program as steps, or None if the kernels are not there or cannot run all of it. `passes_only`: nor if there is anything but
     elementwise steps."""
     run = native.steps()
-    if run is None or len(plan.kinds) + len(plan.live) > _MOST:
+    if run is None or len(plan.kinds) + len(plan.live) > STEP_ARRAYS:
         return None
     try:
         writer = _Writer(plan)
@@ -170,7 +169,7 @@ class _Writer:
             if out == scratch and offset not in needed:
                 continue
             found.append(step)
-            for at in range(_HEAD, _WORDS, 2 + _DIMS):
+            for at in range(_HEAD, _WORDS, 2 + STEP_DIMENSIONS):
                 if step[at] == scratch:
                     needed.add(self._place(step[at + 1]))
         return found[::-1]
@@ -179,13 +178,16 @@ class _Writer:
         """The steps, where what is only copied to the program's results is made there."""
         scratch = self.constants_at + 1
         read = Counter(
-            self._place(step[at + 1]) for step in steps for at in range(_HEAD, _WORDS, 2 + _DIMS) if step[at] == scratch
+            self._place(step[at + 1])
+            for step in steps
+            for at in range(_HEAD, _WORDS, 2 + STEP_DIMENSIONS)
+            if step[at] == scratch
         )
         makers = {step[7]: step for step in steps if step[6] == scratch}
         found = []
         for step in steps:
-            base, offset, *strides = step[_HEAD : _HEAD + 2 + _DIMS]
-            sizes = step[2 : 2 + _DIMS]
+            base, offset, *strides = step[_HEAD : _HEAD + 2 + STEP_DIMENSIONS]
+            sizes = step[2 : 2 + STEP_DIMENSIONS]
             maker = makers.get(offset) if step[0] == _CODES["copy"] and base == scratch else None
             if maker is None or read[offset] > 1 or tuple(strides) != _in_order(sizes):
                 found.append(step)
@@ -209,7 +211,7 @@ class _Writer:
 
     def _constant(self, value: Any) -> _View:
         value = np.asarray(value)
-        if value.size > 1 << 12 or not _fits(value):
+        if value.size > STEP_CONSTANT or not _fits(value):
             raise _Unsupported
         at = len(self.constants)
         self.constants.extend(value.astype(np.float32).ravel().tolist())
@@ -302,9 +304,9 @@ class _Writer:
         """A step that computes each number by itself."""
         out = self._new(shape) if out is None else out
         columns = merged([*zip(shape, *[v.spread(shape).strides for v in ins], strict=True)])
-        if len(columns) > _DIMS:
+        if len(columns) > STEP_DIMENSIONS:
             raise _Unsupported
-        columns = [(1, *[0] * len(ins))] * (_DIMS - len(columns)) + columns
+        columns = [(1, *[0] * len(ins))] * (STEP_DIMENSIONS - len(columns)) + columns
         sizes, *strides = [list(row) for row in zip(*columns, strict=True)]
         self._add(_CODES[name], sizes, out, [[v.base, v.offset, *s] for v, s in zip(ins, strides, strict=True)])
         return out
@@ -312,7 +314,7 @@ class _Writer:
     def _add(self, code: int, sizes: list[int], out: _View, operands: list[list[int]]) -> None:
         if code != _CODES["bytes"] and any(o[0] in self.bytes for o in operands):
             raise _Unsupported
-        missing = [[-1, 0, *[0] * _DIMS]] * (3 - len(operands))
+        missing = [[-1, 0, *[0] * STEP_DIMENSIONS]] * (3 - len(operands))
         self.steps.append([code, 1, *sizes, out.base, out.offset, *[n for o in operands + missing for n in o]])
 
     def _product(self, step: Step, ins: list[_View]) -> _View:
@@ -338,7 +340,7 @@ class _Writer:
         columns = self._whole(columns) if turned else columns
         out = self._new(shape)
         sizes = [rows.shape[0], columns.shape[0], rows.shape[1], int(turned)]
-        self._add(0, sizes, out, [[v.base, v.offset, *[0] * _DIMS] for v in (rows, columns)])
+        self._add(0, sizes, out, [[v.base, v.offset, *[0] * STEP_DIMENSIONS] for v in (rows, columns)])
         if not alone:
             self.sums[out] = self.steps[-1]
         return out
@@ -353,7 +355,7 @@ class _Writer:
             if not any(row.strides[:-1]) and row.strides[-1] == 1:
                 out = self._new(shape)
                 self.steps.append(
-                    [*step[:6], out.base, out.offset, *step[_HEAD:-6], row.base, row.offset, *[0] * _DIMS]
+                    [*step[:6], out.base, out.offset, *step[_HEAD:-6], row.base, row.offset, *[0] * STEP_DIMENSIONS]
                 )
                 return out
         return None
@@ -366,7 +368,7 @@ class _Writer:
         whole, shape = self._whole(turned), step.made[0][0]
         out = self._new(shape)
         sizes = [1, 1, math.prod([x.shape[d] for d in rest]), math.prod([x.shape[d] for d in axes])]
-        self._add(_CODES[step.name], sizes, out, [[whole.base, whole.offset, *[0] * _DIMS]])
+        self._add(_CODES[step.name], sizes, out, [[whole.base, whole.offset, *[0] * STEP_DIMENSIONS]])
         return out
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.kernel import define
+from ..tuning import RESULT_REUSED
 from .blas import matmul
 from .numpy_program import Doubt, NumpyProgram, Step
 from .numpy_rules import RULES, UFUNCS
@@ -43,9 +44,6 @@ def kernel_written(program: NumpyProgram) -> Callable[..., list[Any]]:
     body = "".join(f"    {line}\n" for line in writer.lines)
     return define(f"def call({', '.join(given)}):\n{body}    return [{', '.join(outs)}]", writer.scope, "call")
 
-
-_LARGE = 4096
-"""Elements from which on a result takes the place of an operand."""
 
 _words = re.compile(r"\w+").findall
 
@@ -187,7 +185,7 @@ class _Writer:
         """An elementwise step has been written, whose result has this shape."""
         if shape != step.made[0][0]:
             self.narrow[out] = shape
-        if math.prod(shape) >= _LARGE and (is_pass or step.name == "convert_element_type"):
+        if math.prod(shape) >= RESULT_REUSED and (is_pass or step.name == "convert_element_type"):
             self.fresh[out] = shape, step.made[0][1]
             if is_pass:
                 self.passes[int(out[1:])] = out, ins

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..compile.jaxpr_patterns import compiled, equal, recipe
 from ..compile.symbolic_sizes import Extent, extent_p
-from .numpy_program import CALL_COST, NumpyProgram, charged
+from ..tuning import NUMPY_CALL
+from .numpy_program import NumpyProgram, charged
 
 
 class _Variable(NamedTuple):
@@ -123,7 +124,7 @@ class NumpyPattern:
             else:
                 costs.append(charged(found, outs, max([sizes[k] for k in (*given, *results)])))
         program.steps, program.costs = steps, costs
-        program.cost = CALL_COST * len(steps) + sum(costs)
+        program.cost = NUMPY_CALL * len(steps) + sum(costs)
         program.quick = program.function = None
         program.runs = 0
         return program

@@ -12,13 +12,13 @@ from jax.extend import core as jex_core
 
 from ..compile.context import x64
 from ..compile.tracing import EXPANDED, expanded
+from ..tuning import CACHED, NUMPY_CALL
 from . import numpy_indexing, numpy_linalg, numpy_recurrent  # noqa: F401  # enter their rules
 from .numpy_rules import COMPLEX, MOVES, RULES, Rule, rule
 
 _CALLS = frozenset(
     ("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call", "checkpoint", "remat", "remat2")
 )
-CALL_COST = 3000.0  # nanoseconds of Python for an equation
 MOST_DIMENSIONS = 64  # that NumPy's arrays have
 _HALVES = frozenset(map(np.dtype, ("float16", jax.numpy.bfloat16)))
 TYPES = frozenset(
@@ -110,7 +110,7 @@ class NumpyProgram:
 
     def _charge(self, found: Rule, eqn: Any) -> None:
         self.costs.append(_cost(found, eqn))
-        self.cost += CALL_COST + self.costs[-1]
+        self.cost += NUMPY_CALL + self.costs[-1]
 
     def _is_number(self, eqn: Any, ins: tuple[int, ...], names: dict[Any, int]) -> bool:
         """Is it an equation that only a pattern has (numpy_pattern.py)? Then it is entered here."""
@@ -248,7 +248,7 @@ def elements(jaxpr: Any) -> float:
         total += (
             eqn.params.get("length", 1) * sum(inner)
             if inner
-            else CALL_COST + sum(math.prod(v.aval.shape) for v in eqn.outvars)
+            else NUMPY_CALL + sum(math.prod(v.aval.shape) for v in eqn.outvars)
         )
     return total
 
@@ -256,13 +256,12 @@ def elements(jaxpr: Any) -> float:
 # loops: their bodies are programs themselves
 
 _bodies: dict[int, tuple[Any, NumpyProgram]] = {}
-_MAX_BODIES = 512
 
 
 def _body(closed: Any) -> NumpyProgram:
     found = _bodies.get(id(closed))
     if found is None:
-        if len(_bodies) >= _MAX_BODIES:
+        if len(_bodies) >= CACHED:
             _bodies.pop(next(iter(_bodies)))
         found = _bodies[id(closed)] = (closed, NumpyProgram(closed))
     return found[1]
@@ -275,7 +274,7 @@ def _unsure(*bodies: NumpyProgram) -> float:
 
 def _scan_cost(eqn: Any) -> float:
     body = _body(eqn.params["jaxpr"])
-    return eqn.params["length"] * (body.cost + CALL_COST) + _unsure(body)
+    return eqn.params["length"] * (body.cost + NUMPY_CALL) + _unsure(body)
 
 
 def _constants_and_carry(params: dict[str, Any]) -> tuple[int, int]:

@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import MULTIPLICATION, RECURRENT_GATE, RECURRENT_STEP
 from .blas import on_one_thread
 from .numpy_rules import rule
-
-_STEP = 30e3  # nanoseconds of Python for a step of the loop,
-_EACH = 2.0  # for a number of the gates,
-_PRODUCT = 0.05  # and for a multiplication
 
 
 def is_written_out(eqn: Any) -> bool:
@@ -28,7 +25,7 @@ def is_written_out(eqn: Any) -> bool:
 def _cost(eqn: Any) -> float:
     steps, rows, _ = eqn.outvars[0].aval.shape
     widths = [v.aval.shape[2] for v in (*eqn.invars, *eqn.outvars) if v.aval.ndim == 3]
-    return steps * (_STEP + rows * max(widths) * (_EACH + _PRODUCT * min(widths)))
+    return steps * (RECURRENT_STEP + rows * max(widths) * (RECURRENT_GATE + MULTIPLICATION * min(widths)))
 
 
 def _order(steps: int, reverse: bool) -> Iterable[int]:

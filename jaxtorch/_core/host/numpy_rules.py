@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tuning import SPREAD_BY_COPY, SUM_IN_ORDER, SUM_IN_SINGLE
 from .blas import matmul
 
 
@@ -292,14 +293,11 @@ def _broadcast(x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> An
     return spread(x.reshape(full), shape)
 
 
-_SMALL = 4096  # elements that are copied sooner than NumPy makes a view
-
-
 def spread(x: Any, shape: Any) -> Any:
     """An array repeated to a shape that it broadcasts to, perhaps as a view."""
     if x.shape == shape:
         return x
-    if math.prod(shape) > _SMALL:
+    if math.prod(shape) > SPREAD_BY_COPY:
         return np.broadcast_to(x, shape)
     out = np.empty(shape, x.dtype)
     out[...] = x
@@ -378,16 +376,14 @@ def _iota(*, dtype: Any, shape: Any, dimension: int, **_: Any) -> Any:
 
 # reductions
 
-_IN_SINGLE = 512  # numbers in single precision that are added up in it; longer sums go through double precision
 _WIDER = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
-_BLOCK = 16  # numbers that are added up one after the other, and twice as many where there are no more
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
     n = math.prod([x.shape[d] for d in axes])
-    if x.dtype.kind not in "fc" or n <= 2 * _BLOCK:
+    if x.dtype.kind not in "fc" or n <= 2 * SUM_IN_ORDER:
         return np.add.reduce(x, axes, x.dtype)
-    if n > _IN_SINGLE and x.dtype in _WIDER:
+    if n > SUM_IN_SINGLE and x.dtype in _WIDER:
         return np.add.reduce(x, axes, _WIDER[x.dtype])
     left = sorted(axes)
     while left:
@@ -401,9 +397,9 @@ def _sum(x: Any, axes: tuple[int, ...]) -> Any:
 
 def _sum_along(x: Any, axis: int) -> Any:
     """In blocks: NumPy adds pairwise along the last axis of memory only."""
-    while (n := x.shape[axis]) > 2 * _BLOCK and x.strides[axis] != x.itemsize:
-        whole, rest = np.split(x, [n // _BLOCK * _BLOCK], axis)
-        blocks = whole.reshape((*x.shape[:axis], n // _BLOCK, _BLOCK, *x.shape[axis + 1 :]))
+    while (n := x.shape[axis]) > 2 * SUM_IN_ORDER and x.strides[axis] != x.itemsize:
+        whole, rest = np.split(x, [n // SUM_IN_ORDER * SUM_IN_ORDER], axis)
+        blocks = whole.reshape((*x.shape[:axis], n // SUM_IN_ORDER, SUM_IN_ORDER, *x.shape[axis + 1 :]))
         x = np.add.reduce(blocks, axis + 1)
         if rest.shape[axis]:
             x = np.concatenate([x, rest], axis)

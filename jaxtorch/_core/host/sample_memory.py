@@ -16,10 +16,7 @@ from typing import Any
 
 import numpy as np
 
-FEWEST = 1 << 12
-"""Numbers of a sample from which on it is worth it."""
-MOST_SHAPES = 4
-"""That have memory for a whole batch: samples of ever other shapes would each take as much."""
+from ..tuning import SAMPLE_ELEMENTS, SAMPLE_SHAPES
 
 _Array = np.ndarray[Any, Any]
 
@@ -37,9 +34,9 @@ class Batch:
 
     def place(self, shape: tuple[int, ...]) -> _Array:
         """Memory for float32 results of this shape: behind the last ones of that shape, if there is any left."""
-        if math.prod(shape) >= FEWEST:
+        if math.prod(shape) >= SAMPLE_ELEMENTS:
             found = self._made.get(shape)
-            if found is None and len(self._made) < MOST_SHAPES:
+            if found is None and len(self._made) < SAMPLE_SHAPES:
                 whole = self._allocate((self._count, *shape), np.dtype(np.float32))
                 rows = list(whole)
                 found = self._made[shape] = whole, rows, iter(rows)

@@ -13,6 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import (
+    MULTIPLICATION,
+    SMALL_ARRAYS,
+    SMALL_CALL,
+    SMALL_DIMENSIONS,
+    SMALL_PRODUCT,
+    SMALL_SCRATCH,
+    SMALL_SORT,
+    SMALL_STEP,
+)
 from .numpy_indexing import _fill
 from .numpy_program import NumpyProgram, Step
 from .numpy_rules import RULES
@@ -25,9 +35,6 @@ LOOP, OF_ROWS, PRODUCT, SLICE, UPDATE, GATHER, SCATTER, SORT, TAKE, CALL = range
 _NAMES = {"float32": "f4", "float64": "f8", "int32": "i4", "int64": "i8", "uint8": "u1", "bool": "b1"}
 _LETTERS = {np.dtype(name): letters for name, letters in _NAMES.items()}
 _NUMBERS = {"f": 0, "i": 1, "b": 2}  # what a Python number is read as
-_MOST_ARRAYS, _DIMS = 1024, 6
-_LARGEST = 1 << 22  # bytes of scratch memory
-_DEAR = 1 << 13  # multiplications from which on a product is NumPy's
 _MOVES = frozenset(("copy_p", "copy", "stop_gradient", "optimization_barrier"))
 _VIEWS = _MOVES | {"broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice"}
 _SAME = {"add_any": "add", "min": "min", "max": "max"}
@@ -47,7 +54,7 @@ class _Unsupported(Exception):
 def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], alone: bool = False) -> Any:
     """`call(arrays)`: the live results of a program, new host arrays; what `otherwise` makes of inputs that are not as expected.
     None where the steps were not built or cannot run the program, or, where it is to be `alone`, not without NumPy."""
-    if made_in_c is None or len(plan.kinds) + len(plan.live) > _MOST_ARRAYS:
+    if made_in_c is None or len(plan.kinds) + len(plan.live) > SMALL_ARRAYS:
         return None
     try:
         writer = _Writer(plan)
@@ -55,9 +62,6 @@ def written(plan: Any, otherwise: Callable[[list[Any]], list[Any]], alone: bool 
     except (_Unsupported, Full):
         return None
     return None if alone and writer.waiting else made
-
-
-_CALL_COST, _STEP_COST = 4000.0, 40.0  # nanoseconds
 
 
 def cost(program: NumpyProgram) -> float:
@@ -71,19 +75,19 @@ def cost(program: NumpyProgram) -> float:
         if step.name in _VIEWS:
             total += 5.0
         elif None in kinds or step.halves or not _has(step, [*kinds]):
-            total += _CALL_COST + in_numpy
+            total += SMALL_CALL + in_numpy
         elif step.name == "dot_general":
             (contract, _), _ = step.params["dimension_numbers"]
             work = math.prod(step.made[0][0]) * math.prod([step.given[0][0][d] for d in contract])
-            total += n + (_CALL_COST + 0.05 * work if work > _DEAR else _STEP_COST + 0.5 * work)
+            total += n + (SMALL_CALL + MULTIPLICATION * work if work > SMALL_PRODUCT else SMALL_STEP + 0.5 * work)
         elif step.name in ("sort", "top_k"):
-            total += _STEP_COST + 60.0 * n
+            total += SMALL_STEP + 60.0 * n
         elif step.name == "gather" or step.name in _SCATTERS:
             moved = step.given[2][0] if step.name in _SCATTERS else step.made[0][0]
-            total += _STEP_COST + 5.0 * math.prod(moved) + (0.5 * n if step.name in _SCATTERS else 0.0)
+            total += SMALL_STEP + 5.0 * math.prod(moved) + (0.5 * n if step.name in _SCATTERS else 0.0)
         else:
             each: Any = RULES[step.name].cost
-            total += _STEP_COST + n * (1.0 if callable(each) else each)
+            total += SMALL_STEP + n * (1.0 if callable(each) else each)
     return total
 
 
@@ -165,7 +169,7 @@ class _Writer:
 
     def _new(self, shape: Sequence[int], dtype: Any, lasting: bool = False) -> _View:
         at = self.memory.take(math.prod(shape) * dtype.itemsize, lasting)
-        if self.memory.used > _LARGEST:
+        if self.memory.used > SMALL_SCRATCH:
             raise _Unsupported
         return _View(self.scratch_at, at, tuple(shape), _dense(shape, dtype), dtype)
 
@@ -209,7 +213,7 @@ class _Writer:
             return
         rows = [out.strides, *[v.spread(out.shape) for v in ins]]
         columns = merged(list(zip(out.shape, *rows, strict=True)))
-        if len(columns) > _DIMS:
+        if len(columns) > SMALL_DIMENSIONS:
             raise _Unsupported
         sizes, *strides = zip(*columns, strict=True) if columns else ((), *[()] * len(rows))
         places = [w for v, s in zip([out, *ins], strides, strict=True) for w in (v.base, v.offset, *s)]
@@ -350,7 +354,7 @@ class _Writer:
         wholes = [self._whole(x.permuted(order)) for x in ins]
         shape = wholes[0].shape
         rows, n = math.prod(shape[:-1]), shape[-1]
-        if rows * n > 1 << 14:
+        if rows * n > SMALL_SORT:
             return None
         sequence, spare = self._new(shape, np.dtype(np.int64)), self._new((n,), np.dtype(np.int64))
         self._add(SORT, _KEYS[ins[0].dtype], rows, n, best, wholes[0][:2], sequence[:2], spare[:2])
@@ -373,7 +377,7 @@ class _Writer:
         free_a = [d for d in range(len(a.shape)) if d not in contract_a and d not in batch_a]
         free_b = [d for d in range(len(b.shape)) if d not in contract_b and d not in batch_b]
         work = math.prod(shape) * math.prod([a.shape[d] for d in contract_a])
-        if work > _DEAR:
+        if work > SMALL_PRODUCT:
             return None
         left = _grouped(self, a, (batch_a, free_a, contract_a))
         right = _grouped(self, b, (batch_b, contract_b, free_b))
@@ -439,7 +443,7 @@ class _Writer:
         sizes = ins[1].shape if update else tuple(step.params["slice_sizes"])
         nd, widths = len(sizes), {v.dtype for v in starts}
         if (
-            nd > _DIMS
+            nd > SMALL_DIMENSIONS
             or x.dtype.itemsize not in _BITS
             or len(widths) > 1
             or not widths <= {np.dtype("i4"), np.dtype("i8")}
@@ -501,7 +505,7 @@ class _Writer:
     def _can_index(x: _View, indices: _View, batching: Any) -> bool:
         return (
             not batching
-            and len(x.shape) <= _DIMS
+            and len(x.shape) <= SMALL_DIMENSIONS
             and x.dtype.itemsize in _BITS
             and indices.dtype in (np.int32, np.int64)
         )

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-LARGEST = 1 << 28  # bytes that the programs of a process hold
+from ..tuning import SMALL_SCRATCH_IN_ALL
+
 _held = [0]
 
 
@@ -18,7 +19,7 @@ class Full(Exception):
 
 def held_memory(size: int) -> np.ndarray[Any, Any]:
     """So many bytes for a program, which count until it is gone."""
-    if _held[0] + size > LARGEST:
+    if _held[0] + size > SMALL_SCRATCH_IN_ALL:
         raise Full
     made = np.empty(size, np.uint8)
     _held[0] += size

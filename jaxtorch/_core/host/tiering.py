@@ -26,6 +26,24 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from ..tuning import (
+    COMPILE_EQUATION,
+    COMPILED_AT_ONCE,
+    FEW_PROGRAMS,
+    HOST_COPY,
+    HOST_ELEMENTS,
+    HOST_KERNEL,
+    HOST_KERNEL_EQUATION,
+    HOST_PROGRAM,
+    HUGE_PROGRAM,
+    KERNEL_WRITTEN_AFTER,
+    LIKELY_RUNS,
+    LONG_PROGRAM,
+    LOOP_VARIANTS,
+    QUICK_COMPILATION,
+    SETTLED_RUNS,
+    SMALL_EQUATION,
+)
 from . import small_code
 from .numpy_code import kernel_written
 from .numpy_program import Doubt, NoRule, NumpyProgram, elements
@@ -33,14 +51,6 @@ from .numpy_program import Doubt, NoRule, NumpyProgram, elements
 FOR_EVER = 1_000_000_000
 RUNS = int(os.environ.get("JAXTORCH_COLD_RUNS", FOR_EVER))
 """How often at most a kernel or a program runs on NumPy; 0 switches it off."""
-
-KERNEL = 60e6  # nanoseconds of NumPy for one kernel by itself,
-PER_EQUATION = 3e6  # with so much more for each of its equations
-OFTEN = 64  # runs, a kernel becomes a function: in a loop over time that is soon, whatever its length
-WRITTEN_AFTER = 8  # runs, a program that stays on NumPy becomes a function (numpy_code.py)
-COPYING = 0.8  # nanoseconds for a number that does not lie beside the one before it
-QUICK = 100e3  # nanoseconds of NumPy for a program which XLA would hardly run faster: it is never compiled
-LARGEST = 1 << 22  # elements of one array: what XLA would fuse away is held in memory here
 
 
 _BY_LAST_DIGITS = ("_grid_sample", "GridSampler")
@@ -61,10 +71,10 @@ def suits(kernel: Any) -> bool:
             program = _made_ready(kernel, filling)
             cost = math.inf if program is None else program.cost
             kernel.cost = cost if math.isfinite(cost) else elements(filling.closed().jaxpr if filling else traced.jaxpr)
-            if program is not None and program.exact and program.largest <= LARGEST:
+            if program is not None and program.exact and program.largest <= HOST_ELEMENTS:
                 kernel.on_numpy = program
                 kernel.cold_limit = int(
-                    min(RUNS, (KERNEL + PER_EQUATION * len(program.steps)) / max(program.cost, 1.0))
+                    min(RUNS, (HOST_KERNEL + HOST_KERNEL_EQUATION * len(program.steps)) / max(program.cost, 1.0))
                 )
         kernel.traced = None
     return kernel.cold_limit > 0
@@ -97,13 +107,13 @@ def are_quick(kernels: list[Any]) -> bool:
         if kernel.on_numpy is None or kernel.cold_limit == 0:
             return False
         cost += quick_cost(kernel.on_numpy)
-    return cost <= QUICK
+    return cost <= HOST_PROGRAM
 
 
 def quick_cost(program: NumpyProgram) -> float:
     """Nanoseconds that a run of a kernel is estimated to take once the program that it stands in has been written (run/runner.py)."""
     if program.quick is None:
-        program.quick = min(program.cost, small_code.cost(program)) + COPYING * _copied(program)
+        program.quick = min(program.cost, small_code.cost(program)) + HOST_COPY * _copied(program)
     return program.quick
 
 
@@ -114,22 +124,12 @@ def _copied(program: NumpyProgram) -> int:
     return sum(math.prod(s.made[0][0]) for s in steps if s.name in ("transpose", "rev", "broadcast_in_dim", "slice"))
 
 
-COMPILING = 5e6  # nanoseconds of XLA for an equation of a program that is compiled whole
 QUICK_OPTIONS = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 """With these XLA takes a fifth of that, and the program about twice as long."""
-FEW = 16  # programs that a process has seen while it still compiles whatever comes again,
-AT_ONCE = 600  # and equations that it compiles in all, from then on, without having settled (more in one program of large arrays)
-SETTLED = 16  # runs in a row without a new program
-LONG = 500  # equations of a program that NumPy is given time with,
-SMALL = 8e3  # and nanoseconds of each up to which that pays
-LIKELY = 8  # a program that comes again where few are new will yet run so often as it did
-QUICKER = 5  # times, XLA is with `QUICK_OPTIONS`
-VARIANTS = 4  # programs of one line, up to which they may be one loop's: a last batch, a loss that is read now and then
-HUGE = 4000  # equations of a program that is compiled quickly first in one loop too: in full takes 20 s (`LONG` on small arrays)
 
 
 class _Process:
-    """programs: how many were new; at_once: what is left of `AT_ONCE`; known: how many programs ran since the last new one.
+    """programs: how many were new; at_once: what is left of `COMPILED_AT_ONCE`; known: how many programs ran since the last new one.
 
     patient: what runs now is compiled only once it has cost as much as that would.
     kinds: its last new programs: each its line, the names of its operations, and its kernels.
@@ -140,10 +140,10 @@ class _Process:
     """
 
     programs = 0
-    at_once = AT_ONCE
+    at_once = COMPILED_AT_ONCE
     known = 0
     patient = False
-    kinds: ClassVar[deque[tuple[str, list[str], list[Any]]]] = deque(maxlen=FEW)
+    kinds: ClassVar[deque[tuple[str, list[str], list[Any]]]] = deque(maxlen=FEW_PROGRAMS)
     in_full: ClassVar[set[tuple[Any, ...]]] = set()
     lines: ClassVar[dict[str, set[tuple[frozenset[str], int]]]] = {}
     compiled = False
@@ -152,7 +152,7 @@ class _Process:
 
 def forget() -> None:
     """As in a new process: for tests, which share one."""
-    _Process.programs, _Process.at_once, _Process.known = 0, AT_ONCE, 0
+    _Process.programs, _Process.at_once, _Process.known = 0, COMPILED_AT_ONCE, 0
     _Process.kinds.clear()
     _Process.lines.clear()
     _Process.in_full.clear()
@@ -194,7 +194,7 @@ def is_new(line: str, kernels: list[Any]) -> None:
     if _Process.patient:
         return
     made = _Process.lines.setdefault(line, set())
-    if len(made) <= VARIANTS:
+    if len(made) <= LOOP_VARIANTS:
         made.add((frozenset(_names(kernels)), hash(tuple(kernels))))
     if not _Process.changing:
         _Process.changing = _Process.compiled
@@ -205,7 +205,7 @@ def _makes_ever_new(line: str, kernels: list[Any], long: bool) -> bool:
     """Has this line made many programs, or, where they are `long`, one of the same operations but for other shapes, or more or
     fewer of them? Then each comes again seldom: a loop over time, as long as what it is given; a tree; a sentence."""
     made = _Process.lines.get(line, ())
-    if len(made) > VARIANTS:
+    if len(made) > LOOP_VARIANTS:
         return True
     names = frozenset(_names(kernels)) if long else None
     return sum(n == names for n, _ in made) > 1
@@ -229,14 +229,14 @@ def quick_runs(line: str, kernels: list[Any]) -> int:
             alike = its_names == names or (later and {*its_names} == {*names})
             _Process.changing = _Process.changing or (alike and other == line and others != kernels)
     size = sum(kernel.size for kernel in kernels)
-    _Process.changing = _Process.changing or _makes_ever_new(line, kernels, size > LONG)
+    _Process.changing = _Process.changing or _makes_ever_new(line, kernels, size > LONG_PROGRAM)
     _Process.compiled = True
-    if not _Process.changing and size <= (LONG if are_small(kernels) else HUGE):
+    if not _Process.changing and size <= (LONG_PROGRAM if are_small(kernels) else HUGE_PROGRAM):
         _Process.in_full.add(tuple(kernels))
     if RUNS == 0 or tuple(kernels) in _Process.in_full or any(kernel.cost is None for kernel in kernels):
         return 0
     cost = sum(kernel.cost for kernel in kernels)
-    return int(COMPILING * size / max(cost, 1.0))
+    return int(COMPILE_EQUATION * size / max(cost, 1.0))
 
 
 def are_small(kernels: list[Any]) -> bool:
@@ -244,7 +244,7 @@ def are_small(kernels: list[Any]) -> bool:
     if not all(kernel.on_numpy is not None and kernel.cold_limit for kernel in kernels):
         return False
     equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
-    return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL * equations
+    return sum(kernel.on_numpy.cost for kernel in kernels) <= SMALL_EQUATION * equations
 
 
 def worth_compiling(line: str, kernels: list[Any], runs: int) -> bool:
@@ -255,17 +255,17 @@ def worth_compiling(line: str, kernels: list[Any], runs: int) -> bool:
     equations = sum(len(kernel.on_numpy.steps) for kernel in kernels)
     spent = runs * sum(kernel.on_numpy.cost for kernel in kernels)
     if _Process.patient:
-        return spent > COMPILING * equations
-    soon = LIKELY * spent > COMPILING * equations
-    large = spent > runs * SMALL * equations
-    if _makes_ever_new(line, kernels, equations > LONG):
-        return (_Process.known >= SETTLED and soon) or QUICKER * spent > COMPILING * equations
-    if _Process.programs <= FEW:
-        return soon or equations <= LONG or large
-    at_once = _Process.at_once >= min(equations, AT_ONCE) and (equations <= AT_ONCE or large)
+        return spent > COMPILE_EQUATION * equations
+    soon = LIKELY_RUNS * spent > COMPILE_EQUATION * equations
+    large = spent > runs * SMALL_EQUATION * equations
+    if _makes_ever_new(line, kernels, equations > LONG_PROGRAM):
+        return (_Process.known >= SETTLED_RUNS and soon) or QUICK_COMPILATION * spent > COMPILE_EQUATION * equations
+    if _Process.programs <= FEW_PROGRAMS:
+        return soon or equations <= LONG_PROGRAM or large
+    at_once = _Process.at_once >= min(equations, COMPILED_AT_ONCE) and (equations <= COMPILED_AT_ONCE or large)
     if at_once:
         _Process.at_once = max(0, _Process.at_once - equations)
-    return at_once or (_Process.known >= SETTLED and soon) or spent > COMPILING * equations
+    return at_once or (_Process.known >= SETTLED_RUNS and soon) or spent > COMPILE_EQUATION * equations
 
 
 def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any] | None:
@@ -285,7 +285,7 @@ def outputs(kernel: Any, arguments: list[Any], however_often: bool) -> list[Any]
         if program.function is not None:
             return program.function(*arguments)
         program.runs += 1
-        if program.runs > OFTEN:
+        if program.runs > KERNEL_WRITTEN_AFTER:
             program.function = kernel_written(program)
         return program.run(arguments, careful=True)
     except Doubt:

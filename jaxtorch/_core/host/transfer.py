@@ -15,11 +15,12 @@ from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
 from ..compile.context import at_top
+from ..tuning import CACHED, SPIN
 from ..types.foreign_errors import of_a_run
 from ..types.reference_counts import LISTED, counted
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(CACHED)
 def _shaped(shape: tuple[int, ...], dtype: Any, weak: bool) -> Any:
     return ShapedArray(shape, dtype, weak_type=weak)
 
@@ -65,7 +66,7 @@ def apart(results: list[Any]) -> list[Any]:
 
 
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-PATIENCE = 200e-6 if _CORES != 1 else 0.0
+PATIENCE = SPIN if _CORES != 1 else 0.0
 """Seconds for which an array that is not there yet is looked for before the thread sleeps: waking it takes some 50 us, more
 than a small program."""
 

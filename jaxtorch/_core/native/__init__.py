@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..tuning import KERNEL_ELEMENTS
+
 VERSION = 19  # of the calls in handlers.cpp; a library built from another version is not used
 _TARGETS = """convolve convolve_of_kernel product products linear sums lstm lstm_states lstm_back gru gru_states gru_back
     rnn rnn_back pick add_picked attention attention_back layer_norm layer_norm_back gelu gelu_back waves
@@ -157,17 +159,11 @@ def _two_dimensional(x: Any) -> Any:
     return x if x.ndim == 4 else x.reshape(x.shape[0], 1, *x.shape[1:])
 
 
-SMALL = 1 << 14
-"""Below so many elements XLA's own operations, which it fuses and runs one after the other, are the quicker ones."""
-
-
-LARGEST_WEIGHT = 1 << 20
-"""Elements of a product's right matrix up to which the kernels are faster than XLA with AVX2 alone."""
-
-
 def fits(*arrays: Any) -> bool:
     """Whether the kernels are there and take these arrays."""
-    return all(a.dtype == jnp.float32 for a in arrays) and sum(a.size for a in arrays) >= SMALL and available()
+    return (
+        all(a.dtype == jnp.float32 for a in arrays) and sum(a.size for a in arrays) >= KERNEL_ELEMENTS and available()
+    )
 
 
 def _call(name: str, *shapes: Any) -> Any:

@@ -18,20 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import DRAW_CHUNK, DRAW_ON_TWO_THREADS, RANDPERM_LOOP
 from .mersenne_words import DEFAULT_SEED as DEFAULT_SEED
 from .mersenne_words import Array, Words, require
 
 _MASK24 = np.uint32(2**24 - 1)
 _MASK53 = np.uint64(2**53 - 1)
-_CHUNK = 1 << 16  # elements worked on at once, so that temporaries stay in cache; a multiple of 16
-_TWO_THREADS = 4 * _CHUNK  # from this many normal numbers on, a second thread helps
 _BLOCK = np.dtype("V32")  # 8 float32: moved as one item, a Box-Muller half block copies three times faster
 _WIDE_RANGE = 2**28  # from this range on, integers come from two words
 _FIRST_OF_16 = np.tile(np.arange(16) < 8, 16 * 624 // 16)  # as long as the buffer grows
 _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 # From 2^32 // 20 elements on, PyTorch draws randperm from 64-bit words.
 _RANDPERM_LIMIT = (2**32 - 1) // 20
-_RANDPERM_LOOP = 600  # elements; below this a plain loop beats the vectorised form
 SIGNIFICAND = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int"}
 _C_NAMES |= {"uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "unsigned long"}
@@ -44,8 +42,8 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def _chunks(count: int) -> Iterator[slice]:
-    for start in range(0, count, _CHUNK):
-        yield slice(start, min(start + _CHUNK, count))
+    for start in range(0, count, DRAW_CHUNK):
+        yield slice(start, min(start + DRAW_CHUNK, count))
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -123,7 +121,7 @@ class MersenneTwister(Words):
         """`function` of one u53 an element, worked out in double precision."""
         dtype = np.dtype(dtype)
         count = _size(shape)
-        if count <= _CHUNK:
+        if count <= DRAW_CHUNK:
             return _cast(function(self._uniform53(count)), dtype).reshape(shape)
         result = np.empty(count, dtype)
         for part in _chunks(count):
@@ -205,7 +203,7 @@ class MersenneTwister(Words):
         work = np.dtype(np.float64 if dtype == np.float64 else np.float32)
         values = np.empty(count, work)
         whole = count - count % 16
-        if whole >= _TWO_THREADS:
+        if whole >= DRAW_ON_TWO_THREADS:
             self._box_muller_by_two(values[:whole], mean, std)
         else:
             for part in _chunks(whole):
@@ -456,7 +454,7 @@ class MersenneTwister(Words):
 
     @staticmethod
     def _apply_swaps(steps: Array, n: int) -> Array:
-        if n <= _RANDPERM_LOOP:
+        if n <= RANDPERM_LOOP:
             order = list(range(n))
             for place, step in enumerate(steps.tolist()):
                 other = place + step

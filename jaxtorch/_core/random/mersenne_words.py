@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import BULK_BLOCKS, REFILL_BLOCKS
+
 DEFAULT_SEED = 67280421310721
 _STATE_BYTES = 5056
 _BLOCK_WORDS = 624
-_MOST_BLOCKS = 16  # what a refill grows to; the first after seeding is one block
-BULK = 105 * _BLOCK_WORDS  # words made at once for large draws, so that temporaries stay in cache; a multiple of 16
+BULK = BULK_BLOCKS * _BLOCK_WORDS
 # Where PyTorch's state bytes hold each field: (offset, dtype). The key is 624 words, each in 8 bytes.
 _SEED, _LEFT, _SEEDED, _NEXT = (0, "<u8"), (8, "<i4"), (12, "<i4"), (16, "<u8")
 _KEY_START, _KEY_STOP = 24, 24 + 8 * _BLOCK_WORDS
@@ -172,7 +173,7 @@ class Words:
         self._buffer = self._integers(0, 2**32, self._blocks * _BLOCK_WORDS, np.uint32)
         self._stop = self._blocks * _BLOCK_WORDS
         self._at = 0
-        self._blocks = min(2 * self._blocks, _MOST_BLOCKS)
+        self._blocks = min(2 * self._blocks, REFILL_BLOCKS)
         self._uniforms = self._pairs = self._polar = None
 
     def look(self, count: int) -> Array:

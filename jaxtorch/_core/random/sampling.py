@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import SAMPLED_AT_ONCE
 from .mersenne import SIGNIFICAND, MersenneTwister, in_memory_order, require
 
 _THIRD = float(np.float32(1 / 3))  # PyTorch holds this constant in single precision
@@ -39,7 +40,7 @@ class _Uniforms:
     def __call__(self) -> float:
         if self._next == len(self._values):
             self._used += self._next
-            self._values = self._generator.uniform((2048,), np.float64).tolist()
+            self._values = self._generator.uniform((SAMPLED_AT_ONCE,), np.float64).tolist()
             self._next = 0
         self._next += 1
         return self._values[self._next - 1]

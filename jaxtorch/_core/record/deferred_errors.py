@@ -25,6 +25,7 @@ from numpy import ndarray
 
 from ..host.transfer import fetched
 from ..run import except_handlers, state_packing
+from ..tuning import UNREAD_RUNS
 from ..types.device import _slots
 from ..types.value import Value
 
@@ -165,8 +166,6 @@ _unread: list[Run] = []
 _failed: set[weakref.ref[Run]] = set()
 _untold: list[Failure] = []
 _watched: list[tuple[Any, list[Check]]] = []
-MOST = 64
-"""Runs of which nobody has looked at the flags, before the oldest are."""
 
 
 def _note() -> None:
@@ -204,7 +203,7 @@ def step_made(around: except_handlers.Around) -> None:
     """An optimizer makes a step, and this stands around it."""
     global asked
     asked = False
-    if len(_stepped) > 4 * MOST:  # of frames that are gone
+    if len(_stepped) > 4 * UNREAD_RUNS:  # of frames that are gone
         _stepped.clear()
     innermost = around.regions[0] if around.regions else None
     _stepped.update({loop: (at, innermost) for loop, at in around.all_loops.items()})
@@ -234,8 +233,8 @@ def started(run: Run, values: Iterable[Value]) -> None:
     for v in values:
         v.fails = run, v.slot
     if run.unread:
-        if len(_unread) >= MOST:
-            read(MOST // 2)
+        if len(_unread) >= UNREAD_RUNS:
+            read(UNREAD_RUNS // 2)
         _unread.append(run)
     else:
         _failing(run)
@@ -319,7 +318,7 @@ def settle(checks: Iterable[Check], at_call: bool = True) -> None:
 
 def watch(program: Any, checks: list[Check]) -> None:
     """These flags are to be looked at before the optimizer's step is done."""
-    if len(_watched) >= MOST:
+    if len(_watched) >= UNREAD_RUNS:
         _watched[:] = [w for w in _watched if w[0].state != "done"]
     _watched.append((program, checks))
 

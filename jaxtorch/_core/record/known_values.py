@@ -15,16 +15,9 @@ from jax._src.array import ArrayImpl
 from ..compile.kernel import Kernel
 from ..host.numpy_code import kernel_written
 from ..host.numpy_program import Doubt, NoRule, NumpyProgram
+from ..tuning import ASIDE_DEEP, ASIDE_ELEMENTS, ASIDE_NEAR, PROGRAM_WRITTEN_AFTER
 from ..types.value import Value
 
-MOST = 1 << 16
-"""Elements of such a value."""
-_NEAR = 48
-"""So far back in a program's code the instruction may be."""
-_DEEP = 3
-"""So many instructions may lead to it, one after the other."""
-WRITTEN_AFTER = 8
-"""Runs, what computes such a value becomes a function."""
 _programs: dict[Kernel, NumpyProgram | None] = {}
 _spans: dict[Kernel, list[Any]] = {}
 
@@ -39,10 +32,10 @@ def at_hand(v: Value) -> np.ndarray[Any, Any] | None:
     return array if type(array) is np.ndarray else None
 
 
-def content(v: Value, deep: int = _DEEP) -> np.ndarray[Any, Any] | None:
+def content(v: Value, deep: int = ASIDE_DEEP) -> np.ndarray[Any, Any] | None:
     """`at_hand`, or what a value will be that is pending; None where that is not soon said."""
     array = at_hand(v)
-    if array is not None or v.program is None or not deep or v.aval.numel > MOST or v.array is not None:
+    if array is not None or v.program is None or not deep or v.aval.numel > ASIDE_ELEMENTS or v.array is not None:
         return array
     found = _made_by(v.program, v.slot)
     if found is None:
@@ -59,7 +52,7 @@ def computed(program: NumpyProgram, arrays: list[Any]) -> list[Any]:
     """The results of a kernel for these host arrays, perhaps views of them."""
     program.runs += 1
     with np.errstate(all="ignore"):
-        if program.runs == WRITTEN_AFTER:
+        if program.runs == PROGRAM_WRITTEN_AFTER:
             program.function = kernel_written(program)
         try:
             return program.run(arrays, careful=False) if program.function is None else program.function(*arrays)
@@ -67,7 +60,7 @@ def computed(program: NumpyProgram, arrays: list[Any]) -> list[Any]:
             return program.run(arrays, careful=False)
 
 
-def span(v: Value, deep: int = _DEEP) -> range | None:
+def span(v: Value, deep: int = ASIDE_DEEP) -> range | None:
     """Whole numbers among which a pending value's elements are, whatever it is made of; None where that is not known."""
     program: Any = v.program
     if program is None or not deep or v.array is not None or (found := _made_by(program, v.slot)) is None:
@@ -107,7 +100,7 @@ def _made_by(program: Any, slot: int) -> tuple[Kernel, list[int], int] | None:
     """The instruction that has this slot among its results, its operands' slots and its first result's, if it is a recent one."""
     code, inputs, top = program.code, program.inputs, len(program.values)
     entered = len(inputs)
-    for place in range(len(code) - 1, max(-1, len(code) - _NEAR), -1):
+    for place in range(len(code) - 1, max(-1, len(code) - ASIDE_NEAR), -1):
         kernel = code[place]
         if type(kernel) is not Kernel:
             continue

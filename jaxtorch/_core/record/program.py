@@ -23,6 +23,7 @@ from ..compile.context import at_top
 from ..compile.kernel import Kernel
 from ..host import forked, tiering
 from ..run import capture, early_start, interrupts, runner, state_packing
+from ..tuning import PROGRAM_LIMIT, SHORT_CODE
 from ..types import grad_mode
 from ..types.device import DeviceSlot, _slots
 from ..types.foreign_errors import of_a_run
@@ -30,7 +31,7 @@ from ..types.reference_counts import LISTED, counted
 from ..types.value import Mapped, Value, same_content
 from . import deferred_errors, host_kernels, value_checks
 
-LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", "20000"))
+LIMIT = int(os.environ.get("JAXTORCH_PROGRAM_LIMIT", PROGRAM_LIMIT))
 """A program is run when its code has grown to this many items, so that a loop which never needs a value stays bounded."""
 
 IMMEDIATE = os.environ.get("JAXTORCH_EXECUTION", "recorded") == "immediate"
@@ -213,7 +214,7 @@ def is_quick(program: Program) -> bool:
     expected = None if program.slot.ran is None else program.slot.ran.next
     if expected is not None and expected.on_host and expected.code == program.code:
         return True
-    return len(program.code) < 200 and tiering.are_quick([k for k in program.code if type(k) is Kernel])
+    return len(program.code) < SHORT_CODE and tiering.are_quick([k for k in program.code if type(k) is Kernel])
 
 
 run_in_c: Any = None

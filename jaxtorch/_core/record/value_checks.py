@@ -19,6 +19,7 @@ from ..compile import tracing
 from ..compile.kernel import Kernel
 from ..compile.symbolic_sizes import up_to
 from ..host.numpy_program import NoRule, NumpyProgram
+from ..tuning import ASIDE_ELEMENTS, CHECKED_ON_HOST
 from ..types.value import Value
 from . import known_values
 
@@ -132,12 +133,6 @@ def first(bad: Any, values: Any) -> tuple[Any, Any]:
     return found, values.reshape(-1)[jnp.where(found, place, 0)]
 
 
-SMALL = known_values.MOST
-"""Elements up to which indices are looked at on the host: the operation that uses them costs far more."""
-QUICK = 100e3
-"""Nanoseconds that finding the flags of an operation may take on the host."""
-
-
 def guards(flags: list[tuple[Any, Any, Any]], names: list[str]) -> list[Any] | None:
     """What must hold of a kernel's inputs, whose names these are, so that none of its flags is raised: pairs of position and
     condition; None where that is not known."""
@@ -173,7 +168,7 @@ def seen(kernel: Kernel, values: list[Value]) -> int:
             array = known_values.content(v)
             if array is None:
                 return PENDING if v.program is not None else UNKNOWN
-            if array.size > SMALL:
+            if array.size > ASIDE_ELEMENTS:
                 return UNKNOWN
             if not within.holds(array):
                 flags = _on_host(kernel)  # which of several is raised first is for all of them to say
@@ -215,7 +210,7 @@ def _on_host(kernel: Kernel) -> _OnHost | None:
             made = _OnHost(NumpyProgram(only), frozenset([k for k, is_used in enumerate(used) if is_used]))
         except NoRule:
             made = None
-        if made is not None and kernel.guards is None and not made.program.cost <= QUICK:
+        if made is not None and kernel.guards is None and not made.program.cost <= CHECKED_ON_HOST:
             made = None
         _flags[kernel] = made
     return _flags[kernel]

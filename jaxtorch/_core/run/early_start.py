@@ -20,15 +20,11 @@ import numpy as np
 from jax._src.array import ArrayImpl
 
 from ..compile.context import at_top
+from ..tuning import AHEAD_IN_VAIN, AHEAD_PATIENCE
 from . import capture, interrupts, memory_gate, runner
 
 ENABLED = os.environ.get("JAXTORCH_AHEAD", "1") != "0"
 
-PATIENCE = 12
-"""What a structure may have wasted before it is not started again: a start in vain counts `IN_VAIN`, as it may cost a whole run, a
-run without a habit 1, and each start whose results are used makes up for 1."""
-
-IN_VAIN = 4
 
 NEVER = 1 << 62
 
@@ -48,7 +44,7 @@ class Habit:
     given: references to the inputs of its last run.
     begin: the place in its code (of an instruction) where all inputs have entered that are new in each run; NEVER while that is
            not known, or is not within the first half.
-    waste: what not keeping to it has cost; see `PATIENCE`.
+    waste: what not keeping to it has cost; see `AHEAD_PATIENCE`.
     """
 
     __slots__ = ("given", "begin", "waste")
@@ -79,7 +75,7 @@ def wasted(structure: runner.Structure, what: int) -> None:
     known = structure.habit
     if known is not None:
         known.waste += what
-        if known.waste >= PATIENCE:
+        if known.waste >= AHEAD_PATIENCE:
             structure.habit = None
 
 
@@ -129,7 +125,7 @@ class Begun:
     def in_vain(self) -> None:
         """Something else has been recorded. Where the program is large, it is to be done before another runs: twice its temporary
         memory may be too much."""
-        wasted(self.structure, IN_VAIN)
+        wasted(self.structure, AHEAD_IN_VAIN)
         outs, self.outs = self.outs, []
         if memory_gate.are_large(self.structure.plan.avals().values()):
             with contextlib.suppress(jax.errors.JaxRuntimeError):
@@ -167,7 +163,7 @@ def begin(program: Any) -> None:
     except (RuntimeError, MemoryError, ArithmeticError) as error:
         if not _is_its_own(error, arrays):
             raise
-        wasted(expected, IN_VAIN)
+        wasted(expected, AHEAD_IN_VAIN)
     finally:
         interrupts.release(handler)
 

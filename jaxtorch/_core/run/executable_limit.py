@@ -11,11 +11,7 @@ from typing import Any
 
 import jax
 
-EVERY = 500
-"""After so many compilations the pieces are counted, which takes up to 30 ms."""
-
-SHARE = 0.75
-"""Of the pieces allowed that may be in use."""
+from ..tuning import EXECUTABLES_COUNTED, MAPS_SHARE
 
 _MAPS, _LIMIT = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
 
@@ -45,10 +41,10 @@ def in_use() -> float:
 
 def made_room() -> bool:
     """Let go of all of JAX's executables if there are nearly too many; those still needed are made again, or read from the cache."""
-    if _Made.count < EVERY:
+    if _Made.count < EXECUTABLES_COUNTED:
         return False
     _Made.count = 0
-    if in_use() < SHARE:
+    if in_use() < MAPS_SHARE:
         return False
     jax.clear_caches()
     return True

@@ -19,10 +19,9 @@ from jax._src.array import ArrayImpl
 
 from ..host import tiering
 from ..host.transfer import on_cpu
+from ..tuning import CACHED
 from ..types.device import default_device
 from .traced_kernels import kernel_p, trace
-
-_MANY = 8192
 
 
 class _Kind:
@@ -41,7 +40,7 @@ class _Kind:
         self.weak = [a.weak_type for a in self.traced.out_avals]
 
 
-@functools.lru_cache(maxsize=_MANY)
+@functools.lru_cache(maxsize=CACHED)
 def _kind(primitive: Any, params: tuple[Any, ...], types: tuple[Any, ...]) -> _Kind:
     return _Kind(primitive, dict(params), types)
 

@@ -14,20 +14,16 @@ from typing import Any
 from jax._src.array import ArrayImpl
 
 from .. import native
+from ..tuning import FREED_LOOK, FREED_TRIES, FREED_WITHIN, GATED_PROGRAM
 
 Call = Callable[[list[Any]], list[Any]]
 
-LARGE = 128 << 20
-"""Bytes of results within a program, from which on it waits."""
-_PATIENCE = 0.01
-"""Seconds that the memory may take to be freed once a program's results are there: XLA's thread has to come to it."""
-_TRIES = 3
 
 _results_before: list[weakref.ref[Any]] = []
 
 
 def are_large(avals: Iterable[Any]) -> bool:
-    return sum(a.numel * a.dtype.itemsize for a in avals) >= LARGE
+    return sum(a.numel * a.dtype.itemsize for a in avals) >= GATED_PROGRAM
 
 
 def waiting(call: Call) -> Call:
@@ -40,7 +36,7 @@ def waiting(call: Call) -> Call:
             array = result()
             if array is not None and not array.is_deleted():
                 array.block_until_ready()
-                if in_vain < _TRIES:
+                if in_vain < FREED_TRIES:
                     in_vain = 0 if _freed() else in_vain + 1
                 break  # the results of a program are all there at once
         native.largest_is_free(from_now=True)
@@ -52,7 +48,7 @@ def waiting(call: Call) -> Call:
 
 
 def _freed() -> bool:
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + FREED_WITHIN
     while not (gone := native.largest_is_free()) and time.monotonic() < end:
-        time.sleep(5e-5)
+        time.sleep(FREED_LOOK)
     return gone

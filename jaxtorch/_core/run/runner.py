@@ -28,17 +28,17 @@ from ..compile.context import at_top, caching, x64
 from ..compile.kernel import Kernel, define
 from ..host import native_code, numpy_code, small_code, tiering
 from ..host.transfer import Numbers, apart, fetched, is_first, on_cpu
+from ..tuning import CACHED, COMPILE_AFTER, COPIED_BY_XLA, FOLLOWERS, PROGRAM_WRITTEN_AFTER, RELEASE_BEFORE
 from ..types.device import DeviceSlot
 from ..types.grad_mode import UNKNOWN, refuse_taped
 from ..types.value import BOOL, COMPLEX, FLOAT, INT, UNSIGNED, Mapped, Value
 from . import capture, executable_limit, log, memory_gate, state_packing, traced_kernels
 
-_LARGE = 400  # equations of a program that takes XLA half a second or more
 lock = threading.RLock()
 PLAIN: frozenset[type] = frozenset({ArrayImpl, np.ndarray, float, int, bool, complex})
 """Types of array that enter a program as they are."""
 
-WHOLE_AFTER = int(os.environ.get("JAXTORCH_COMPILE_AFTER", "1"))
+WHOLE_AFTER = int(os.environ.get("JAXTORCH_COMPILE_AFTER", COMPILE_AFTER))
 """How many times a structure runs instruction by instruction before it is compiled whole."""
 
 
@@ -189,11 +189,10 @@ class Structure:
         """That one has run after this one."""
         if self.next is not by:
             if self.next is not None:
-                self.others = [self.next, *[s for s in self.others if s is not by]][:_OTHERS]
+                self.others = [self.next, *[s for s in self.others if s is not by]][:FOLLOWERS]
             self.next = by
 
 
-_OTHERS = 6
 DEAD, HELD, READ, DONATED = range(4)
 
 
@@ -278,7 +277,6 @@ class Plan:
 
 
 _structures: dict[Any, Structure] = {}
-_MAX_STRUCTURES = 4096
 
 
 def run(
@@ -300,7 +298,7 @@ def run(
     if structure is None:
         if executable_limit.made_room():
             _structures.clear()
-        if len(_structures) >= _MAX_STRUCTURES:
+        if len(_structures) >= CACHED:
             _structures.pop(next(iter(_structures)))
         structure = Structure(Plan(*key))
         steps = structure.plan.steps
@@ -317,7 +315,7 @@ def run(
     if structure.call is None:
         plan, cheap = structure.plan, structure.runs <= structure.cold_limit
         if cheap or (not plan.captured and not structure.in_full and not _compiled_now(slot, structure)):
-            written = _written(slot, structure) if structure.runs > tiering.WRITTEN_AFTER else None
+            written = _written(slot, structure) if structure.runs > PROGRAM_WRITTEN_AFTER else None
             if written is not None:
                 return structure, written(state_packing.arguments(None, inputs, packed, arrays))
             if not cheap and not all(tiering.is_next(kernel) for kernel, _, _ in plan.steps):
@@ -351,16 +349,13 @@ def to_device(slot: DeviceSlot, inputs: Sequence[Value], arrays: list[Any], sett
                 arrays[i] = moved(v, slot, settled)
 
 
-_SMALL = 1 << 12  # bytes that XLA copies by itself in 6 us, where moving them takes 30
-
-
 def moved(v: Value, slot: DeviceSlot, settled: bool = False) -> Any:
     """The array of a value that has a host array, for an XLA program: on the device for good, if a program on NumPy has made it
     or another program has read it before. What is read once, as most batches are, XLA copies by itself in less time.
 
     settled: a program that comes again and again reads it, so what is small has probably been made for it alone.
     """
-    if state_packing.was_read_elsewhere(v) or (v.owned and not (settled and v.array.nbytes <= _SMALL)):
+    if state_packing.was_read_elsewhere(v) or (v.owned and not (settled and v.array.nbytes <= COPIED_BY_XLA)):
         v.array = on_cpu(v.array, slot.jax)
     else:
         state_packing.read_elsewhere(v)
@@ -489,7 +484,7 @@ def _run_steps(slot: DeviceSlot, plan: Plan, arrays: list[Any], cheap: bool) -> 
 def _compile(slot: DeviceSlot, structure: Structure, arrays: list[Any], quickly: int = 0) -> list[Any]:
     """Compile a structure whole and run it once. `quickly`: with little effort, for so many runs."""
     begun = time.perf_counter()
-    if sum(kernel.size for kernel, _, _ in structure.plan.steps) >= _LARGE:
+    if sum(kernel.size for kernel, _, _ in structure.plan.steps) >= RELEASE_BEFORE:
         allocator.release()  # of what came before: the compiler takes much
     options = xla_options.of_these_known(tiering.QUICK_OPTIONS) if quickly else None
     call = structure.call = _whole(slot, structure.plan, structure.packed, options)

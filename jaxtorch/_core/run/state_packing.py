@@ -18,13 +18,8 @@ from jax import lax
 
 from ..host import forked
 from ..host.transfer import fetched, on_cpu
+from ..tuning import PACK_ELEMENTS, PACK_RESULTS
 from ..types.value import Aval, Value
-
-FEWEST = 4
-"""Fewer results than this stay arrays of their own."""
-
-MOST = 1 << 16
-"""Elements of a pack at most: copying more costs as much as is won."""
 
 
 class Pack:
@@ -106,7 +101,10 @@ def chosen(plan: Any, links: list[tuple[int, int]], apart: Sequence[int] = ()) -
     """What is to be packed of a plan: of these pairs of an input and the result (its slot) that takes its place, and of the
     results `apart`, which nothing takes as input. None if it is not worth it."""
     kinds, outs = plan.kinds, plan.avals()
-    if any(a.slot.name != "cpu" for a in kinds if not a.wrapped) or sum(kinds[p].numel for p in plan.donors) > MOST:
+    if (
+        any(a.slot.name != "cpu" for a in kinds if not a.wrapped)
+        or sum(kinds[p].numel for p in plan.donors) > PACK_ELEMENTS
+    ):
         return None
     # in the order in which an optimizer's instruction makes and reads them: what it joins is then joined already
     read = {slot: k for k, slot in enumerate(chain.from_iterable(slots for _, slots, _ in plan.steps))}
@@ -122,7 +120,7 @@ def _of_one_type(items: Sequence[Any], avals: Sequence[Aval]) -> list[Any]:
         return []
     dtype = Counter(a.dtype for a in avals).most_common(1)[0][0]
     fitting = [(item, a.numel) for item, a in zip(items, avals, strict=True) if a.dtype is dtype]
-    if len(fitting) < FEWEST or sum(n for _, n in fitting) > MOST:
+    if len(fitting) < PACK_RESULTS or sum(n for _, n in fitting) > PACK_ELEMENTS:
         return []
     return [item for item, _ in fitting]
 

@@ -25,16 +25,13 @@ from ..compile.kernel import Kernel, define, unaliased
 from ..compile.symbolic_sizes import Scope, let_go
 from ..host.numpy_pattern import NumpyPattern, alike
 from ..host.numpy_program import NumpyProgram
+from ..tuning import TEMPLATE_AFTER, TEMPLATE_FAMILIES, TEMPLATE_SEEN, TEMPLATE_TRIES, TEMPLATES
 from ..types import dtypes
 from ..types.value import Aval
 
 MODE = os.environ.get("JAXTORCH_TEMPLATES", "1")
-ENOUGH = int(os.environ.get("JAXTORCH_TEMPLATES_AFTER", "4"))
+ENOUGH = int(os.environ.get("JAXTORCH_TEMPLATES_AFTER", TEMPLATE_AFTER))
 """Sets of sizes that a family has been met with when it is traced with symbols."""
-TRIES = 3
-_MOST = 8  # templates of a family,
-_FAMILIES = 1024  # and families
-_KEPT = 6
 
 _learning = threading.RLock()
 _families: dict[Any, _Family] = {}
@@ -53,7 +50,7 @@ class _Family:
         self.seen: list[tuple[int, ...]] = []
         self.met = 0
         self.fixed: set[int] = set()
-        self.tries: float = TRIES
+        self.tries: float = TEMPLATE_TRIES
         self.templates: list[Template] = []
 
 
@@ -385,7 +382,7 @@ class Met:
         name, self.v, self.sizes = _parted(op, key, inplace)
         family = _families.get(name)
         if family is None:
-            if len(_families) >= _FAMILIES:
+            if len(_families) >= TEMPLATE_FAMILIES:
                 _families.pop(next(iter(_families)), None)
             family = _families[name] = _Family()
         self.family = family
@@ -400,7 +397,7 @@ class Met:
         if v in family.seen:
             return
         family.met += 1
-        if family.met >= ENOUGH and family.tries >= 1 and len(family.templates) < _MOST and _is_ready():
+        if family.met >= ENOUGH and family.tries >= 1 and len(family.templates) < TEMPLATES and _is_ready():
             for example in reversed(family.seen):
                 classes = _classes(example, v, self.sizes, family.fixed)
                 if classes is not None:
@@ -409,10 +406,10 @@ class Met:
                         made = self._template(like, trace, example, classes)
                     if made is not None:
                         family.templates.append(made)
-                        family.tries = TRIES
+                        family.tries = TEMPLATE_TRIES
                     break
         family.seen.append(v)
-        del family.seen[:-_KEPT]
+        del family.seen[:-TEMPLATE_SEEN]
 
     def _template(self, like: Kernel, trace: Any, example: Any, classes: list[list[int]]) -> Template | None:
         scope = Scope()

@@ -25,6 +25,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..compile.context import caching, matmul_precision, x64
 from ..compile.kernel import Kernel
+from ..tuning import CACHED
 from ..types.grad_mode import state
 from . import capture
 
@@ -110,7 +111,7 @@ def is_staging() -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=8192)
+@functools.lru_cache(CACHED)
 def _program(kernel: Kernel) -> tuple[Any, bool]:
     """The kernel as a jaxpr, and whether it keeps its meaning outside x64."""
     closed = trace(kernel.fn, [a.struct for a in kernel.in_avals])
@@ -141,7 +142,6 @@ def _is_wide(aval: Any) -> bool:
 
 kernel_p = jex_core.Primitive("jaxtorch")
 kernel_p.multiple_results = True
-_MANY = 4096
 
 
 @kernel_p.def_impl
@@ -150,7 +150,7 @@ def _run(*args: Any, closed: Any) -> Any:
         return _jitted(closed)(*args)
 
 
-@functools.lru_cache(maxsize=_MANY)
+@functools.lru_cache(maxsize=CACHED)
 def _jitted(closed: Any) -> Any:
     return jax.jit(jex_core.jaxpr_as_fun(closed))
 
@@ -189,7 +189,7 @@ def _jvp(primals: Any, tangents: Any, *, closed: Any) -> Any:
     return outs, [next(found) if given and _is_inexact(a) else ad.Zero(a.to_tangent_aval()) for a in closed.out_avals]
 
 
-@functools.lru_cache(maxsize=_MANY)
+@functools.lru_cache(maxsize=CACHED)
 def _tangent(closed: Any, moving: tuple[bool, ...]) -> Any:
     """(primals, tangents of those that move) -> tangents of the inexact outputs: linear in the tangents."""
     n = len(moving)
@@ -226,7 +226,7 @@ def _transpose(cotangents: Any, *args: Any, closed: Any) -> Any:
     return [next(found) if is_linear else None for is_linear in linear]
 
 
-@functools.lru_cache(maxsize=_MANY)
+@functools.lru_cache(maxsize=CACHED)
 def _transposed(closed: Any, linear: tuple[bool, ...], present: tuple[bool, ...]) -> Any:
     """(the arguments that are known, the cotangents present) -> cotangents of the linear arguments."""
     fn = jex_core.jaxpr_as_fun(closed)
@@ -256,7 +256,7 @@ def _batch(args: Any, dims: Any, *, closed: Any) -> Any:
     return outs, [0] * len(outs)
 
 
-@functools.lru_cache(maxsize=_MANY)
+@functools.lru_cache(maxsize=CACHED)
 def _batched(closed: Any, along: tuple[int | None, ...], size: int) -> Any:
     """The kernel over one more dimension: `along` in each argument, the first in each output."""
     types = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.nodes import begun, node_name, shown
+from ..tuning import CACHED
 from ..types.grad_mode import state
 from ..types.warn_once import warn
 from . import strides
@@ -34,7 +35,7 @@ def check_place(t: Any) -> None:
         raise RuntimeError(forbidden(t, alias, True))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(CACHED)
 def repeats(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Do several elements lie in one place, in a way that PyTorch does not look for (`unfold`)?"""
     places = memory_places(size, stride, 0)
@@ -91,7 +92,7 @@ def check_once(t: Tensor) -> None:
         )
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(CACHED)
 def _is_single(size: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     """Is each element in a place of its own?"""
     return not strides.may_overlap(size, stride) and (strides.is_dense(size, stride) or not repeats(size, stride))
@@ -132,7 +133,7 @@ def _meet(t: Tensor, x: Any, wholly: bool) -> bool:
     return _partly(mine, other, wholly)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(CACHED)
 def _partly(a: Any, b: Any, wholly: bool) -> bool:
     """PyTorch's test for (size, stride, offset, bytes of an element); it leaves out what is not dense."""
     if 0 in a[0] or 0 in b[0] or not strides.is_dense(*a[:2]) or not strides.is_dense(*b[:2]):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tuning import CACHED, PYTHON_COMPARES
 from ..types.warn_once import once, warn
 from . import strides
 
@@ -59,7 +60,6 @@ rows_in_c: Any = None
 """All parts of the first dimension of a tensor on the host, as views of one function, or None; see `rows_on_host`."""
 
 _plans: dict[Any, Plan] = {}
-_MOST_PLANS = 4096
 
 
 def _key(index: tuple[Any, ...], size: Ints) -> tuple[Any, ...] | None:
@@ -119,7 +119,7 @@ def plan(
             return _Planner(index, size, is_tensor, as_int).finish()
         found = _plans.get(key)
         if found is None:
-            if len(_plans) >= _MOST_PLANS:
+            if len(_plans) >= CACHED:
                 _plans.clear()
             found = _plans[key] = _Planner(index, size, is_tensor, as_int).finish()
         return found
@@ -435,12 +435,9 @@ def check_operands(operands: Sequence[Any], lengths: Sequence[int], size: Ints, 
     return shape
 
 
-_FEW = 48  # numbers that Python compares sooner than NumPy
-
-
 def are_within(array: np.ndarray, n: int) -> bool:
     """Are all numbers of an index array, if it has any, places in a dimension of size n?"""
-    if array.size > _FEW:
+    if array.size > PYTHON_COMPARES:
         return bool(array.max() < n and array.min() >= -n)
     numbers = array.ravel().tolist()
     return not numbers or (max(numbers) < n and min(numbers) >= -n)

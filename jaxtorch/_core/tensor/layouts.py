@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..define.op import common_type
+from ..tuning import CACHED
 from . import strides
 from .tensor import Tensor
 
@@ -54,7 +55,7 @@ def suggests(t: Tensor) -> str | None:
     return name
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(CACHED)
 def _elementwise(shapes: Any, layouts: Any) -> Layout | None:
     size = strides.broadcast_shapes(*shapes)
     return normal(size, strides.elementwise_strides(shapes, layouts), 0)
@@ -86,7 +87,6 @@ def lay_channels(result: Any, operands: Any) -> Any:
 
 
 _laid_out: dict[Any, Layout | None] = {}
-_MOST = 4096
 
 
 def lay_out(result: Any, operands: Any) -> Any:
@@ -95,7 +95,7 @@ def lay_out(result: Any, operands: Any) -> Any:
         kinds = [(x._value.aval, x._layout) if isinstance(x, Tensor) else None for x in operands]
         key = (result._value.aval, *kinds)
         if key not in _laid_out:
-            if len(_laid_out) >= _MOST:
+            if len(_laid_out) >= CACHED:
                 _laid_out.clear()
             _laid_out[key] = elementwise_layout(result, operands)
         result._layout = _laid_out[key]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..compile.symbolic_sizes import Extent
+from ..tuning import CACHED
 from ..types.size import check_long, kind_name
 
 Ints = tuple[int, ...]
@@ -119,7 +120,7 @@ def contiguous(size: Sequence[int]) -> Ints:
     return _row_major(tuple(size))
 
 
-@functools.lru_cache(8192)
+@functools.lru_cache(CACHED)
 def _row_major(size: Ints) -> Ints:
     return _packed([n if type(n) is Extent else int(n) for n in size], range(len(size) - 1, -1, -1))
 
@@ -201,7 +202,7 @@ def preserved(size: Sequence[int], stride: Sequence[int]) -> Ints:
     return _preserved(tuple(size), tuple(stride))
 
 
-@functools.lru_cache(8192)
+@functools.lru_cache(CACHED)
 def _preserved(size: Ints, stride: Ints) -> Ints:
     return stride if is_dense(size, stride) else _packed(size, _memory_order(size, [stride]))
 

@@ -21,6 +21,7 @@ from ..graph.nodes import Nowhere, node_type, shown
 from ..record.program import emit
 from ..run import capture, state_packing
 from ..run.runner import is_tracer
+from ..tuning import CACHED
 from ..types.grad_mode import state, watch
 from ..types.value import WHOLE, Aval, Value, same_content, wrap_number
 from . import storage as storage_
@@ -35,7 +36,6 @@ from .view_rules import ViewRule, constant, set_at
 
 _layouts: dict[Any, Any] = {}
 _shown: dict[Any, Any] = {}  # of (entry, layout of the base): layout and chain of each of several views
-_MOST_LAYOUTS = 4096
 several_in_c: Any = None
 """`several(base, kernel, values, shown, name)`: the views, where nothing unusual is going on, or None (dispatch/recorder.py)."""
 put_in_c: Any = None
@@ -50,7 +50,7 @@ def finish_view(entry: Entry, mask: int, values: list[Value], operands: Any, bas
         key = entry, base._layout
         shown = _shown.get(key)
         if shown is None:
-            if len(_shown) >= _MOST_LAYOUTS:
+            if len(_shown) >= CACHED:
                 _shown.clear()
             shown = _shown[key] = [(_layout(base, step), (step,)) for step in entry.steps]
         made = several_in_c(base, entry.kernel, values, shown, entry.grad_name)
@@ -87,7 +87,7 @@ def _join(t: Tensor, base: Tensor, alias: Alias, step: Any, several: str) -> Non
     try:
         layout = _layouts[key]
     except KeyError:
-        if len(_layouts) >= _MOST_LAYOUTS:
+        if len(_layouts) >= CACHED:
             _layouts.clear()
         layout = _layouts[key] = _layout(base, step)
     except TypeError:  # a number that only the device knows
@@ -482,7 +482,7 @@ def _note_put(whole: Aval, part: Aval, chain: Any, layout: Any) -> None:
     """How a part is put in its place, for `put_in_c`."""
     steps, numbers = _chain_key(chain)
     if all(type(n.array) is int for n in numbers):
-        if len(puts) >= _MOST_LAYOUTS:
+        if len(puts) >= CACHED:
             puts.clear()
         kernel = _write_entry(whole, part, steps, numbers, False).kernel
         puts[whole, part, chain, layout] = kernel, tuple([n.array for n in numbers])

@@ -23,6 +23,7 @@ from ..record import program as _program
 from ..run import runner
 from ..tensor.sparse_value import is_sparse
 from ..tensor.tensor import Tensor, wrap
+from ..tuning import CACHED
 from ..types import dtypes
 from ..types.device import cpu
 from ..types.grad_mode import state
@@ -76,7 +77,6 @@ def is_mapped_at(level: Level, v: Value) -> bool:
 
 
 _over: dict[Any, Kernel] = {}
-_MANY = 8192
 
 
 def run(kernel: Kernel, values: list[Value]) -> list[Value]:
@@ -86,7 +86,7 @@ def run(kernel: Kernel, values: list[Value]) -> list[Value]:
     key = (kernel, along, level.size)
     wide = _over.get(key)
     if wide is None:
-        if len(_over) >= _MANY:
+        if len(_over) >= CACHED:
             _over.clear()
         wide = _over[key] = _widened(*key)
     outs = _program.emit(wide, [v.array.value if m else v for v, m in zip(values, along, strict=True)])
@@ -122,7 +122,7 @@ def _moved(name: str, fn: Callable[[Any], Any], v: Value, extra: Any = None) -> 
     key = (name, v.aval, extra)
     kernel = _moves.get(key)
     if kernel is None:
-        if len(_moves) >= _MANY:
+        if len(_moves) >= CACHED:
             _moves.clear()
         kernel = _moves[key] = Kernel(name, lambda x: (fn(x),), (v.aval,), v.aval.slot)
     return _program.emit(kernel, [v])[0]

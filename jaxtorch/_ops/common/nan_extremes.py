@@ -13,10 +13,8 @@ import numpy as np
 from jax import lax
 from jax.interpreters import batching
 
+from ..._core.tuning import EXTREME_BY_XLA
 from .primitives import primitive, with_tangent
-
-FEW = 2048
-"""Of so many elements XLA's own code finds the extreme."""
 
 
 def largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -28,7 +26,7 @@ def smallest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _extreme(x: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
-    if x.size <= FEW or not jnp.issubdtype(x.dtype, jnp.floating):
+    if x.size <= EXTREME_BY_XLA or not jnp.issubdtype(x.dtype, jnp.floating):
         return _plain(x, axis, largest, keepdims)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(sorted(a % x.ndim for a in axes))

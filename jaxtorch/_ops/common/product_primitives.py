@@ -20,19 +20,19 @@ from jax.interpreters import ad, mlir
 
 from ..._core import native
 from ..._core.compile.context import target
+from ..._core.tuning import (
+    COPIED_GRADIENT,
+    KERNEL_WEIGHT,
+    PRODUCT_IN_BATCHES,
+    PRODUCT_IN_VECTORS,
+    PRODUCT_ON_UNITS,
+    VECTOR_PRODUCT,
+    VECTOR_ROWS,
+    VECTOR_WEIGHT,
+)
 from .primitives import natively, primitive
 
 Array = jax.Array
-
-_LARGE = 1 << 16  # elements of a gradient for which a copy of it pays
-_LARGE_IN_BATCHES = 1 << 15  # multiplications of one of many products for which the kernels pay
-_LARGE_IN_KERNELS = 1 << 13  # elements of a result for which the kernels pay on matrix units
-_LARGE_IN_VECTORS = 1 << 12  # without these
-_SMALL, _FEW, _SMALL_WEIGHT = (
-    1 << 24,
-    4,
-    1 << 17,
-)  # with AVX-512: multiplications at most, rows at least, weight at most
 
 
 def on_cpu() -> bool:
@@ -59,8 +59,8 @@ def _are_faster(rows: int, inner: int, columns: int) -> bool:
     if native.matrix_units():
         return True
     if native.with_avx2_alone():
-        return inner * columns <= native.LARGEST_WEIGHT
-    few = rows >= _FEW and inner * columns <= _SMALL_WEIGHT and rows * inner * columns <= _SMALL
+        return inner * columns <= KERNEL_WEIGHT
+    few = rows >= VECTOR_ROWS and inner * columns <= VECTOR_WEIGHT and rows * inner * columns <= VECTOR_PRODUCT
     return native.available() and few
 
 
@@ -229,12 +229,12 @@ def plus_row(x: Array, row: Array) -> Array:
 
 
 def _pays(rows: int, columns: int) -> bool:
-    least = _LARGE_IN_KERNELS if native.matrix_units() else _LARGE_IN_VECTORS if native.available() else _LARGE
+    least = PRODUCT_ON_UNITS if native.matrix_units() else PRODUCT_IN_VECTORS if native.available() else COPIED_GRADIENT
     return rows * columns >= least and on_cpu()
 
 
 def _pays_in_batches(a: Array, b: Array) -> bool:
-    large = a.shape[-2] * a.shape[-1] * b.shape[-1] >= _LARGE_IN_BATCHES
+    large = a.shape[-2] * a.shape[-1] * b.shape[-1] >= PRODUCT_IN_BATCHES
     return large and on_cpu() and a.shape[-1] == b.shape[-2] and native.fits(a, b)
 
 

@@ -239,7 +239,7 @@ def cos(input: Array):
 
 def _is_large(x: Any) -> bool:
     """Is a kernel of its own faster than fusing with what is beside it?"""
-    return x.dtype == np.float32 and x.size >= native.SMALL
+    return x.dtype == np.float32 and x.size >= native.KERNEL_ELEMENTS
 
 
 _sine_p = primitive("sine", lax.sin, natively(functools.partial(native.waves, cosine=False)))

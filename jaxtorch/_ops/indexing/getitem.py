@@ -26,6 +26,7 @@ from ..._core.tensor.storage import alias_of
 from ..._core.tensor.tensor import Tensor, from_host, wrap
 from ..._core.tensor.views import _chain_key, _read_entry, belong_nowhere, view_alias
 from ..._core.transforms import forward_mode
+from ..._core.tuning import CACHED
 from ..._core.types import dtypes
 from ..._core.types.device import cpu
 from ..._core.types.grad_mode import state, watch
@@ -82,7 +83,6 @@ class _Recipe(NamedTuple):
 
 
 _recipes: dict[Any, _Recipe] = indexing.recipes
-_MOST_RECIPES = 4096
 
 
 def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
@@ -112,7 +112,7 @@ def _recipe(aval: Aval, layout: Any, steps: Any) -> _Recipe:
         None if aval.slot.is_meta else _read_entry(aval, static, numbers).kernel,
         tuple(map(_place_of, steps)),
     )
-    if len(_recipes) >= _MOST_RECIPES:
+    if len(_recipes) >= CACHED:
         _recipes.clear()
     _recipes[aval, layout, steps] = found
     return found
@@ -317,7 +317,6 @@ def places_of(size: Any, slot: Any, indices: tuple[Any, ...]) -> Places | None:
 
 
 _picks: dict[Any, Any] = {}  # by types: the kernel that gathers, None where the usual way has to look at it
-_MOST_PICKS = 4096
 
 
 def _picked_together(self: Tensor, indices: tuple[Any, ...]) -> Tensor | None:
@@ -339,7 +338,7 @@ def _picked_together(self: Tensor, indices: tuple[Any, ...]) -> Tensor | None:
     key = (whole.aval, tuple([v.aval for v in found.values]))
     kernel = _picks.get(key, False)
     if kernel is False:
-        if len(_picks) >= _MOST_PICKS:
+        if len(_picks) >= CACHED:
             _picks.clear()
         kernel = _picks[key] = _picking(*key)
     if kernel is None or not found.are_within(whole.aval.shape):

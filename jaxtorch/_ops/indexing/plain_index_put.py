@@ -13,6 +13,7 @@ from ..._core.tensor import strides
 from ..._core.tensor.storage import Alias
 from ..._core.tensor.tensor import Tensor
 from ..._core.tensor.views import set_at
+from ..._core.tuning import CACHED
 from ..._core.types import dtypes
 from ..._core.types.grad_mode import watch
 from ..._core.types.value import wrap_number
@@ -48,7 +49,6 @@ PUT_BY = frozenset((Tensor, tuple))
 """Types of an index that `put_at_once` may know."""
 _NOTHING = type(None)
 _puts: dict[Any, Any] = {}  # by types: the kernel, None where the usual way has to look at it
-_MOST_PUTS = 4096
 
 
 def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
@@ -79,7 +79,7 @@ def put_at_once(self: Tensor, index: Any, value: Any) -> bool:
     key = (whole.aval, part.aval, tuple([v.aval for v in found.values]))
     kernel = _puts.get(key, False)
     if kernel is False:
-        if len(_puts) >= _MOST_PUTS:
+        if len(_puts) >= CACHED:
             _puts.clear()
         kernel = _puts[key] = _put_kernel(*key)
     if kernel is None or type(whole.array) not in _ENTERING or type(part.array) not in _ENTERING:

@@ -19,6 +19,7 @@ from ..._core.random.generator import check_generator, engine_for
 from ..._core.run.runner import known
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
+from ..._core.tuning import GELU_KERNEL
 from ..._core.types import dtypes
 from ..._core.types.device import cpu
 from ..common.primitives import linear_in, natively, primitive, with_tangent
@@ -286,7 +287,7 @@ def gelu(input: Array, *, approximate: str = "none"):
     _needs_float("GeluKernelImpl", input)
     if approximate == "tanh":
         return in_single(functools.partial(jax.nn.gelu, approximate=True))(input)
-    return in_single(_gelu_p.bind if input.size >= _LARGE else _gelu)(input)
+    return in_single(_gelu_p.bind if input.size >= GELU_KERNEL else _gelu)(input)
 
 
 def _gelu(x: Any) -> Any:  # by erf as PyTorch has it: XLA's erfc is several times slower on a CPU
@@ -298,7 +299,6 @@ def _gelu_tangent(t: Any, x: Any) -> Any:
     return t * (0.5 * (1 + jax.lax.erf(x * math.sqrt(0.5))) + x * density)
 
 
-_LARGE = 1 << 14  # elements for which a kernel of its own is faster than fusing with its neighbours
 _gelu_p = primitive("gelu", _gelu, natively(native.gelu))
 _gelu_tangent_p = primitive("gelu_tangent", _gelu_tangent, natively(native.gelu_back))
 linear_in(_gelu_tangent_p, _gelu_tangent, 1, lambda g, x: [_gelu_tangent_p.bind(g, x)])

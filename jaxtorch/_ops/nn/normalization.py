@@ -14,6 +14,7 @@ from ..._core.define.op import Array, Ints, Scalar, Sizes, op
 from ..._core.define.signature import need_kind
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor
+from ..._core.tuning import NORM_CHANNEL
 from ..._core.types import dtypes
 from ..._core.types.size import LONG
 from ..._core.types.value import check_long
@@ -24,7 +25,6 @@ from .activation import normal_dim
 from .standardize import first_of_two, layer_norm_p, moments, standardised
 
 _HALF = (jnp.float16, jnp.bfloat16)
-_LONG = 16  # numbers of a channel from which on vectors are full
 
 
 def _wide(x: Any) -> Any:
@@ -382,7 +382,7 @@ def group_norm(
     _check_float("GroupNormKernelImpl", input)
     if input.size == 0:
         return input
-    if input.dtype == jnp.float32 and on_cpu() and math.prod(input.shape[2:]) >= _LONG:
+    if input.dtype == jnp.float32 and on_cpu() and math.prod(input.shape[2:]) >= NORM_CHANNEL:
         flat = [jnp.full(channels, given, input.dtype) if p is None else p for given, p in ((1, weight), (0, bias))]
         return layer_norm_p.bind(input.reshape(n * num_groups, -1), *flat, eps=eps, groups=num_groups).reshape(
             input.shape

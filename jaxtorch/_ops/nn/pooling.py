@@ -16,11 +16,10 @@ from jax import lax
 
 from ..._core.compile.symbolic_sizes import up_to
 from ..._core.define.op import Array, Ints, op
+from ..._core.tuning import POOL_UNROLLED
 from ..._core.types.size import need_sizes
 from ..common.exact_division import quotient
 from ..common.rules import kind, refuse, to_float, unsupported
-
-_UNROLLED = 64  # windows longer than this along an axis go through XLA's reduce_window
 
 
 def numbers(given: Any, n: int, op_name: str, name: str, default: Any = None) -> tuple[int, ...]:
@@ -137,7 +136,7 @@ def _lowest(dtype: Any) -> Any:
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2, 3, 4, 5))
 def _window_max(x: Any, axis: int, count: int, kernel: int, stride: int, dilation: int) -> Any:
     """The largest element of each window along an axis of a padded array."""
-    if kernel > _UNROLLED:
+    if kernel > POOL_UNROLLED:
         dims, steps, spread = [1] * x.ndim, [1] * x.ndim, [1] * x.ndim
         dims[axis], steps[axis], spread[axis] = kernel, stride, dilation
         low = jnp.asarray(_lowest(x.dtype), x.dtype)
@@ -153,7 +152,7 @@ def _window_max_rule(
     """The derivative goes to the first of the largest elements, as in PyTorch."""
     (x,), (t,) = primals, tangents
     ans = _window_max(x, axis, count, kernel, stride, dilation)
-    if kernel > _UNROLLED:
+    if kernel > POOL_UNROLLED:
         place = _window_places(x, axis, count, kernel, stride, dilation)
         return ans, jnp.take_along_axis(t, place, axis)
     # Elements are compared with each other, never with `ans`: what a compiled program kept of the two may be rounded apart.
@@ -299,7 +298,7 @@ max_pool3d, max_pool3d_with_indices = _define_max(3, "MaxPool3DWithIndicesBackwa
 
 
 def _window_sum(x: Any, axis: int, count: int, kernel: int, stride: int) -> Any:
-    if kernel > _UNROLLED:
+    if kernel > POOL_UNROLLED:
         dims, steps = [1] * x.ndim, [1] * x.ndim
         dims[axis], steps[axis] = kernel, stride
         out = lax.reduce_window(x, x.dtype.type(0), lax.add, dims, steps, "VALID")

@@ -15,10 +15,8 @@ import numpy as np
 from jax.interpreters import batching
 
 from ..._core import native
+from ..._core.tuning import TAPS_WRITTEN_OUT
 from ..common.primitives import linear_in, primitive
-
-_MOST = 16
-"""Elements to a sum up to which each is looked up by itself where there is no kernel; more would make long programs."""
 
 
 class Taps:
@@ -88,7 +86,7 @@ def _along(x: Any, axis: int, taps: Taps) -> Any:
         return found
 
     count = taps.index.shape[1]
-    if count > _MOST:
+    if count > TAPS_WRITTEN_OUT:
         return jnp.sum(looked_up(...), axis=axis + 1)
     return functools.reduce(jnp.add, [looked_up((slice(None), i)) for i in range(count)])
 

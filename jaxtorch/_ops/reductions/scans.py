@@ -81,7 +81,7 @@ def _along(made: Any, scan: Callable[..., Any]) -> Callable[..., Any]:
     """`scan(x, axis)`, by a kernel where the array is large."""
 
     def run(x: Any, axis: int) -> Any:
-        if x.dtype != np.float32 or x.size < native.SMALL:
+        if x.dtype != np.float32 or x.size < native.KERNEL_ELEMENTS:
             return scan(x, axis)
         inner = math.prod(x.shape[axis + 1 :])
         return made.bind(x.reshape(-1, x.shape[axis], inner), reverse=False).reshape(x.shape)

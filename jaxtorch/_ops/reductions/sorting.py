@@ -18,6 +18,7 @@ from ..._core.record.value_checks import flag
 from ..._core.run.runner import known
 from ..._core.tensor import strides
 from ..._core.tensor.tensor import Tensor, from_host, need_tensor
+from ..._core.tuning import TOPK_ROW
 from ..._core.types import dtypes
 from ..._core.types.structseq import types
 from ..._core.types.warn_once import once
@@ -33,7 +34,7 @@ def sorted_with(x: Any, axis: int, descending: bool = False) -> tuple[Any, Any]:
     """The values in order along an axis, and where they came from; stable. NaN is largest."""
     if not x.ndim:
         return x, jnp.zeros((), np.int64)
-    if x.dtype in (np.float32, np.int64) and x.size >= native.SMALL and x.shape[axis] < 1 << 31:
+    if x.dtype in (np.float32, np.int64) and x.size >= native.KERNEL_ELEMENTS and x.shape[axis] < 1 << 31:
         moved = jnp.moveaxis(x, axis, -1)
         rows = moved.reshape(-1, moved.shape[-1])
         values, at = _rows_p.bind(rows, descending=descending)
@@ -105,12 +106,9 @@ def _smallest(x: Any, k: int, axis: int) -> tuple[Any, Any]:
         values, at = lax.top_k(-jnp.moveaxis(x, axis, -1), k)
         return -jnp.moveaxis(values, -1, axis), jnp.moveaxis(at, -1, axis).astype(np.int64)
 
-    if x.ndim and kind(x) == "float" and 0 < 4 * k <= x.shape[axis] and x.shape[axis] >= _LONG:
+    if x.ndim and kind(x) == "float" and 0 < 4 * k <= x.shape[axis] and x.shape[axis] >= TOPK_ROW:
         return lax.cond(jnp.isnan(x).any(), by_sorting, by_largest, x)  # NaN would have to come last
     return by_sorting(x)
-
-
-_LONG = 64  # elements from which on a row is better not sorted
 
 
 def _first(values: Any, at: Any, k: int, axis: int) -> tuple[Any, Any]:
