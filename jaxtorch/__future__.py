@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .nn.modules._conversion import Replacing
+from .nn.modules._module.conversion import Replacing
 
 
 def set_overwrite_module_params_on_conversion(value: bool) -> None:

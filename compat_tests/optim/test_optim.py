@@ -16,7 +16,8 @@ import torch as reference
 import jaxtorch
 from jaxtorch._core.record import program
 from jaxtorch._core.run.log import Counts
-from jaxtorch.optim import _joining, optimizer
+from jaxtorch.optim import optimizer
+from jaxtorch.optim._update_rules import joined_updates
 from parity import attempt, candidate, differences, outcome
 
 STEPS = 10
@@ -116,12 +117,12 @@ def test_small_parameters_are_updated_as_one(name: str, monkeypatch: Any):
         return [p.tolist() for step in seen[0] for p in step]
 
     joined: list[bool] = []
-    layout = _joining.Layout
-    monkeypatch.setattr(_joining, "Layout", lambda avals: joined.append(True) or layout(avals))
+    layout = joined_updates.Layout
+    monkeypatch.setattr(joined_updates, "Layout", lambda avals: joined.append(True) or layout(avals))
     together = trained()
     assert joined
     joined.clear()
-    monkeypatch.setattr(_joining, "PACK_ELEMENTS", 0)
+    monkeypatch.setattr(joined_updates, "PACK_ELEMENTS", 0)
     apart = trained()
     assert not joined
     for a, b in zip(together, apart, strict=True):

@@ -33,7 +33,7 @@ from .._core.types.device import default_device
 from .._core.types.value import Aval
 from ..autograd.profiler import recorded
 from ..nn import Parameter
-from ..nn.modules import _hooks
+from ..nn.modules._module import hooks as _hooks
 from ..optim import optimizer
 from . import capturing, observing, watching
 from .border import Border

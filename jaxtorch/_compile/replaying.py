@@ -26,7 +26,7 @@ from .._core.types.device import cpu
 from .._core.types.foreign_errors import of_a_run
 from .._core.types.reference_counts import LISTED, counted
 from .._core.types.value import FLOAT, Value
-from ..optim._family import by_counts, counts_of, set_counts
+from ..optim._rule_optimizer import by_counts, counts_of, set_counts
 from ..optim.optimizer import by_step
 from .capturing import Captured, Result, Source
 from .residence import Gradients, State

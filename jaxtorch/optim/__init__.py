@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon
-from ._swap import swap_in_optimizer_params_and_state
+from ._state.swapping import swap_in_optimizer_params_and_state
 from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam

@@ -6,9 +6,9 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from . import _rules_more
-from ._family import by_counts, check_group, set_counts
 from ._options import number, run_closure, sent
+from ._rule_optimizer import by_counts, check_group, set_counts
+from ._update_rules import more_rules
 from .optimizer import Again, Optimizer, host_number, update
 
 
@@ -84,7 +84,7 @@ class Adafactor(Optimizer):
             static, numbers = self._numbers(group, count + 1.0)
             update(
                 "Adafactor",
-                _rules_more.adafactor,
+                more_rules.adafactor,
                 static,
                 some,
                 [p._grad for p in some],

@@ -7,8 +7,8 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from . import _rules_more
 from ._options import number, run_closure, sent
+from ._update_rules import more_rules
 from .optimizer import Again, Optimizer, update
 
 
@@ -67,7 +67,7 @@ class Muon(Optimizer):
             static, numbers = self._numbers(group, 0.0)
             update(
                 "Muon",
-                _rules_more.muon,
+                more_rules.muon,
                 static,
                 params,
                 [p._grad for p in params],

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _rules_more
-from ._differentiable import option
-from ._family import LATE, RuleOptimizer, check_common, decay_of
 from ._functional import adadelta as adadelta
 from ._options import sent
+from ._rule_optimizer import LATE, RuleOptimizer, check_common, decay_of
+from ._update_rules import more_rules
+from ._update_rules.differentiable import option
 
 
 class Adadelta(RuleOptimizer):
@@ -16,7 +16,7 @@ class Adadelta(RuleOptimizer):
 
     _arrays = ("square_avg", "acc_delta")
     _late = LATE
-    _rule = staticmethod(_rules_more.adadelta)
+    _rule = staticmethod(more_rules.adadelta)
 
     def __init__(
         self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,

@@ -6,11 +6,11 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.sparse_value import is_sparse
-from . import _rules, _sparse_steps
-from ._differentiable import option
-from ._family import check_group
 from ._functional import adagrad as adagrad
 from ._options import check_number, check_switches, run_closure
+from ._rule_optimizer import check_group
+from ._update_rules import rules, sparse_steps
+from ._update_rules.differentiable import option
 from .optimizer import Again, Optimizer, by_step, host_number, update
 
 
@@ -66,14 +66,14 @@ class Adagrad(Optimizer):
             self._start(group, params)
             for p in params:
                 if is_sparse(p._grad):
-                    _sparse_steps.adagrad(self, p, group)
+                    sparse_steps.adagrad(self, p, group)
             params = [p for p in params if not is_sparse(p._grad)]
             states = [self.state[p] for p in params]
             for count, where in by_step(params, states).items():
                 static, numbers = self._numbers(group, count)
                 update(
                     "Adagrad",
-                    _rules.adagrad,
+                    rules.adagrad,
                     static,
                     [params[i] for i in where],
                     [params[i]._grad for i in where],

@@ -6,11 +6,11 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from . import _rules
-from ._differentiable import option
-from ._family import check_group
 from ._functional import adam as adam
 from ._options import check_number, check_switches, number, run_closure
+from ._rule_optimizer import check_group
+from ._update_rules import rules
+from ._update_rules.differentiable import option
 from .optimizer import Again, Optimizer, by_step, host_number, update
 
 
@@ -84,7 +84,7 @@ class Adam(Optimizer):
                 static, numbers = self._numbers(group, count)
                 update(
                     type(self).__name__,
-                    _rules.adam,
+                    rules.adam,
                     static,
                     [params[i] for i in where],
                     [params[i]._grad for i in where],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _rules_more
-from ._differentiable import option
-from ._family import LATE, RuleOptimizer, check_common, decay_of
 from ._functional import adamax as adamax
+from ._rule_optimizer import LATE, RuleOptimizer, check_common, decay_of
+from ._update_rules import more_rules
+from ._update_rules.differentiable import option
 
 
 class Adamax(RuleOptimizer):
@@ -15,7 +15,7 @@ class Adamax(RuleOptimizer):
 
     _arrays = ("exp_avg", "exp_inf")
     _late = LATE
-    _rule = staticmethod(_rules_more.adamax)
+    _rule = staticmethod(more_rules.adamax)
 
     def __init__(
         self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

@@ -6,10 +6,10 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from . import _rules_more
-from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
 from ._functional import asgd as asgd
 from ._options import number
+from ._rule_optimizer import LATE, RuleOptimizer, check_common, decay_of, rounded
+from ._update_rules import more_rules
 from .optimizer import host_number
 
 
@@ -20,7 +20,7 @@ class ASGD(RuleOptimizer):
     _counts = ("step", "eta", "mu")
     _counted = "params, mus, etas, and state_steps"
     _late = LATE
-    _rule = staticmethod(_rules_more.asgd)
+    _rule = staticmethod(more_rules.asgd)
 
     def __init__(
         self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,

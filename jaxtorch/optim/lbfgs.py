@@ -13,8 +13,8 @@ from .._core.define.op import functions
 from .._core.record import program
 from .._core.tensor.tensor import Tensor, wrap
 from .._core.types import grad_mode
-from ._family import check_common
 from ._options import number, sent
+from ._rule_optimizer import check_common
 from .optimizer import Optimizer
 
 

@@ -5,9 +5,9 @@ A learning rate is a number of the update's program, so no schedule compiles any
 
 from __future__ import annotations
 
-from ._cyclic import CyclicLR, OneCycleLR
-from ._plateau import ReduceLROnPlateau
-from ._schedules import (
+from ._schedulers.base import EPOCH_DEPRECATION_WARNING, ChainedScheduler, LRScheduler, SequentialLR, _LRScheduler
+from ._schedulers.cyclic import CyclicLR, OneCycleLR
+from ._schedulers.formulas import (
     ConstantLR,
     CosineAnnealingLR,
     CosineAnnealingWarmRestarts,
@@ -19,7 +19,7 @@ from ._schedules import (
     PolynomialLR,
     StepLR,
 )
-from ._scheduling import EPOCH_DEPRECATION_WARNING, ChainedScheduler, LRScheduler, SequentialLR, _LRScheduler
+from ._schedulers.plateau import ReduceLROnPlateau
 
 __all__ = [
     "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.tensor.tensor import Tensor
-from . import _rules_more
-from ._differentiable import option
-from ._family import LATE, RuleOptimizer, check_common, decay_of, rounded
 from ._functional import nadam as nadam
+from ._rule_optimizer import LATE, RuleOptimizer, check_common, decay_of, rounded
+from ._update_rules import more_rules
+from ._update_rules.differentiable import option
 from .optimizer import host_number
 
 
@@ -19,7 +19,7 @@ class NAdam(RuleOptimizer):
     _counts = ("step", "mu_product")
     _counted = "params, mu_products and state_steps"
     _late = (*LATE, ("decoupled_weight_decay", False))
-    _rule = staticmethod(_rules_more.nadam)
+    _rule = staticmethod(more_rules.nadam)
 
     def __init__(
         self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

@@ -31,7 +31,6 @@ from .._core.types.device import cpu
 from .._core.types.removable_handle import RemovableHandle
 from .._core.types.value import Value, aval_of, wrap_number
 from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
-from . import _differentiable, _shown, _undoing
 from ._borrowed import (
     _capturable_doc,  # noqa: F401
     _default_to_fused_or_foreach,  # noqa: F401
@@ -50,9 +49,12 @@ from ._borrowed import (
     _use_grad_for_differentiable,  # noqa: F401
     _view_as_real,  # noqa: F401
 )
-from ._joining import joined, make_kernel
 from ._options import sent
-from ._sharing import meet
+from ._state import undone_steps
+from ._state.shared_memory import meet
+from ._update_rules import differentiable as _differentiable
+from ._update_rules import one_operation_at_a_time
+from ._update_rules.joined_updates import joined, make_kernel
 
 
 class _Required:
@@ -99,9 +101,9 @@ def _counted(step: Callable[..., Any]) -> Callable[..., Any]:
         differentiable = self.__dict__.get("defaults", _NO_OPTIONS).get("differentiable", False)
         if differentiable.__class__ is not bool:
             need_kind("set_grad_enabled", "enabled", "bool", differentiable)
-        undo = _undoing.begin(self) if deferred_errors.concern_steps() else None
-        if torch_dispatch.opened and torch_dispatch.active() and _shown.is_ours(step):
-            result = _shown.run(self, *args[1:], **kwargs)
+        undo = undone_steps.begin(self) if deferred_errors.concern_steps() else None
+        if torch_dispatch.opened and torch_dispatch.active() and one_operation_at_a_time.is_ours(step):
+            result = one_operation_at_a_time.run(self, *args[1:], **kwargs)
         else:
             result = step(*args, **kwargs)
         if self._optimizer_step_post_hooks or _global_optimizer_post_hooks:

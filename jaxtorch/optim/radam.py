@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _rules_more
-from ._differentiable import option
-from ._family import LATE, RuleOptimizer, check_common, decay_of
 from ._functional import radam as radam
+from ._rule_optimizer import LATE, RuleOptimizer, check_common, decay_of
+from ._update_rules import more_rules
+from ._update_rules.differentiable import option
 
 
 class RAdam(RuleOptimizer):
@@ -15,7 +15,7 @@ class RAdam(RuleOptimizer):
 
     _arrays = ("exp_avg", "exp_avg_sq")
     _late = (*LATE, ("decoupled_weight_decay", False))
-    _rule = staticmethod(_rules_more.radam)
+    _rule = staticmethod(more_rules.radam)
 
     def __init__(
         self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.define.op import functions
-from . import _rules
-from ._differentiable import option
-from ._family import check_group
 from ._functional import rmsprop as rmsprop
 from ._options import check_number, check_switches, number, run_closure
+from ._rule_optimizer import check_group
+from ._update_rules import rules
+from ._update_rules.differentiable import option
 from .optimizer import Again, Optimizer, by_step, host_number, update
 
 
@@ -64,7 +64,7 @@ class RMSprop(Optimizer):
             by_step(params, states)
             update(
                 "RMSprop",
-                _rules.rmsprop,
+                rules.rmsprop,
                 static,
                 params,
                 [p._grad for p in params],

@@ -7,10 +7,10 @@ from typing import Any
 
 from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
-from . import _rules_more
-from ._family import LATE, RuleOptimizer, check_common
 from ._functional import rprop as rprop
 from ._options import number
+from ._rule_optimizer import LATE, RuleOptimizer, check_common
+from ._update_rules import more_rules
 
 
 class Rprop(RuleOptimizer):
@@ -18,7 +18,7 @@ class Rprop(RuleOptimizer):
 
     _arrays = ("prev", "step_size")
     _late = LATE
-    _rule = staticmethod(_rules_more.rprop)
+    _rule = staticmethod(more_rules.rprop)
 
     def __init__(
         self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),

@@ -7,10 +7,10 @@ from typing import Any
 from .._core.define.op import functions
 from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import wrap
-from . import _rules, _sparse_steps
-from ._differentiable import option
 from ._functional import sgd as sgd
 from ._options import check_number, check_switches, number, run_closure
+from ._update_rules import rules, sparse_steps
+from ._update_rules.differentiable import option
 from .optimizer import Again, Optimizer, update
 
 
@@ -68,7 +68,7 @@ class SGD(Optimizer):
                 if grad is None:
                     continue
                 if is_sparse(grad):
-                    _sparse_steps.sgd(self, p, group)
+                    sparse_steps.sgd(self, p, group)
                     continue
                 buffer = states_of[p].get("momentum_buffer") if momentum else None
                 if buffer is not None:
@@ -87,9 +87,9 @@ class SGD(Optimizer):
                         buffer = functions["zeros_like"](p) if graph else wrap(p._grad._read())
                         self.state[p]["momentum_buffer"] = buffer
                     states = [[self.state[p]["momentum_buffer"] for p in fresh[0]]]
-                update("SGD", _rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers, again, graph)
+                update("SGD", rules.sgd, (*static, True), fresh[0], fresh[1], states, numbers, again, graph)
             if running[0]:
-                update("SGD", _rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers, again, graph)
+                update("SGD", rules.sgd, (*static, False), running[0], running[1], [running[2]], numbers, again, graph)
         return loss
 
     def _numbers(self, group: dict[str, Any], count: float) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -6,8 +6,8 @@ from typing import Any
 
 from .._core.tensor.sparse_value import is_sparse
 from .._core.tensor.tensor import Tensor
-from . import _sparse_steps
 from ._options import number, run_closure
+from ._update_rules import sparse_steps
 from .optimizer import Optimizer
 
 
@@ -57,5 +57,5 @@ class SparseAdam(Optimizer):
                     continue
                 if not is_sparse(p._grad):
                     raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
-                _sparse_steps.adam(self, p, group)
+                sparse_steps.adam(self, p, group)
         return loss

@@ -11,7 +11,7 @@ from .._core.define.op import functions
 from .._core.types import grad_mode
 from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.modules.module import Module
-from ._scheduling import LRScheduler, cosine, linear, per_group
+from ._schedulers.base import LRScheduler, cosine, linear, per_group
 from .optimizer import Optimizer
 
 __all__ = [

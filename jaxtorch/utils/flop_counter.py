@@ -25,7 +25,7 @@ from .._core.types.value import Value
 from .._library import operators
 from .._ops.nn.attention import _attention
 from .._ops.nn.recurrent import _lstm_layer
-from ..nn.modules._hooks import register_module_forward_hook, register_module_forward_pre_hook
+from ..nn.modules._module.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
 __all__ = ["FlopCounterMode"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._registry import own_constructors as _own_constructors
+from ._module.registry import own_constructors as _own_constructors
 from .activation import (
     CELU,
     ELU,

@@ -19,9 +19,11 @@ from ..._core.record import module_depth
 from ..._core.tensor.tensor import Tensor  # noqa: F401
 from ..._core.types.removable_handle import RemovableHandle
 from ..parameter import Buffer, Parameter  # noqa: F401
-from . import _calling, _conversion, _hooks, _pytree, _state
-from ._hooks import WrappedHook as _WrappedHook
-from ._hooks import (  # noqa: F401
+from ._module import calling, conversion, pytree
+from ._module import hooks as _hooks
+from ._module import state as _state
+from ._module.hooks import WrappedHook as _WrappedHook
+from ._module.hooks import (  # noqa: F401
     _global_backward_hooks,
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
@@ -40,9 +42,9 @@ from ._hooks import (  # noqa: F401
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._registry import Registry
-from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
-from ._state import IncompatibleKeys as _IncompatibleKeys
+from ._module.registry import Registry
+from ._module.state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
+from ._module.state import IncompatibleKeys as _IncompatibleKeys
 
 T = TypeVar("T", bound="Module")
 
@@ -93,7 +95,7 @@ class Module(Registry):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         unbind(cls)
-        _pytree.register(cls)
+        pytree.register(cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -154,7 +156,7 @@ class Module(Registry):
     __call__ = _wrapped_call_impl
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return _calling.call(self, args, kwargs)
+        return calling.call(self, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Make calls of this module go through `torch.compile`, with these arguments."""
@@ -234,13 +236,13 @@ class Module(Registry):
         return _hooks.add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:
-        return _calling.backward_hooks(self)
+        return calling.backward_hooks(self)
 
     def _get_backward_pre_hooks(self) -> list[Any]:
-        return _calling.backward_pre_hooks(self)
+        return calling.backward_pre_hooks(self)
 
     def _maybe_warn_non_full_backward_hook(self, inputs: Any, result: Any, grad_fn: Any) -> None:
-        _calling.warn_plain(inputs, result, grad_fn)
+        calling.warn_plain(inputs, result, grad_fn)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, local_metadata)` after state_dict; it returns None."""
@@ -334,7 +336,7 @@ class Module(Registry):
     # -- conversion
 
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
-        _conversion.apply(self, fn, recurse)
+        conversion.apply(self, fn, recurse)
         return self
 
     def apply(self, fn: Callable[[Module], None]) -> Self:
@@ -346,11 +348,11 @@ class Module(Registry):
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Move to a device, a floating point type, or those of a tensor, in place."""
-        return self._apply(_conversion.converter(args, kwargs))
+        return self._apply(conversion.converter(args, kwargs))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move to a device without copying: the content is arbitrary afterwards."""
-        return self._apply(lambda t: _conversion.empty_like(t, device), recurse=recurse)
+        return self._apply(lambda t: conversion.empty_like(t, device), recurse=recurse)
 
     def cuda(self, device: Any = None) -> Self:
         """Move to a GPU, in place."""
@@ -459,7 +461,7 @@ class Module(Registry):
         return f"{self._get_name()}(\n  {body}\n)"
 
 
-_pytree.register(Module)
+pytree.register(Module)
 if (_in_c := recorder.extension()) is not None:  # native/module.inc: the same for what is common, in less time
     _in_c.begin_modules(
         Module,

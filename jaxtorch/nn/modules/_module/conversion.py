@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.define.op import functions
-from ..._core.tensor.tensor import Tensor
-from ..._core.types.device import device as Device
-from ..._core.types.dtypes import BUILTIN
-from ..._core.types.dtypes import dtype as DType
-from ..._core.types.grad_mode import no_grad
-from ..._tensor.swapping import swap_tensors
-from ..parameter import Parameter, settle
+from ...._core.define.op import functions
+from ...._core.tensor.tensor import Tensor
+from ...._core.types.device import device as Device
+from ...._core.types.dtypes import BUILTIN
+from ...._core.types.dtypes import dtype as DType
+from ...._core.types.grad_mode import no_grad
+from ...._tensor.swapping import swap_tensors
+from ...parameter import Parameter, settle
 
 
 class Replacing:

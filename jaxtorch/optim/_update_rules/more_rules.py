@@ -7,10 +7,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from . import _half_rules
-from ._half_rules import in_halves
-from ._joining import by_elements
-from ._rules import Arrays, _apply, _cast, _moment, _signed, alike
+from . import half_precision
+from .half_precision import in_halves
+from .joined_updates import by_elements
+from .rules import Arrays, _apply, _cast, _moment, _signed, alike
 
 
 def _decayed(
@@ -33,7 +33,7 @@ def _two_moments(grads: Arrays, states: list[Arrays], numbers: dict[str, Any], b
 
 
 @by_elements
-@in_halves(_half_rules.adadelta)
+@in_halves(half_precision.adadelta)
 def adadelta(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], rho: float, eps: float, decay: str,
     maximize: bool,
@@ -49,7 +49,7 @@ def adadelta(
 
 
 @by_elements
-@in_halves(_half_rules.adamax)
+@in_halves(half_precision.adamax)
 def adamax(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -63,7 +63,7 @@ def adamax(
 
 
 @by_elements
-@in_halves(_half_rules.nadam)
+@in_halves(half_precision.nadam)
 def nadam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -80,7 +80,7 @@ def nadam(
 
 
 @by_elements
-@in_halves(_half_rules.radam)
+@in_halves(half_precision.radam)
 def radam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -100,7 +100,7 @@ def radam(
 
 
 @by_elements
-@in_halves(_half_rules.asgd)
+@in_halves(half_precision.asgd)
 def asgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decay: str, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -113,7 +113,7 @@ def asgd(
 
 
 @by_elements
-@in_halves(_half_rules.rprop)
+@in_halves(half_precision.rprop)
 def rprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -135,7 +135,7 @@ def _norm(x: Any) -> Any:
     return jnp.sqrt(jnp.sum(x * x))
 
 
-@in_halves(_half_rules.adafactor)
+@in_halves(half_precision.adafactor)
 def adafactor(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], maximize: bool, eps1: float | None
 ) -> tuple[Arrays, list[Arrays]]:
@@ -187,7 +187,7 @@ def _orthogonalized(x: Any, coefficients: tuple[float, float, float], steps: int
     return x.T if tall else x
 
 
-@in_halves(_half_rules.muon)
+@in_halves(half_precision.muon)
 def muon(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], nesterov: bool,
     coefficients: tuple[float, float, float], steps: int, eps: float, adjust: str | None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ._scheduling import EPOCH_DEPRECATION_WARNING, LRScheduler, assign
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, assign
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._scheduling import LRScheduler, saved_function
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .base import LRScheduler, saved_function
 
 
 def _check_function(fn: Any) -> None:

@@ -11,8 +11,8 @@ from .._core.define.op import functions
 from .._core.tensor.tensor import Tensor
 from .._core.types import dtypes
 from .._core.types.value import Value
-from ._differentiable import check_alpha
 from ._options import check_number, number, run_closure
+from ._update_rules.differentiable import check_alpha
 from .optimizer import Again, Optimizer, host_number, update
 
 _ON_DEVICE = ("cuda", "xpu", "hpu", "privateuseone", "xla", "tpu")

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 
-from .._core.compile.kernel import Kernel
-from .._core.run import capture
-from .._core.run.state_packing import Layout
-from .._core.tuning import PACK_ELEMENTS, PACK_RESULTS
-from .._core.types.value import Value
+from ..._core.compile.kernel import Kernel
+from ..._core.run import capture
+from ..._core.run.state_packing import Layout
+from ..._core.tuning import PACK_ELEMENTS, PACK_RESULTS
+from ..._core.types.value import Value
 
 _Rule = TypeVar("_Rule", bound=Callable[..., Any])
 _by_elements: set[Any] = set()

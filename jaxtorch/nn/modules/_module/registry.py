@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
-from ..._core.tensor.tensor import Tensor
-from ..parameter import Buffer, Parameter, settle
-from . import _hooks
+from ...._core.tensor.tensor import Tensor
+from ...parameter import Buffer, Parameter, settle
+from . import hooks
 
 
 def typename(x: Any) -> str:
@@ -78,7 +78,7 @@ class Registry:
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = _hooks.replaced(_hooks._global_buffer_registration_hooks, self, name, tensor)
+        self._buffers[name] = hooks.replaced(hooks._global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -106,7 +106,7 @@ class Registry:
                 "method."
             )
         settle(param)
-        self._parameters[name] = _hooks.replaced(_hooks._global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = hooks.replaced(hooks._global_parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Any) -> None:
         """Register a submodule under a name; None keeps the name for one that is absent."""
@@ -115,7 +115,7 @@ class Registry:
         if isinstance(name, str) and hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
         check_name("module", name, tell=True)
-        self._modules[name] = _hooks.replaced(_hooks._global_module_registration_hooks, self, name, module)
+        self._modules[name] = hooks.replaced(hooks._global_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """Alias of `add_module`."""
@@ -234,7 +234,7 @@ class Registry:
         else:
             super().__setattr__(name, value)
             return
-        modules[name] = _hooks.replaced(_hooks._global_module_registration_hooks, self, name, value)
+        modules[name] = hooks.replaced(hooks._global_module_registration_hooks, self, name, value)
 
     def _set_buffer(self, name: str, value: Any) -> None:
         persistent = (

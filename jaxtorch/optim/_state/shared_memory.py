@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from .._core.tensor.layouts import offset_of, strides_of
+from ..._core.tensor.layouts import offset_of, strides_of
 
 
 def meet(params: Sequence[Any], grads: Sequence[Any]) -> bool:

@@ -6,8 +6,8 @@ import functools
 import warnings
 from typing import Any
 
-from ..._core.tensor.tensor import Tensor
-from . import _hooks
+from ...._core.tensor.tensor import Tensor
+from . import hooks as _hooks
 
 
 def backward_hooks(module: Any) -> tuple[list[Any], list[Any]]:

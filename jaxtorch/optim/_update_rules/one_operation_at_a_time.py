@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.define.op import functions
-from .._core.dispatch import torch_dispatch
-from .._core.tensor.tensor import Tensor
-from .._core.types import dtypes
-from .._core.types.grad_mode import no_grad
-from .._ops.types.constants import preserve_format
-from ._options import run_closure
+from ..._core.define.op import functions
+from ..._core.dispatch import torch_dispatch
+from ..._core.tensor.tensor import Tensor
+from ..._core.types import dtypes
+from ..._core.types.grad_mode import no_grad
+from ..._ops.types.constants import preserve_format
+from .._options import run_closure
 
 STEPS: dict[str, Callable[[Any, dict[str, Any], list[Any]], None]] = {}
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ._scheduling import LRScheduler, assign, copied, cosine, linear, per_group, saved_function
-from .optimizer import Optimizer
+from ..optimizer import Optimizer
+from .base import LRScheduler, assign, copied, cosine, linear, per_group, saved_function
 
 
 def _set_momentum(group: dict[str, Any], momentum: Any, beta1: bool) -> None:

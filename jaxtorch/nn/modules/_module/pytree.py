@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jax import tree_util
 
-from ..._core.tensor.tensor import Tensor
+from ...._core.tensor.tensor import Tensor
 
 _BASE: list[type] = []
 

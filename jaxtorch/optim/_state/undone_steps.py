@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.record import deferred_errors, program
-from .._core.tensor.tensor import Tensor, version_of
-from .._core.types.value import Value
+from ..._core.record import deferred_errors, program
+from ..._core.tensor.tensor import Tensor, version_of
+from ..._core.types.value import Value
 
 
 class Undo:

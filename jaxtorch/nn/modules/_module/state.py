@@ -7,10 +7,10 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from ..._core.tensor.tensor import Tensor
-from ..._core.types.grad_mode import no_grad
-from ..parameter import Parameter, is_lazy
-from ._conversion import Replacing, swap_tensors
+from ...._core.tensor.tensor import Tensor
+from ...._core.types.grad_mode import no_grad
+from ...parameter import Parameter, is_lazy
+from .conversion import Replacing, swap_tensors
 
 EXTRA_STATE = "_extra_state"
 

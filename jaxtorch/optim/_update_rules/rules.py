@@ -12,11 +12,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._core.types import dtypes
-from .._ops.indexing.setitem import C_NAMES
-from . import _half_rules
-from ._half_rules import in_halves
-from ._joining import by_elements
+from ..._core.types import dtypes
+from ..._ops.indexing.setitem import C_NAMES
+from . import half_precision
+from .half_precision import in_halves
+from .joined_updates import by_elements
 
 Arrays = list[Any]
 
@@ -37,7 +37,7 @@ def _signed(grads: Arrays, maximize: bool) -> Arrays:
 
 
 @by_elements
-@in_halves(_half_rules.sgd)
+@in_halves(half_precision.sgd)
 def sgd(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, damped: bool,
     nesterov: bool, maximize: bool, first: bool,
@@ -99,7 +99,7 @@ def _moment(new: Arrays, old: Arrays, decay: Any, complement: Any, order: int) -
 
 
 @by_elements
-@in_halves(_half_rules.adam)
+@in_halves(half_precision.adam)
 def adam(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], betas: Any, decay: str, amsgrad: bool,
     maximize: bool,
@@ -134,7 +134,7 @@ def adam(
 
 
 @by_elements
-@in_halves(_half_rules.adagrad)
+@in_halves(half_precision.adagrad)
 def adagrad(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, maximize: bool
 ) -> tuple[Arrays, list[Arrays]]:
@@ -152,7 +152,7 @@ def adagrad(
 
 
 @by_elements
-@in_halves(_half_rules.rmsprop)
+@in_halves(half_precision.rmsprop)
 def rmsprop(
     params: Arrays, grads: Arrays, states: list[Arrays], numbers: dict[str, Any], decayed: bool, centered: bool,
     momentum: bool, maximize: bool,

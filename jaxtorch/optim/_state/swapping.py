@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._core.tensor.tensor import Tensor
-from .optimizer import Optimizer
+from ..._core.tensor.tensor import Tensor
+from ..optimizer import Optimizer
 
 
 @contextmanager

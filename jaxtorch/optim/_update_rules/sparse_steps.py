@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._core.run.capture import breaks
-from .._core.tensor.tensor import Tensor
-from .._core.types.grad_mode import no_grad
-from .._ops import sparse
-from ._options import number
+from ..._core.run.capture import breaks
+from ..._core.tensor.tensor import Tensor
+from ..._core.types.grad_mode import no_grad
+from ..._ops import sparse
+from .._options import number
 
 
 def _add(p: Tensor, grad: Any, values: Tensor) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.compile.kernel import Entry
-from .._core.tensor.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
-from .._core.types import grad_mode
-from .._core.types.value import check_long, wrap_number
-from ._joining import make_kernel
-from ._options import number
+from ..._core.compile.kernel import Entry
+from ..._core.tensor.tensor import Tensor, apply_entry, check_writable, finish_inplace, kept_value
+from ..._core.types import grad_mode
+from ..._core.types.value import check_long, wrap_number
+from .._options import number
+from .joined_updates import make_kernel
 
 _entries: dict[Any, Entry] = {}
 

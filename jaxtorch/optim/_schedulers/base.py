@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .._absent import undefined
-from .._core.run import capture
-from .._core.tensor.tensor import Tensor
-from .optimizer import Optimizer
+from ..._absent import undefined
+from ..._core.run import capture
+from ..._core.tensor.tensor import Tensor
+from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.define.op import functions
-from ..._core.tensor.tensor import Tensor
-from ..._core.types import warn_once
-from ..._core.types.grad_mode import state
-from ..._core.types.removable_handle import RemovableHandle
-from ...autograd.function import Function
+from ...._core.define.op import functions
+from ...._core.tensor.tensor import Tensor
+from ...._core.types import warn_once
+from ...._core.types.grad_mode import state
+from ...._core.types.removable_handle import RemovableHandle
+from ....autograd.function import Function
 
 _global_parameter_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 _global_buffer_registration_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()

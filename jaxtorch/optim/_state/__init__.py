@@ -1,0 +1,1 @@
+"""What an optimizer keeps between steps: memory that is shared, steps taken back, states swapped."""

@@ -1,0 +1,1 @@
+"""What a step computes: update rules as pure functions of arrays, and the ways in which they run."""
