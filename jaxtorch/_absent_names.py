@@ -26,24 +26,57 @@ from ._absent import AbsentAttribute, AbsentValue, absent_class, absent_function
 _INNER = ("jaxtorch._core", "jaxtorch._ops", "jaxtorch._install", "jaxtorch.__main__", "jaxtorch.info")
 """jaxtorch's own private modules, which have nothing to do with PyTorch's modules of the same names."""
 
+_SHARDED = "jaxtorch has no sharded models; DistributedDataParallel averages gradients, and jax.sharding is for several devices"
+_TENSORS = "jaxtorch has no distributed tensors; for several devices use jax.sharding"
+_HOOKS = "DistributedDataParallel has the hooks of default_hooks"
+_COLLECTIVES = "use the collectives of torch.distributed, or of torch.distributed.nn.functional"
+_QUANTISATION = "jaxtorch quantises in eager mode, by prepare, convert and quantize_dynamic"
+
 _REASONS = {
     "torch.ao": "of quantisation jaxtorch has the eager mode",
-    "torch.quantization": "of quantisation jaxtorch has the eager mode",
+    "torch.ao.nn.quantized.dynamic": "jaxtorch has linear and recurrent layers only",
+    "torch.ao.nn.quantized.functional": "jaxtorch has no such function of quantised tensors",
+    "torch.ao.quantization": _QUANTISATION,
+    "torch.quantization": _QUANTISATION,
     "torch.nn.quantized": "of quantisation jaxtorch has the eager mode",
     "torch._inductor": "XLA compiles, and jaxtorch has no code generator of its own",
     "torch._dynamo": "jaxtorch reads no bytecode",
+    "torch._dynamo._trace_wrapped_higher_order_op": "nothing is captured, so there is nothing to transform",
     "torch._export": "jaxtorch exports no programs",
-    "torch.export": "jaxtorch exports no programs",
-    "torch.onnx": "jaxtorch writes no ONNX files",
+    "torch.export": "jaxtorch exports no programs of PyTorch; see jax.export",
+    "torch.onnx": "jaxtorch exports no ONNX; use jax.export, or export the state_dict from PyTorch",
     "torch._C": "jaxtorch has no compiled core",
+    "torch._C._functorch": "torch.func.vmap is jax.vmap here",
     "torch.distributed": "of torch.distributed jaxtorch has what the backend 'gloo' does with whole tensors",
+    "torch.distributed.split_group": "new_group makes groups of some of the processes",
+    "torch.distributed._composable.fsdp": _SHARDED,
+    "torch.distributed.fsdp": _SHARDED,
+    "torch.distributed._functional_collectives": _COLLECTIVES,
+    "torch.distributed.utils": _COLLECTIVES,
+    "torch.distributed.algorithms._checkpoint": "use torch.utils.checkpoint",
+    "torch.distributed.algorithms.ddp_comm_hooks": _HOOKS,
+    "torch.distributed.algorithms.model_averaging": _HOOKS,
+    "torch.distributed.checkpoint": "jaxtorch has no distributed checkpoints; use torch.save, or Orbax",
+    "torch.distributed.launcher": "python -m jaxtorch -m torch.distributed.run starts processes",
+    "torch.distributed.optim": "use ZeroRedundancyOptimizer, or any optimizer with DistributedDataParallel",
+    "torch.distributed.pipelining": "jaxtorch has no pipelines of stages",
+    "torch.distributed.rpc": "jaxtorch has no remote procedure calls",
+    "torch.distributed.tensor": _TENSORS,
+    "torch.fx.experimental.optimization": "XLA chooses the kernels",
+    "torch.fx.experimental.proxy_tensor": "use torch.fx.symbolic_trace, or jax.make_jaxpr",
+    "torch.fx.experimental.symbolic_shapes": "jaxtorch traces with numbers, not symbols",
     "torch.cuda": "XLA runs the GPUs",
+    "torch.cuda.nccl": "there is no NCCL",
     "torch.xpu": "jaxtorch has no XPU backend",
     "torch.mtia": "jaxtorch has no MTIA backend",
     "torch.mps": "jaxtorch has no MPS backend",
     "torch.jit": "jaxtorch has TorchScript's files, and not its compiler",
-    "torch.package": "jaxtorch makes no packages",
+    "torch.package": "jaxtorch packs no models with their code; torch.save writes their parameters",
     "torch.sparse": "jaxtorch has no kernels for semi-structured sparsity or Triton",
+    "torch.utils.benchmark": "jaxtorch times statements in Python only, and draws dense tensors",
+    "torch.utils.cpp_extension": "jaxtorch has no C++ interface; see jax.ffi",
+    "torch.utils.data": "jaxtorch has no DataPipes, which PyTorch no longer develops; write an IterableDataset or a Dataset",
+    "torch.utils._triton": "jaxtorch runs no Triton kernels; see jax.experimental.pallas",
     "torch.ops": "jaxtorch has no such operation",
     "torch.ops.c10d": "jaxtorch has no collectives as operations",
     "torch.ops.c10d_functional": "jaxtorch has no collectives as operations",
@@ -270,7 +303,7 @@ class _Finder(MetaPathFinder):
         if moved is not None and find_spec(moved) is not None:
             return ModuleSpec(fullname, _Moved(moved))
         spec = PathFinder.find_spec(fullname, path)
-        if spec is not None:
+        if spec is not None and spec.loader is not None:  # and no folder that is left over from a module
             if type(spec.loader) is SourceFileLoader:
                 spec.loader = _Answering(spec.loader.name, spec.loader.path)
             return spec

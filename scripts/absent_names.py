@@ -129,6 +129,15 @@ def settings(theirs: Any) -> dict[str, Any]:
     return found
 
 
+ASKED = {
+    "torch.distributed._composable.fsdp": "UnshardHandle",
+    "torch.distributed.checkpoint.format_utils": "_EmptyStateDictLoadPlanner _load_state_dict",
+    "torch.distributed.tensor.placement_types": "DTensorSpec TensorMeta",
+    "torch.onnx.operators": "shape_as_tensor reshape_from_tensor_shape",
+}
+"""Names beside these that libraries import from a module: of an older PyTorch, or what it imported for itself."""
+
+
 def has(ours: Any, name: str) -> bool:
     try:
         getattr(ours, name)
@@ -137,13 +146,21 @@ def has(ours: Any, name: str) -> bool:
     return True
 
 
+def imported(name: str) -> Any:
+    """A module of jaxtorch; None where it is only in the table. It may import what is only there."""
+    _absent_names._hidden.clear()
+    try:
+        found = importlib.import_module(name)
+    except ImportError:
+        return None
+    finally:
+        _absent_names._hidden.append(True)
+    return None if isinstance(found, _absent_names.Absent) else found
+
+
 def table() -> Iterator[str]:
-    _absent_names._hidden.append(True)
     for name, theirs in modules():
-        try:
-            ours = jaxtorch if name == "torch" else importlib.import_module("jax" + name)
-        except ImportError:
-            ours = None
+        ours = imported("jax" + name)
         line: dict[str, Any] = {}
         if "_config" in vars(theirs) and hasattr(theirs, "codegen_config"):
             line["setting"] = settings(theirs)
@@ -157,6 +174,9 @@ def table() -> Iterator[str]:
                 line[kind] = f"{line[kind]} {n}" if kind in line else n
             else:
                 line.setdefault(kind, {})[n] = content
+        for n in ASKED.get(name, "").split():
+            kind = "class" if n.lstrip("_")[0].isupper() else "function"
+            line[kind] = f"{line[kind]} {n}" if kind in line else n
         if line or ours is None:
             yield f"{name} {json.dumps(line)}"
     yield "torch.testing._internal {}"

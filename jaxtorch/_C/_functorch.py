@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._absent import absent as _absent
-
 
 def is_batchedtensor(t: Any) -> bool:
     """False: under `vmap` tensors hold JAX's tracers and have no class of their own."""
@@ -29,12 +27,3 @@ def is_legacy_batchedtensor(t: Any) -> bool:
 
 def maybe_current_level() -> None:
     """None: there are no levels."""
-
-
-globals().update(
-    _absent(
-        __name__,
-        "_add_batch_dim _remove_batch_dim _vmap_decrement_nesting _vmap_increment_nesting get_unwrapped",
-        "torch.func.vmap is jax.vmap here",
-    )
-)

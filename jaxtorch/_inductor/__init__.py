@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._absent import absent as _absent
 from . import config as config
-
-globals().update(_absent(__name__, "compile aoti_compile_and_package aoti_load_package", "XLA compiles"))
 
 
 def cudagraph_mark_step_begin() -> None:

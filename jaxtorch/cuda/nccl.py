@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .._absent import absent as _absent
-
 SUM = 0
 """The only reduction that its functions know by name."""
 
@@ -15,12 +13,3 @@ def is_available(tensors: Any) -> bool:
     """False, with PyTorch's warning."""
     warnings.warn("PyTorch is not compiled with NCCL support", stacklevel=2)
     return False
-
-
-globals().update(
-    _absent(
-        __name__,
-        "all_gather all_reduce broadcast init_rank reduce reduce_scatter unique_id version",
-        "there is no NCCL",
-    )
-)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any as _Any
 
-from .._absent import absent as _absent
 from ..nn.modules.batchnorm import SyncBatchNorm as _SyncBatchNorm
 from .collectives import _all_gather_base as _all_gather_base
 from .collectives import _reduce_scatter_base as _reduce_scatter_base

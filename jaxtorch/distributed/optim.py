@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._absent import absent as _absent
 from ..optim import Optimizer
 
 __all__ = ["ZeroRedundancyOptimizer"]
-
-globals().update(
-    _absent(
-        __name__,
-        "DistributedOptimizer PostLocalSGDOptimizer",
-        "use ZeroRedundancyOptimizer, or any optimizer with DistributedDataParallel",
-    )
-)
 
 
 class ZeroRedundancyOptimizer(Optimizer):

@@ -8,15 +8,10 @@ from typing import Any as _Any
 from .._absent import absent as _absent
 from . import symbolic_helper as symbolic_helper
 
-_REASON = "jaxtorch exports no ONNX; use jax.export, or export the state_dict from PyTorch"
+_NAMES = "dynamo_export ExportOptions ExportTypes OnnxRegistry is_onnxrt_backend_supported enable_fake_mode"
+"""What PyTorch has removed."""
 globals().update(
-    _absent(
-        __name__,
-        "export dynamo_export ExportOptions ONNXProgram JitScalarType OnnxExporterError ExportTypes OnnxRegistry "
-        "TensorProtoDataType is_onnxrt_backend_supported enable_fake_mode select_model_mode_for_export "
-        "unregister_custom_op_symbolic",
-        _REASON,
-    )
+    _absent(__name__, _NAMES, "jaxtorch exports no ONNX; use jax.export, or export the state_dict from PyTorch")
 )
 
 

@@ -1,16 +1,5 @@
 """`torch.package`: names that libraries import; using one raises NotImplementedError."""
 
-from .._absent import absent as _absent
-
-globals().update(
-    _absent(
-        __name__,
-        "Directory EmptyMatchError GlobGroup Importer ObjMismatchError ObjNotFoundError OrderedImporter PackageExporter "
-        "PackageImporter PackagingError",
-        "jaxtorch packs no models with their code; torch.save writes their parameters",
-    )
-)
-
 
 class _SysImporter:
     """The importer of what this process has imported."""

@@ -1,15 +1,5 @@
 """`torch.utils._triton`: is Triton at hand? jaxtorch runs no kernels of its, whether it is installed or not."""
 
-from .._absent import absent as _absent
-
-globals().update(
-    _absent(
-        __name__,
-        "triton_backend triton_hash_with_backend",
-        "jaxtorch runs no Triton kernels; see jax.experimental.pallas",
-    )
-)
-
 
 def get_triton_version(fallback: tuple[int, int] = (0, 0)) -> tuple[int, int]:
     """What was given as the version of no Triton."""

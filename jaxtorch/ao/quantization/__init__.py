@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._absent import absent as _absent
 from .fake_quantize import (
     FakeQuantize,
     FakeQuantizeBase,
@@ -43,7 +42,6 @@ from .fuser_method_mappings import (
     fuse_linear_bn,
     get_fuser_method,
 )
-from .observer import _ABSENT as _ABSENT_OBSERVER
 from .observer import (
     FixedQParamsObserver,
     HistogramObserver,
@@ -71,9 +69,7 @@ from .observer import (
     per_channel_weight_observer_range_neg_127_to_127,
     weight_observer_range_neg_127_to_127,
 )
-from .qconfig import _ABSENT as _ABSENT_QCONFIG
 from .qconfig import (
-    _REASON,
     QConfig,
     default_activation_only_qconfig,
     default_debug_qconfig,
@@ -147,16 +143,6 @@ __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_
            "get_fuser_method", "get_observer_state_dict", "per_channel_dynamic_qconfig",
            "per_channel_weight_observer_range_neg_127_to_127", "prepare", "prepare_qat", "propagate_qconfig_", "quantize",
            "quantize_dynamic", "quantize_qat", "swap_module", "weight_observer_range_neg_127_to_127"]  # fmt: skip
-
-globals().update(
-    _absent(
-        __name__,
-        "QConfigMapping get_default_qconfig_mapping get_default_qat_qconfig_mapping quantize_jit prepare_jit convert_jit",
-        _REASON,
-    )
-    | _ABSENT_OBSERVER
-    | _ABSENT_QCONFIG
-)
 
 
 def default_eval_fn(model: Any, calib_data: Any) -> None:

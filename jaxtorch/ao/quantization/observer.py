@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._absent import absent
 from ..._core.define.op import functions
 from ..._core.types import dtypes
 from ..._ops.types import constants
@@ -24,8 +23,6 @@ __all__ = ["FixedQParamsObserver", "HistogramObserver", "MinMaxObserver", "Movin
            "default_per_channel_weight_observer", "default_placeholder_observer", "default_symmetric_fixed_qparams_observer",
            "default_weight_observer", "get_observer_state_dict", "per_channel_weight_observer_range_neg_127_to_127",
            "weight_observer_range_neg_127_to_127"]  # fmt: skip
-
-_REASON = "jaxtorch quantises in eager mode, by prepare, convert and quantize_dynamic"
 
 
 class _PartialWrapper:
@@ -502,6 +499,3 @@ default_weight_observer = MinMaxObserver.with_args(**_WEIGHT)
 weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(**_WEIGHT, **_NARROW)
 default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(**_CHANNELS)
 per_channel_weight_observer_range_neg_127_to_127 = PerChannelMinMaxObserver.with_args(**_CHANNELS, **_NARROW)
-
-_ABSENT = absent(__name__, "ReuseInputObserver AffineQuantizedObserverBase load_observer_state_dict", _REASON)
-globals().update(_ABSENT)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from typing import Any, NamedTuple
 
-from ..._absent import AbsentValue, absent
 from ..._core.types import dtypes
 from ..._ops.types import constants
 from ...nn import Identity
 from . import fake_quantize as _fake
 from . import observer as _seen
 from .fake_quantize import FakeQuantize, FusedMovingAvgObsFakeQuantize
-from .observer import _REASON, HistogramObserver, MovingAverageMinMaxObserver, PlaceholderObserver
+from .observer import HistogramObserver, MovingAverageMinMaxObserver, PlaceholderObserver
 
 __all__ = ["QConfig", "default_activation_only_qconfig", "default_debug_qconfig", "default_dynamic_qat_qconfig",
            "default_dynamic_qconfig", "default_per_channel_qconfig", "default_qat_qconfig", "default_qat_qconfig_v2",
@@ -116,14 +115,3 @@ def _checked(config: Any, module: Any) -> None:
 
 def _copied(config: Any) -> Any:
     return copy.copy(config)
-
-
-_ABSENT = absent(__name__, "get_default_qconfig_dict get_default_qat_qconfig_dict qconfig_equals", _REASON)
-_ABSENT |= {
-    name: AbsentValue(f"torch.ao.quantization.{name}", _REASON)
-    for name in (
-        "default_reuse_input_qconfig", "float_qparams_weight_only_qconfig", "float_qparams_weight_only_qconfig_4bit",
-        "default_embedding_qat_qconfig",
-    )
-}  # fmt: skip
-globals().update(_ABSENT)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..._absent import absent_class as _absent_class
-
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
@@ -59,9 +57,3 @@ class _StridedShard(Shard):
     """Cut along a dimension that is cut on another dimension of the mesh too."""
 
     split_factor: int = 1
-
-
-DTensorSpec, TensorMeta = (
-    _absent_class(f"torch.distributed.tensor.placement_types.{name}", "jaxtorch has no distributed tensors")
-    for name in ("DTensorSpec", "TensorMeta")
-)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from ... import nn
-from ..._absent import absent as _absent
 from ...nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 from ..graph import Graph
 from ..graph_module import GraphModule
@@ -17,11 +16,6 @@ from ..tracer import Tracer, symbolic_trace
 
 __all__ = ["extract_subgraph", "fuse", "matches_module_pattern", "remove_dropout", "replace_node_module"]
 
-globals().update(
-    _absent(
-        __name__, "optimize_for_inference gen_mkl_autotuner modules_to_mkldnn reset_modules", "XLA chooses the kernels"
-    )
-)
 
 _PATTERNS: list[tuple[tuple[type, type], Any]] = [
     ((nn.Conv1d, nn.BatchNorm1d), fuse_conv_bn_eval),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..._absent import absent as _absent
 from ._datapipes import argument_validation, functional_datapipe, runtime_validation
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
@@ -25,15 +24,6 @@ from .sampler import (
     SequentialSampler,
     SubsetRandomSampler,
     WeightedRandomSampler,
-)
-
-globals().update(
-    _absent(
-        __name__,
-        "IterDataPipe MapDataPipe DFIterDataPipe DataChunk guaranteed_datapipes_determinism non_deterministic "
-        "runtime_validation_disabled",
-        "jaxtorch has no DataPipes, which PyTorch no longer develops; write an IterableDataset or a Dataset",
-    )
 )
 
 __all__ = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._absent import absent as _absent
 from ...._core.types import dtypes
 from ...._quantized import layers as _layers
 from ....nn import functional as _F
@@ -141,12 +140,3 @@ def clamp(input: Any, min_: float, max_: float) -> Any:
     """Values within [min_, max_]."""
     _quantised(input, "clamp")
     return input.clamp(min_, max_)
-
-
-globals().update(
-    _absent(
-        __name__,
-        "adaptive_avg_pool3d avg_pool3d celu interpolate threshold upsample upsample_bilinear upsample_nearest",
-        "jaxtorch has no such function of quantised tensors",
-    )
-)

@@ -5,16 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...._absent import absent as _absent
-
-globals().update(
-    _absent(
-        __name__,
-        "context_parallel local_map register_sharding",
-        "jaxtorch has no distributed tensors; for several devices use jax.sharding",
-    )
-)
-
 
 @contextmanager
 def implicit_replication() -> Iterator[None]:

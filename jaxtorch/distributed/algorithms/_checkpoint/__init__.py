@@ -1,1 +1,0 @@
-"""`torch.distributed.algorithms._checkpoint`."""

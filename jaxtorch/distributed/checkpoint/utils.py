@@ -1,5 +1,0 @@
-"""`torch.distributed.checkpoint.utils`: the name that libraries import."""
-
-from .api import CheckpointException  # pyright: ignore[reportAttributeAccessIssue]
-
-__all__ = ["CheckpointException"]
