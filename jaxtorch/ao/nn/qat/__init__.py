@@ -1,15 +1,11 @@
 """`torch.ao.nn.qat`: layers whose weight is rounded as quantising would, in training."""
 
+# ruff: noqa: F403 - the names of these modules are the package's
 from ...._absent import absent as _absent
 from . import modules as modules
-from .modules import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    Linear,
-)
+from .modules import *
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]  # fmt: skip
+__all__ = modules.__all__
 
 globals().update(
     _absent(f"{__name__}.modules.embedding_ops", "Embedding EmbeddingBag", "jaxtorch quantises no embeddings")

@@ -1,35 +1,13 @@
 """`torch.ao.nn.quantized`: layers that compute on integers."""
 
+# ruff: noqa: F403 - the names of these modules are the package's
 from . import dynamic as dynamic
 from . import functional as functional
 from . import modules as modules
-from .modules import (
-    ELU,
-    BatchNorm2d,
-    BatchNorm3d,
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    DeQuantize,
-    Dropout,
-    FloatFunctional,
-    FXFloatFunctional,
-    GroupNorm,
-    Hardswish,
-    LayerNorm,
-    LeakyReLU,
-    Linear,
-    QFunctional,
-    Quantize,
-    ReLU6,
-    Sigmoid,
-    Softmax,
-)
+from .modules import *
 from .modules import MaxPool2d as MaxPool2d
 
-__all__ = ["ELU", "BatchNorm2d", "BatchNorm3d", "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "FXFloatFunctional",
-           "FloatFunctional", "GroupNorm", "Hardswish", "LayerNorm", "LeakyReLU", "Linear", "QFunctional", "Quantize", "ReLU6",
-           "Sigmoid", "Softmax"]  # fmt: skip
+__all__ = modules.__all__
 
 ABSENT = """ConvTranspose1d ConvTranspose2d ConvTranspose3d Embedding EmbeddingBag InstanceNorm1d InstanceNorm2d InstanceNorm3d
 PReLU""".split()

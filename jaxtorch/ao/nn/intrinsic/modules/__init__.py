@@ -1,21 +1,7 @@
 """`torch.ao.nn.intrinsic.modules`: float layers held as one module."""
 
+# ruff: noqa: F403 - the names of these modules are the package's
 from . import fused as fused
-from .fused import (
-    BNReLU2d,
-    BNReLU3d,
-    ConvBn1d,
-    ConvBn2d,
-    ConvBn3d,
-    ConvBnReLU1d,
-    ConvBnReLU2d,
-    ConvBnReLU3d,
-    ConvReLU1d,
-    ConvReLU2d,
-    ConvReLU3d,
-    LinearBn1d,
-    LinearReLU,
-)
+from .fused import *
 
-__all__ = ["BNReLU2d", "BNReLU3d", "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d",
-           "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearBn1d", "LinearReLU"]  # fmt: skip
+__all__ = fused.__all__

@@ -1,13 +1,7 @@
 """`torch.ao.nn.intrinsic.quantized`: fused layers on integers."""
 
+# ruff: noqa: F403 - the names of these modules are the package's
 from . import modules as modules
-from .modules import (
-    BNReLU2d,
-    BNReLU3d,
-    ConvReLU1d,
-    ConvReLU2d,
-    ConvReLU3d,
-    LinearReLU,
-)
+from .modules import *
 
-__all__ = ["BNReLU2d", "BNReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]  # fmt: skip
+__all__ = modules.__all__

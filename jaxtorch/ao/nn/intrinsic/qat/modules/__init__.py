@@ -1,19 +1,9 @@
 """`torch.ao.nn.intrinsic.qat.modules`: fused layers whose weight is rounded in training."""
 
-from .conv_fused import (
-    ConvBn1d,
-    ConvBn2d,
-    ConvBn3d,
-    ConvBnReLU1d,
-    ConvBnReLU2d,
-    ConvBnReLU3d,
-    ConvReLU2d,
-    ConvReLU3d,
-    freeze_bn_stats,
-    update_bn_stats,
-)
+# ruff: noqa: F403, F405 - the names of these modules are the package's
+from .conv_fused import *
 from .linear_fused import LinearBn1d
 from .linear_relu import LinearReLU
 
-__all__ = ["ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU2d", "ConvReLU3d",
-           "LinearBn1d", "LinearReLU", "freeze_bn_stats", "update_bn_stats"]  # fmt: skip
+__all__ = ["LinearBn1d", "LinearReLU"]
+__all__ += conv_fused.__all__
