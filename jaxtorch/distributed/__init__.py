@@ -97,7 +97,6 @@ __all__ = [
 _SyncBatchNorm._world_size = staticmethod(lambda group: get_world_size(group) if is_initialized() else 1)
 _SyncBatchNorm._all_reduce = staticmethod(lambda x, group: _recorded_all_reduce(x, group=group))
 
-globals().update(_absent(__name__, "split_group", "new_group makes groups of some of the processes"))
 
 
 def __getattr__(name: str) -> _Any:

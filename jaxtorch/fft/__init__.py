@@ -1,5 +1,6 @@
 """`torch.fft`: discrete Fourier transforms."""
 
+# ruff: noqa: F401 - what is imported here is the namespace
 from __future__ import annotations
 
 from .._core.define.op import names_of_its_own as _names_of_its_own
@@ -18,30 +19,6 @@ from .._ops.fft.fft import fft_irfftn as irfftn
 from .._ops.fft.fft import fft_rfft as rfft
 from .._ops.fft.fft import fft_rfftn as rfftn
 
-__all__ = [
-    "Tensor",
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+__all__ = [n for n in sorted(globals()) if n[0] != "_" and n != "annotations"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 _names_of_its_own(globals(), __all__)

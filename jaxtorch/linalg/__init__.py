@@ -1,5 +1,6 @@
 """`torch.linalg`: linear algebra."""
 
+# ruff: noqa: F401 - what is imported here is the namespace
 from __future__ import annotations
 
 from .._core.define.op import names_of_its_own as _names_of_its_own
@@ -38,49 +39,6 @@ from .._ops.linalg.solve_and_lu import linalg_solve as solve
 from .._ops.linalg.solve_and_lu import linalg_solve_ex as solve_ex
 from .._ops.linalg.solve_and_lu import linalg_solve_triangular as solve_triangular
 
-__all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cholesky_ex",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "householder_product",
-    "inv",
-    "inv_ex",
-    "ldl_factor",
-    "ldl_factor_ex",
-    "ldl_solve",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_factor_ex",
-    "lu_solve",
-    "matmul",
-    "matrix_exp",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "multi_dot",
-    "norm",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "solve_ex",
-    "solve_triangular",
-    "svd",
-    "svdvals",
-    "tensorinv",
-    "tensorsolve",
-    "vander",
-    "vecdot",
-    "vector_norm",
-]
+__all__ = [n for n in sorted(globals()) if n[0] != "_" and n != "annotations"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 _names_of_its_own(globals(), __all__)
